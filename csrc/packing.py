@@ -42,7 +42,7 @@ def pack_arrays(
     (root / target).write_bytes(table + bytes(-head % 16) + b"".join(pieces))
 
 
-def gather_headers(csrc: Path, first: str = "cpu/native/printed.hpp") -> str:
+def gather_headers(csrc: Path, first: str = "cpu/emitted/emitted.hpp") -> str:
     """A header and all that it includes of csrc, as one text; system headers stay as they are."""
     seen: set[str] = set()
 

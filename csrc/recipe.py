@@ -30,17 +30,17 @@ DEVICE = ("-O2", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapp
 DEVICE += ("-fno-strict-aliasing",)
 # Lane loops become vector code, with these; level 1 is for processors that nobody builds for, and
 # by itself it would return from each handler instead of jumping to the next. There it is one form
-# of each handler, too (seldom in cpu/exec/isa/lanes.hpp).
+# of each handler, too (seldom in cpu/isa/lanes.hpp).
 FAST, HASTY = ("-O3",), ("-O1", "-foptimize-sibling-calls", "-DCUPOLA_HASTY")
 # So many sources of a folder are compiled as one: most of a source's time is that of its headers.
 TOGETHER = 24
 # Seconds that these take, about, to begin with them; the longest have objects of their own.
 WEIGHTS = {
-    "csrc/cpu/exec/isa/convert.cpp": 12,
-    "csrc/cpu/exec/isa/real.cpp": 8,
-    "csrc/cpu/exec/isa/integer.cpp": 5,
-    "csrc/cpu/exec/isa/compare.cpp": 4,
-    "csrc/cpu/exec/isa/sync.cpp": 4,
+    "csrc/cpu/isa/convert.cpp": 12,
+    "csrc/cpu/isa/real.cpp": 8,
+    "csrc/cpu/isa/integer.cpp": 5,
+    "csrc/cpu/isa/compare.cpp": 4,
+    "csrc/cpu/isa/sync.cpp": 4,
 }
 # Shipped kernels that are machine code for the CPU device. All of them would take a compiler some
 # 15 s for each level.
@@ -49,8 +49,8 @@ AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxp
 # or need options of their own.
 APART = {
     "csrc/cpu/symbols.cpp",
-    "csrc/cpu/exec/isa/convert.cpp",
-    "csrc/cpu/exec/isa/real.cpp",
+    "csrc/cpu/isa/convert.cpp",
+    "csrc/cpu/isa/real.cpp",
     "csrc/cudart/symbols.cpp",
 }
 # Sources that differ between the versions of the CUDA runtime.
@@ -358,11 +358,12 @@ class Recipe:
         """Its objects, in the order in which they have to be linked."""
         calm, fast, hasty = (CALM, FAST, HASTY) if flags is DEVICE else ((), (), ())
         flags = (*flags, "-Icsrc")
-        isa_sources = self.sources("cpu/exec/isa/*.cpp")
+        isa_sources = self.sources("cpu/isa/*.cpp")
         readers = self.sources("ptx/**/*.cpp", "image/**/*.cpp", *self.oldest)
-        driver, engine = self.sources("cpu/*.cpp", "cpu/api/*.cpp"), self.sources("cpu/exec/*.cpp")
-        checks = self.sources("cpu/watch/*.cpp")
-        native = self.sources("cpu/native/*.cpp")
+        driver = self.sources("cpu/*.cpp", "cpu/api/*.cpp")
+        interpreter = self.sources("cpu/interpreter/*.cpp")
+        checks = self.sources("cpu/sanitizer/*.cpp")
+        jit = self.sources("cpu/ir/*.cpp", "cpu/emitter/*.cpp", "cpu/compiler/*.cpp")
         semantics = {"CUPOLA_SEMANTICS": SEMANTICS}
         values = {name: path.as_posix() for name, path in semantics.items()}
         objects = [
@@ -370,8 +371,8 @@ class Recipe:
             *self._objects(readers, flags, toolkit, folder="device"),
             *self._objects(driver, (*flags, *calm), toolkit, folder="device"),
             *self._objects(checks, flags, toolkit, folder="device"),
-            *self._objects(native, (*flags, *calm), toolkit, values, semantics, folder="device"),
-            *self._objects(engine, (*flags, *fast), toolkit, folder="device"),
+            *self._objects(jit, (*flags, *calm), toolkit, values, semantics, folder="device"),
+            *self._objects(interpreter, (*flags, *fast), toolkit, folder="device"),
         ]
         # A newer processor's objects come last: of an inline function that several objects hold,
         # the linker keeps the first, which has to run everywhere.

@@ -150,15 +150,32 @@ def test_cupola_h_is_the_sum_of_the_headers():
     assert set(includes(CSRC / "include/cupola/cupola.h")) == headers - {"cupola/cupola.h"}
 
 
-def test_warps_know_nothing_of_the_printer():
-    """csrc/cpu/native prints decoded code; what executes it knows exec/native.hpp alone."""
-    for path in sources(CSRC / "cpu/exec"):
-        assert not [i for i in includes(path) if i.startswith("cpu/native/")], path
+# Which folders of csrc/cpu each folder that makes machine code may include.
+MACHINE_CODE = {
+    "ir": {"interpreter"},
+    "emitted": {"interpreter", "ir", "isa"},
+    "emitter": {"interpreter", "ir"},
+    "compiler": {"emitter", "interpreter", "ir"},
+}
+
+
+@pytest.mark.parametrize("folder", MACHINE_CODE)
+def test_the_compiler_follows_its_arrows(folder):
+    """The interpreter includes none of them, and each of them those below it."""
     outside = {"cpu/condition.hpp", "cpu/execute.hpp", "cpu/executor.hpp"}
-    for path in sources(CSRC / "cpu/native"):
+    for path in sources(CSRC / "cpu" / folder):
         for include in includes(path):
-            allowed = include.startswith(("cpu/exec/", "cpu/native/", "ptx/"))
+            part = Path(include).parts
+            allowed = part[0] == "ptx" or part[1] in MACHINE_CODE[folder] | {folder}
             assert allowed or include in outside, f"{path} includes {include}"
+
+
+@pytest.mark.parametrize("folder", ["interpreter", "isa"])
+def test_warps_know_nothing_of_the_compiler(folder):
+    for path in sources(CSRC / "cpu" / folder):
+        for include in includes(path):
+            part = Path(include).parts
+            assert part[0] != "cpu" or part[1] not in MACHINE_CODE, f"{path} includes {include}"
 
 
 def test_nvml_knows_the_device_by_its_description_alone():
@@ -182,7 +199,8 @@ def test_each_symbol_of_the_table_is_used():
 
 def test_the_driver_half_of_the_cpu_device_has_no_circles():
     """csrc/cpu without the folders that run, compile and check PTX."""
-    absent = ("cpu/exec/", "cpu/native/", "cpu/watch/")
+    absent = ("cpu/interpreter/", "cpu/isa/", "cpu/sanitizer/")
+    absent += tuple(f"cpu/{folder}/" for folder in MACHINE_CODE)
     arrows = arrows_of("cpu", lambda path: str(path.with_suffix("")))
     nouns = {
         name: {other for other in others if not other.startswith(absent)}

@@ -19,15 +19,15 @@
 
 #include "cpu/fault.hpp"
 #include "cpu/range.hpp"
+#include "cpu/sanitizer/checks.hpp"
 #include "cpu/texture.hpp"
-#include "cpu/watch/checks.hpp"
 
 namespace cupola::cpu {
 
-namespace watch {
-class GridWatch;
+namespace sanitizer {
+class GridChecks;
 class Unwritten;
-}  // namespace watch
+}  // namespace sanitizer
 
 struct Dim3 {
     std::uint32_t x = 1, y = 1, z = 1;
@@ -127,17 +127,17 @@ struct Launch {
     std::function<void()> tick;  // called every few milliseconds while blocks are interpreted
     std::uint64_t grid_id = 0;
     std::shared_ptr<const TextureSpace> textures;
-    watch::Checks checks;
-    std::shared_ptr<watch::GridWatch> watch;  // the checkers of its accesses
-    watch::Unwritten* unwritten = nullptr;    // in global memory
+    sanitizer::Checks checks;
+    std::shared_ptr<sanitizer::GridChecks> watch;  // the checkers of its accesses
+    sanitizer::Unwritten* unwritten = nullptr;     // in global memory
     // The bindings of the module's texture and surface variables at the launch.
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> references;
     Range workspace;  // of a cooperative grid: the barrier of its blocks
 };
 
-namespace watch {
-std::shared_ptr<GridWatch> watch_grid(const Launch& launch);
-}  // namespace watch
+namespace sanitizer {
+std::shared_ptr<GridChecks> check_grid(const Launch& launch);
+}  // namespace sanitizer
 
 // Runs clusters of one launch, one after another. Without clusters, each block is one. The blocks
 // of a cluster share one thread, which may change between calls of advance(). Each worker has its

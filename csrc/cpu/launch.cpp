@@ -54,14 +54,15 @@ struct GridOperation final : Operation {
     // Counts the time since the last call, by any of its threads, as time of the interpreter.
     void count_time() {
         const std::int64_t end = now(), begin = counted.exchange(end);
-        if (end > begin) native::took(function->kernel(), static_cast<std::uint64_t>(end - begin));
+        if (end > begin)
+            compiler::took(function->kernel(), static_cast<std::uint64_t>(end - begin));
     }
 
     void run(CUresult status) override {
         if (status != CUDA_SUCCESS) return;
         Driver& driver = Driver::get();
-        if (driver.settings.mode == native::Mode::automatic &&
-            native::is_interpreted(function->kernel())) {
+        if (driver.settings.mode == compiler::Mode::automatic &&
+            compiler::is_interpreted(function->kernel())) {
             counted.store(now());
             grid.launch.tick = [this] { count_time(); };
         }

@@ -16,8 +16,8 @@
 #include "cpu/cuda.hpp"
 #include "cpu/execute.hpp"
 #include "cpu/range_table.hpp"
+#include "cpu/sanitizer/init_shadow.hpp"
 #include "cpu/shared_file.hpp"
-#include "cpu/watch/unwritten.hpp"
 
 namespace cupola::cpu {
 
@@ -77,7 +77,7 @@ class MemoryMap final : public AddressSpace {
   public:
     static constexpr std::size_t alignment = 512;  // as in NVIDIA's driver
 
-    explicit MemoryMap(const watch::Checks& checks);
+    explicit MemoryMap(const sanitizer::Checks& checks);
 
     // Allocates from `budget` and from the host; throws OUT_OF_MEMORY if either is exhausted.
     // `like` has all properties except address and size.
@@ -140,7 +140,7 @@ class MemoryMap final : public AddressSpace {
     void freed_piece(std::uintptr_t begin) {
         if (checks_.init) unwritten.remove(begin);
     }
-    watch::Unwritten unwritten;  // used by the `init` check
+    sanitizer::Unwritten unwritten;  // used by the `init` check
 
     Range find(std::uintptr_t address) const override { return ranges_.find(address); }
     std::string fault_location(std::uintptr_t address) const override;
@@ -169,7 +169,7 @@ class MemoryMap final : public AddressSpace {
     Allocation take_out(std::map<std::uintptr_t, Allocation>::iterator at);  // needs the lock
     void discard(Allocation gone, Budget& budget);                           // without the lock
 
-    const watch::Checks checks_;
+    const sanitizer::Checks checks_;
 
     mutable std::shared_mutex mutex_;
     std::map<std::uintptr_t, Allocation> table_;

@@ -70,9 +70,9 @@ std::string_view text_of(const image::Entry& entry, std::string& unpacked, JitOp
 
 // For CUPOLA_CPU_MODE=compile: a kernel without machine code is an error; it is not interpreted.
 void compile_now(const Kernel& kernel) {
-    native::make_now({&kernel});
-    const std::string state = native::state_of(kernel);
-    if (state != native::compiled)
+    compiler::make_now({&kernel});
+    const std::string state = compiler::state_of(kernel);
+    if (state != compiler::compiled)
         fail_load(CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
                   "cupola: kernel " + kernel.name() + " is not compiled: " + state);
 }
@@ -136,8 +136,8 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
         if (ptx.size() >= much_ptx && !loads_eagerly())
             if (auto image = LazyImage::build(ptx, memory)) return image;
         std::shared_ptr<Image> image = Image::build(ptx, std::move(memory));
-        if (Driver::get().settings.mode == native::Mode::compile)
-            native::make_now(image->kernels());
+        if (Driver::get().settings.mode == compiler::Mode::compile)
+            compiler::make_now(image->kernels());
         return image;
     } catch (const image::Error& error) {
         options.errors = std::string("cupola: ") + error.what();
@@ -220,10 +220,10 @@ std::shared_ptr<Function> Module::function(std::size_t index) {
     auto& function = functions_[index];
     if (function) return function;
     const Kernel& kernel = read_kernel(*image_, names_[index]);
-    const native::Mode mode = Driver::get().settings.mode;
-    if (mode == native::Mode::ahead || mode == native::Mode::automatic)
-        native::take_made(kernel, mode == native::Mode::automatic);
-    if (mode == native::Mode::compile) compile_now(kernel);
+    const compiler::Mode mode = Driver::get().settings.mode;
+    if (mode == compiler::Mode::ahead || mode == compiler::Mode::automatic)
+        compiler::take_made(kernel, mode == compiler::Mode::automatic);
+    if (mode == compiler::Mode::compile) compile_now(kernel);
     auto made = std::make_shared<Function>(*this, image_, kernel);
     if (set_attributes_) set_attributes_(*made);
     Driver::get().functions.add(made);

@@ -127,7 +127,7 @@ void Scheduler::run(Grid& grid) {
         grid.note({Fault::Kind::out_of_memory,
                    "the thread that enforces CUPOLA_CPU_TIMEOUT cannot be started"});
     try {
-        if (grid.launch.checks.watching()) grid.launch.watch = watch::watch_grid(grid.launch);
+        if (grid.launch.checks.watching()) grid.launch.watch = sanitizer::check_grid(grid.launch);
         MemoryMap::Pin pin(memory_);
         if (grid.launch.cooperative)
             run_resident(grid);

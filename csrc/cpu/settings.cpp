@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cpu/exec/levels.hpp"
+#include "cpu/interpreter/levels.hpp"
 #include "platform/environment.hpp"
 
 namespace cupola::cpu {
@@ -47,12 +47,13 @@ bool known_capability(const char* name, int& out, std::string& error) {
     return false;
 }
 
-bool known_mode(const char* name, native::Mode& out, std::string& error) {
+bool known_mode(const char* name, compiler::Mode& out, std::string& error) {
     const std::string_view text = environment::text_of(name);
     if (text.empty()) return true;
     for (const auto& [word, meant] :
-         {std::pair("interpret", native::Mode::interpret), std::pair("ahead", native::Mode::ahead),
-          std::pair("compile", native::Mode::compile), std::pair("auto", native::Mode::automatic)})
+         {std::pair("interpret", compiler::Mode::interpret),
+          std::pair("ahead", compiler::Mode::ahead), std::pair("compile", compiler::Mode::compile),
+          std::pair("auto", compiler::Mode::automatic)})
         if (text == word) {
             out = meant;
             return true;
@@ -62,7 +63,7 @@ bool known_mode(const char* name, native::Mode& out, std::string& error) {
 }
 
 // Reads words separated by commas.
-bool known_checks(const char* name, watch::Checks& out, std::string& error) {
+bool known_checks(const char* name, sanitizer::Checks& out, std::string& error) {
     const std::string_view all = environment::text_of(name);
     if (all.empty()) return true;
     for (std::size_t from = 0; from <= all.size();) {
@@ -93,7 +94,7 @@ bool known_flag(const char* name, bool& out, std::string& error) {
 
 bool known_level(const char* name, std::string& error) {
     const std::string_view text = environment::text_of(name);
-    if (text.empty() || exec::use_level(text.data())) return true;
+    if (text.empty() || interpreter::use_level(text.data())) return true;
     error = environment::refusal(
         name, text, "a level of the instruction set that this build has and the processor runs");
     return false;

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "cpu/native/native.hpp"
-#include "cpu/watch/checks.hpp"
+#include "cpu/compiler/machine_code.hpp"
+#include "cpu/sanitizer/checks.hpp"
 
 namespace cupola::cpu {
 
@@ -14,9 +14,9 @@ struct Settings {
     int threads = 1;      // CUPOLA_CPU_THREADS; default: the cores that this process may use
     int capability = 90;  // CUPOLA_CPU_COMPUTE_CAPABILITY, "9.0" or "90"
     double timeout = 0;   // CUPOLA_CPU_TIMEOUT, the limit of a kernel in seconds; 0: none
-    native::Mode mode = native::Mode::automatic;  // CUPOLA_CPU_MODE
-    watch::Checks checks;                         // CUPOLA_CPU_CHECK
-    bool fma = true;                              // CUPOLA_CPU_FMA: fuse products with sums
+    compiler::Mode mode = compiler::Mode::automatic;  // CUPOLA_CPU_MODE
+    sanitizer::Checks checks;                         // CUPOLA_CPU_CHECK
+    bool fma = true;                                  // CUPOLA_CPU_FMA: fuse products with sums
     std::size_t memory = 0;  // bytes of all devices together: half of this machine's memory
 
     // Returns false and one line in `error` if a variable is malformed.

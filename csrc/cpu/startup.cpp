@@ -15,7 +15,7 @@
 #include "cpu/driver_state.hpp"
 #include "cpu/pool.hpp"
 #include "cpu/primary_context.hpp"
-#include "cpu/watch/findings.hpp"
+#include "cpu/sanitizer/findings.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -42,10 +42,10 @@ void start(Device& device) {
 void shutdown() {
     if (in_forked_child.load()) return;
     if (!DriverState::end()) return;
-    native::stop();
+    compiler::stop();
     Driver::get().executors.stop();
     Driver::get().scheduler.stop();
-    watch::summarise();
+    sanitizer::summarise();
 }
 
 }  // namespace
@@ -63,8 +63,8 @@ CUresult initialize(unsigned flags) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     // Machine code is ignored.
-    if (settings.checks.any()) settings.mode = native::Mode::interpret;
-    native::use_processors(settings.threads);
+    if (settings.checks.any()) settings.mode = compiler::Mode::interpret;
+    compiler::use_processors(settings.threads);
     stay_loaded();
     auto* driver = new Driver(settings);
     Driver::set(*driver);

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "cpu/execute.hpp"
-#include "cpu/watch/unwritten.hpp"
+#include "cpu/sanitizer/init_shadow.hpp"
 #include "grammar/mutator.hpp"
 #include "ptx/error.hpp"
 
@@ -89,9 +89,9 @@ void run(const cpu::Kernel& kernel, Memory& memory, bool checked) {
     // So it gives way to others at each end of a turn, and with that, here.
     launch.cooperative = true;
     launch.checks = {checked, checked, checked, checked};
-    cpu::watch::Unwritten unwritten;
+    cpu::sanitizer::Unwritten unwritten;
     launch.unwritten = &unwritten;
-    if (checked) launch.watch = cpu::watch::watch_grid(launch);
+    if (checked) launch.watch = cpu::sanitizer::check_grid(launch);
     try {
         const auto runner = cpu::ClusterRunner::make(launch);
         runner->begin(0);

@@ -305,8 +305,8 @@ def test_code_made_ahead_follows_no_link(tmp_path):
 
 
 PROCESSOR = """
-#include "cpu/exec/processor.hpp"
-using cupola::cpu::exec::Processor;
+#include "cpu/interpreter/processor.hpp"
+using cupola::cpu::interpreter::Processor;
 constexpr std::uint32_t bits(std::initializer_list<unsigned> list) {
     std::uint32_t word = 0;
     for (const unsigned bit : list) word |= 1u << bit;
@@ -332,7 +332,7 @@ static_assert(!without(v3, &Processor::basic, 13).runs_v3(), "CMPXCHG16B");
 static_assert(!without(v3, &Processor::basic, 27).runs_v3(), "OSXSAVE");
 static_assert(!saving(v3, 0x3).runs_v3(), "ymm");
 static_assert(saving(v4, 0x7).runs_v3() && !saving(v4, 0x7).runs_v4(), "zmm");
-int main() { return cupola::cpu::exec::this_processor().runs_v2() ? 0 : 1; }
+int main() { return cupola::cpu::interpreter::this_processor().runs_v2() ? 0 : 1; }
 """
 
 

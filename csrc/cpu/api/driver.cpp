@@ -5,16 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "cpu/compiler/aot.hpp"
 #include "cpu/context.hpp"
 #include "cpu/error_names.hpp"
+#include "cpu/ir/ir_text.hpp"
 #include "cpu/library.hpp"
 #include "cpu/load_error.hpp"
 #include "cpu/module.hpp"
-#include "cpu/native/ahead.hpp"
 #include "cpu/nvidia_runtime.hpp"
+#include "cpu/sanitizer/findings.hpp"
 #include "cpu/startup.hpp"
 #include "cpu/symbols.hpp"
-#include "cpu/watch/findings.hpp"
 
 using namespace cupola::cpu;
 
@@ -46,14 +47,14 @@ CUPOLA_API const char* cupola_cpu_last_fault(void) {
 CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_load_error().c_str(); }
 
 // The number of different findings of CUPOLA_CPU_CHECK so far.
-CUPOLA_API unsigned long long cupola_cpu_findings(void) { return watch::findings(); }
+CUPOLA_API unsigned long long cupola_cpu_findings(void) { return sanitizer::findings(); }
 
 // How a kernel's next launches run: "compiled", "interpreted", or the reason why it has no machine
 // code. Valid until the calling thread's next call; nullptr if it is not a function.
 CUPOLA_API const char* cupola_cpu_execution(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
-        text = native::state_of(find_function(function)->kernel());
+        text = compiler::state_of(find_function(function)->kernel());
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
@@ -66,7 +67,7 @@ CUPOLA_API const char* cupola_cpu_machine_code(void) {
     text.clear();
     if (DriverState::get() != CUDA_SUCCESS) return text.c_str();
     const CUresult found = result_of([&] {
-        text = native::description(Driver::get().settings.mode);
+        text = compiler::description(Driver::get().settings.mode);
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : "";
@@ -76,7 +77,7 @@ CUPOLA_API const char* cupola_cpu_machine_code(void) {
 CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
-        text = native::printed(find_function(function)->kernel());
+        text = compiler::printed(find_function(function)->kernel());
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
@@ -86,7 +87,7 @@ CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
 CUPOLA_API const char* cupola_cpu_ir(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
-        text = native::ir_of(find_function(function)->kernel());
+        text = compiler::ir_of(find_function(function)->kernel());
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
@@ -95,9 +96,9 @@ CUPOLA_API const char* cupola_cpu_ir(CUfunction function) {
 // Compiles kernels ahead of time into a library for one level of this processor ("x86-64-v3"). The
 // caller must name it STEM.LEVEL.so. `without` receives a line with the reason for each kernel that
 // is left out, or for the missing library. Valid until the thread's next call.
-CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t count,
-                                          const char* level, const char* library,
-                                          const char** without) {
+CUPOLA_API CUresult cupola_cpu_make_aot(const CUfunction* functions, size_t count,
+                                        const char* level, const char* library,
+                                        const char** without) {
     thread_local std::string text;
     text.clear();
     return entry([&] {
@@ -109,7 +110,7 @@ CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t co
             held.push_back(find_function(functions[n]));
             kernels.push_back(&held.back()->kernel());
         }
-        const bool made = native::make_ahead(kernels, level, library, text);
+        const bool made = compiler::make_aot(kernels, level, library, text);
         *without = text.c_str();
         return made ? CUDA_SUCCESS : CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
     });
@@ -118,10 +119,10 @@ CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t co
 // Kernels loaded after this call use STEM.LEVEL.so, if it exists for this processor and was
 // compiled from the same kernels. Returns the reason if a library exists but is not loaded,
 // otherwise "".
-CUPOLA_API const char* cupola_cpu_add_ahead(const char* stem) {
+CUPOLA_API const char* cupola_cpu_add_aot(const char* stem) {
     thread_local std::string text;
     const CUresult added = result_of([&] {
-        text = stem ? native::add_ahead(stem) : "";
+        text = stem ? compiler::add_aot(stem) : "";
         return CUDA_SUCCESS;
     });
     return added == CUDA_SUCCESS ? text.c_str() : "no memory for a list of libraries";

@@ -1,0 +1,172 @@
+// csrc/cpu/compiler/background.cpp - the queue of kernels to compile, and the threads that empty
+// it.
+#include "cpu/compiler/background.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpu/compiler/detached.hpp"
+#include "cpu/compiler/job.hpp"
+#include "cpu/compiler/toolchain.hpp"
+#include "cpu/condition.hpp"
+#include "cpu/executor.hpp"
+
+namespace cupola::cpu::compiler {
+namespace {
+
+using interpreter::KernelCode;
+
+// Compilers of this process at once: few beside the threads that run kernels.
+constexpr std::size_t processors_each = 4, max_compilers = 4;
+constexpr std::chrono::milliseconds poll{100};
+
+struct Keyed {
+    Job job;
+    std::string key;
+};
+
+struct Background {
+    std::mutex mutex;
+    Condition work;
+    std::vector<std::shared_ptr<const KernelCode>> queue;
+    std::vector<Keyed> elsewhere;  // another process compiles them
+    std::size_t threads = 0, idle = 0;
+    std::atomic<bool> stopping{false};
+};
+// Never destroyed: threads outlive static objects.
+Background& background() {
+    static auto* one = new Background;
+    return *one;
+}
+
+void checkpoint() {
+    if (background().stopping.load()) Executors::park();
+}
+
+void* compiled_library(const Job& job, const std::string& key, Cache::Lock& lock,
+                       std::string& why) {
+    cache().bound();
+    Detachable files;
+    files.library = cache().finished(key);
+    // Uniform processor is the launches' own then.
+    files.yields = processors() == 1;
+    const std::size_t count = job.source.files(processors());
+    std::string stem;
+    if (!write_source(job, count, stem, why)) return nullptr;
+    files.source = stem + ".cpp";
+    files.made = stem + ".made";
+    files.lock_name = lock.name();
+    files.lock = lock.release();
+    if (!compile_detached(compiler(), own_level(), count, files, why)) return nullptr;
+    void* library = cache().load(key);
+    if (!library) why = "the compiled library cannot be loaded";
+    return library;
+}
+
+// False: another process compiles it, so it is tried again later.
+bool settle(Keyed& keyed) try {
+    std::string why;
+    void* library = cache().load(keyed.key);
+    if (!library) {
+        Cache::Lock lock = cache().lock(keyed.key);
+        if (lock.taken()) return false;
+        // Another process may have finished it meanwhile.
+        library = cache().load(keyed.key);
+        if (!library) library = compiled_library(keyed.job, keyed.key, lock, why);
+    }
+    keyed.job.deliver(library, why);
+    return true;
+} catch (const std::exception& error) {
+    keyed.job.give_up(error.what());
+    return true;
+}
+
+// What it leaves in `keyed` has to be settled.
+void print(const KernelCode& kernel, Keyed& keyed) try {
+    std::string why = objection_to_compiling();
+    if (why.empty() && !compiler().there()) why = compiler().missing;
+    if (!why.empty()) return fail(*kernel.native, why);
+    keyed.job.add(kernel);
+    if (!keyed.job.slots.empty()) keyed.key = key_of(keyed.job, identity());
+} catch (const std::exception& error) {
+    keyed.job.slots.clear();
+    fail(*kernel.native, error.what());
+}
+
+std::shared_ptr<const KernelCode> take_dearest(Background& b) {
+    const auto at = std::max_element(b.queue.begin(), b.queue.end(), [](auto& a, auto& c) {
+        return a->native->nanoseconds.load() < c->native->nanoseconds.load();
+    });
+    std::shared_ptr<const KernelCode> kernel = std::move(*at);
+    b.queue.erase(at);
+    return kernel;
+}
+
+void* compile_kernels(void*) {
+    Background& b = background();
+    std::unique_lock lock(b.mutex);
+    for (;;) {
+        std::vector<Keyed> jobs;
+        if (!b.queue.empty()) {
+            auto kernel = take_dearest(b);
+            lock.unlock();
+            checkpoint();
+            jobs.emplace_back();
+            print(*kernel, jobs[0]);
+            kernel.reset();
+        } else {
+            ++b.idle;
+            if (b.elsewhere.empty())
+                b.work.wait(lock);
+            else
+                b.work.wait_for(lock, poll);
+            --b.idle;
+            if (!b.queue.empty() || b.elsewhere.empty()) continue;
+            jobs.swap(b.elsewhere);
+            lock.unlock();
+        }
+        checkpoint();
+        jobs.erase(
+            std::remove_if(jobs.begin(), jobs.end(),
+                           [](Keyed& each) { return each.job.slots.empty() || settle(each); }),
+            jobs.end());
+        lock.lock();
+        for (Keyed& each : jobs) b.elsewhere.push_back(std::move(each));
+    }
+}
+
+}  // namespace
+
+void compile_later(std::shared_ptr<const KernelCode> kernel) {
+    Background& b = background();
+    std::lock_guard lock(b.mutex);
+    b.queue.push_back(std::move(kernel));
+    const std::size_t most =
+        std::clamp<std::size_t>(processors() / processors_each, 1, max_compilers);
+    if (b.idle == 0 && b.threads < most) {
+        if (start_thread(&compile_kernels, nullptr)) {
+            ++b.threads;
+        } else if (b.threads == 0) {
+            b.queue.pop_back();
+            throw std::bad_alloc();
+        }
+    }
+    b.work.notify_one();
+}
+
+void stop_compiling() {
+    background().stopping.store(true);
+    const Cache* const used = cache_if_made();
+    if (!used || !used->is_of_process()) return;
+    stop_detached();
+    used->clear();
+}
+
+}  // namespace cupola::cpu::compiler

@@ -1,0 +1,365 @@
+// csrc/cpu/compiler/cache.cpp - where compiled kernels are kept.
+#include "cpu/compiler/cache.hpp"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "cpu/compiler/process.hpp"
+#include "cpu/compiler/sha256.hpp"
+
+namespace cupola::cpu::compiler {
+namespace {
+
+constexpr std::uint64_t max_bytes = std::uint64_t{128} << 20;
+constexpr std::time_t stale = 3600;  // seconds after which what a writer left behind is removed
+constexpr std::time_t month = 30 * 24 * 3600;
+constexpr std::size_t hash_digits = Cache::key_digits, hint_digits = Cache::hint_digits;
+
+// This user's, and not to be written by anybody else.
+bool is_own(const struct stat& about) {
+    return about.st_uid == geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// This user's, root's, or whose the root folder is: in a container that may be somebody else.
+bool is_trusted(const struct stat& about, const struct stat& root) {
+    return about.st_uid == geteuid() || about.st_uid == 0 || about.st_uid == root.st_uid;
+}
+
+// Whoever may rename in a folder above a real path decides about what is there, too: those are to
+// be trusted, and what others may write has to be sticky.
+std::string objection_above(const std::string& path) {
+    struct stat about, root;
+    if (lstat("/", &root) != 0) return std::string("/: ") + std::strerror(errno);
+    for (std::size_t at = path.size(); (at = path.rfind('/', at - 1)) != std::string::npos;) {
+        const std::string above = at == 0 ? "/" : path.substr(0, at);
+        if (lstat(above.c_str(), &about) != 0) return above + ": " + std::strerror(errno);
+        const bool open = (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+        if (!is_trusted(about, root) || (open && (about.st_mode & S_ISVTX) == 0))
+            return "other users can replace files in " + above;
+        if (at == 0) break;
+    }
+    return "";
+}
+
+// Why a real path is no folder that this user alone decides about; empty where it is.
+std::string objection_to(const std::string& folder) {
+    struct stat about;
+    if (lstat(folder.c_str(), &about) != 0) return folder + ": " + std::strerror(errno);
+    if (!S_ISDIR(about.st_mode)) return folder + " is not a folder";
+    if (!is_own(about))
+        return folder + " must belong to this user and must not be writable by others";
+    if (access(folder.c_str(), W_OK) != 0) return folder + " is not writable";
+    return objection_above(folder);
+}
+
+}  // namespace
+
+std::string real_path(const std::string& folder) {
+    std::unique_ptr<char, decltype(&std::free)> real(realpath(folder.c_str(), nullptr), &std::free);
+    return real ? real.get() : folder;
+}
+
+namespace {
+
+void make_folders(const std::string& folder) {
+    for (std::size_t at = 1; at != std::string::npos;) {
+        at = folder.find('/', at + 1);
+        mkdir(folder.substr(0, at).c_str(), 0700);
+    }
+}
+
+std::string usual_folder() {
+    if (const char* asked = std::getenv("CUPOLA_CACHE_DIR")) {
+        const std::string folder = asked;
+        return folder.empty() || folder == "none" ? "" : folder;
+    }
+    const char* base = std::getenv("XDG_CACHE_HOME");
+    if (base && base[0] == '/') return std::string(base) + "/cupola";
+    const char* home = std::getenv("HOME");
+    return home && home[0] == '/' ? std::string(home) + "/.cache/cupola" : "";
+}
+
+std::string absolute(std::string folder) {
+    char here[4096];
+    if (folder.empty() || folder[0] == '/' || !getcwd(here, sizeof here)) return folder;
+    return std::string(here) + "/" + folder;
+}
+
+std::string content_of(int file) {
+    std::string all;
+    char part[1 << 16];
+    for (ssize_t got; (got = read(file, part, sizeof part)) > 0;)
+        all.append(part, static_cast<std::size_t>(got));
+    return all;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+    std::vector<std::string> names;
+    if (DIR* open = opendir(folder.c_str())) {
+        while (const dirent* entry = readdir(open)) names.emplace_back(entry->d_name);
+        closedir(open);
+    }
+    return names;
+}
+
+bool is_hash(std::string_view text) {
+    return text.size() == hash_digits &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// KEY.so, KEY.lock, KEY.txt
+bool is_of_key(std::string_view name, std::string_view suffix) {
+    return name.size() == hash_digits + suffix.size() && is_hash(name.substr(0, hash_digits)) &&
+           name.substr(hash_digits) == suffix;
+}
+
+// KEY.so, KEY-HASH.so
+bool is_library(std::string_view name) {
+    if (is_of_key(name, ".so")) return true;
+    return name.size() == 2 * hash_digits + 4 && is_hash(name.substr(0, hash_digits)) &&
+           name[hash_digits] == '-' && is_hash(name.substr(hash_digits + 1, hash_digits)) &&
+           name.substr(name.size() - 3) == ".so";
+}
+
+// "17." of "17.cpp", taken off.
+bool take_number(std::string_view& name) {
+    const std::size_t digits = name.find_first_not_of("0123456789");
+    if (digits == 0 || digits == std::string_view::npos || name[digits] != '.') return false;
+    name.remove_prefix(digits + 1);
+    return true;
+}
+
+// PROCESS.NUMBER.cpp, .made and .made.NUMBER.o, .log behind these two, and KEY.lock: what a
+// compilation has while it lasts. KEY.txt.NUMBER: a note while it is written.
+bool is_passing(std::string_view name) {
+    if (is_of_key(name, ".lock")) return true;
+    if (is_of_key(name.substr(0, hash_digits + 5), ".txt.")) return true;
+    if (!take_number(name) || !take_number(name)) return false;
+    if (name == "cpp" || name == "made" || name == "made.log") return true;
+    if (name.substr(0, 5) != "made.") return false;
+    name.remove_prefix(5);
+    return take_number(name) && (name == "o" || name == "o.log");
+}
+
+// PROCESS.NUMBER.made.zig
+bool is_passing_folder(std::string_view name) {
+    return take_number(name) && take_number(name) && name == "made.zig";
+}
+
+}  // namespace
+
+std::string objection_to_installed(const std::string& path) {
+    struct stat about, root;
+    if (lstat(path.c_str(), &about) != 0) return path + ": " + std::strerror(errno);
+    if (lstat("/", &root) != 0) return std::string("/: ") + std::strerror(errno);
+    if (!S_ISREG(about.st_mode)) return path + " is not a file";
+    if (!is_trusted(about, root) || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return "other users can write " + path;
+    return objection_above(path);
+}
+
+std::unique_ptr<const Cache> Cache::find() {
+    std::string folder = absolute(usual_folder());
+    if (folder.empty()) return nullptr;
+    folder = real_path(folder + "/cpu");
+    if (!objection_to(folder).empty()) return nullptr;
+    return std::unique_ptr<const Cache>(new Cache(std::move(folder)));
+}
+
+Cache::Cache() {
+    if (const std::string folder = absolute(usual_folder()); !folder.empty()) {
+        folder_ = folder + "/cpu";
+        make_folders(folder_);
+        folder_ = real_path(folder_);
+        const std::string objection = objection_to(folder_);
+        if (objection.empty()) return;
+        // What was asked for is not replaced unasked.
+        if (std::getenv("CUPOLA_CACHE_DIR"))
+            throw std::runtime_error("CUPOLA_CACHE_DIR=" + folder + ": " + objection);
+    }
+    const char* base = std::getenv("TMPDIR");
+    folder_ = std::string(base && base[0] == '/' ? base : "/tmp") + "/cupola-XXXXXX";
+    if (!mkdtemp(folder_.data()))
+        throw std::runtime_error("there is no folder to compile in, " + folder_ + ": " +
+                                 std::strerror(errno));
+    own_ = true;
+    folder_ = real_path(folder_);
+    if (const std::string objection = objection_to(folder_); !objection.empty()) {
+        rmdir(folder_.c_str());
+        throw std::runtime_error("there is no folder to compile in: " + objection);
+    }
+}
+
+void Cache::clear() const {
+    if (!own_) return;
+    for (const auto& name : names_in(folder_))
+        if (name != "." && name != "..") unlink((folder_ + "/" + name).c_str());
+    rmdir(folder_.c_str());
+}
+
+bool Cache::may_have(const std::string& hint) const {
+    struct stat about;
+    if (stat(folder_.c_str(), &about) != 0) return false;
+    const auto nanoseconds = [](const timespec& t) {
+        return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+    };
+    // A file system may give changes that are this close to each other one time.
+    constexpr std::int64_t tick = 20'000'000;
+    std::lock_guard lock(mutex_);
+    const std::int64_t changed = nanoseconds(about.st_mtim);
+    if (changed != changed_ || read_ < changed + tick) {
+        timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        hints_.clear();
+        for (const auto& name : names_in(folder_))
+            if (is_library(name)) hints_.insert(name.substr(0, hint_digits));
+        changed_ = changed;
+        read_ = nanoseconds(now);
+    }
+    return hints_.find(hint) != hints_.end();
+}
+
+// Checked, and loaded or removed.
+void* Cache::load_file(const std::string& key, const std::string& name) const {
+    const std::string path = folder_ + "/" + name;
+    const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) return nullptr;
+    struct stat about;
+    const bool good = objection_to(folder_).empty() && fstat(file, &about) == 0 &&
+                      S_ISREG(about.st_mode) && is_own(about) &&
+                      name == key + "-" + sha256(content_of(file)) + ".so";
+    void* library = nullptr;
+    // By its name: nobody else can have put another file there, and by the descriptor's, which is
+    // used again, the loader would take the next one for this.
+    if (good) library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library)
+        futimens(file, nullptr);  // was used now
+    else
+        unlink(path.c_str());
+    close(file);
+    return library;
+}
+
+void* Cache::load(const std::string& key) const {
+    // What a compiler left is a library like others once it has its name.
+    const std::string left = finished(key);
+    struct stat about;
+    if (lstat(left.c_str(), &about) == 0 && objection_to(folder_).empty() &&
+        !(is_own(about) && keep(key, left)))
+        unlink(left.c_str());
+    for (const auto& name : names_in(folder_)) {
+        if (!is_library(name) || name.compare(0, key.size() + 1, key + "-") != 0) continue;
+        if (void* library = load_file(key, name)) return library;
+    }
+    return nullptr;
+}
+
+bool Cache::keep(const std::string& key, const std::string& made) const {
+    const int file = open(made.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) return false;
+    struct stat about;
+    const bool good = fstat(file, &about) == 0 && S_ISREG(about.st_mode) && fchmod(file, 0600) == 0;
+    const std::string hash = good ? sha256(content_of(file)) : "";
+    close(file);
+    return good && rename(made.c_str(), (folder_ + "/" + key + "-" + hash + ".so").c_str()) == 0;
+}
+
+Cache::Lock Cache::lock(const std::string& key) const {
+    const std::string name = folder_ + "/" + key + ".lock";
+    int file = above_standard(open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    // A file system without locks lets several processes compile the same.
+    const bool taken = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (taken) close(std::exchange(file, -1));
+    return {name, file, taken};
+}
+
+Cache::Lock::~Lock() {
+    if (file_ < 0) return;
+    unlink(name_.c_str());
+    close(file_);
+}
+
+std::string Cache::note(const std::string& key, std::int64_t& seconds) const {
+    const int file =
+        open((folder_ + "/" + key + ".txt").c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) return "";
+    struct stat about;
+    std::string text;
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && is_own(about)) {
+        text = content_of(file);
+        seconds = std::time(nullptr) - about.st_mtime;
+    }
+    close(file);
+    return text;
+}
+
+void Cache::write_note(const std::string& key, const std::string& text) const {
+    const std::string name = folder_ + "/" + key + ".txt",
+                      aside = name + "." + std::to_string(getpid());
+    const int file =
+        open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0) return;
+    const bool wrote = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (close(file) != 0 || !wrote || rename(aside.c_str(), name.c_str()) != 0)
+        unlink(aside.c_str());
+}
+
+Cache::Content Cache::content() const {
+    Content all;
+    for (const auto& name : names_in(folder_)) {
+        struct stat about;
+        if (!is_library(name) || lstat((folder_ + "/" + name).c_str(), &about) != 0) continue;
+        ++all.libraries;
+        all.bytes += static_cast<std::uint64_t>(about.st_size);
+    }
+    return all;
+}
+
+void Cache::bound() const {
+    struct Kept {
+        std::time_t used;
+        std::uint64_t size;
+        std::string path;
+    };
+    std::vector<Kept> all;
+    std::uint64_t bytes = 0;
+    const std::time_t now = std::time(nullptr);
+    for (const auto& name : names_in(folder_)) {
+        const std::string path = folder_ + "/" + name;
+        struct stat about;
+        if (lstat(path.c_str(), &about) != 0) continue;
+        if (S_ISDIR(about.st_mode) && is_passing_folder(name) && now - about.st_mtime > stale)
+            remove_folder(path);
+        if (!S_ISREG(about.st_mode)) continue;
+        const auto size = static_cast<std::uint64_t>(about.st_size);
+        // All else in the folder is somebody else's.
+        if ((is_passing(name) && now - about.st_mtime > stale) ||
+            (is_of_key(name, ".txt") && now - about.st_mtime > month))
+            unlink(path.c_str());
+        if (!is_library(name)) continue;
+        all.push_back({about.st_mtime, size, path});
+        bytes += size;
+    }
+    std::sort(all.begin(), all.end(), [](const Kept& a, const Kept& b) { return a.used < b.used; });
+    for (const Kept& each : all) {
+        if (bytes <= max_bytes) break;
+        if (unlink(each.path.c_str()) == 0) bytes -= each.size;
+    }
+}
+
+}  // namespace cupola::cpu::compiler

@@ -1,0 +1,214 @@
+// csrc/cpu/compiler/host_compiler.cpp - finding the host's compiler, and running it.
+#include "cpu/compiler/host_compiler.hpp"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "cpu/compiler/detached.hpp"
+#include "cpu/compiler/process.hpp"
+#include "cpu/interpreter/host_isa.hpp"
+
+namespace cupola::cpu::compiler {
+
+Compiler Compiler::find() {
+    std::vector<std::vector<std::string>> candidates;
+    Compiler found;
+    found.missing =
+        "there is no C++ compiler: none of CXX, c++, g++ and clang++; install one, or the package "
+        "ziglang with: pip install 'cupola[jit]'";
+    if (const char* named = std::getenv("CXX"); named && *named) {
+        std::istringstream words{std::string(named)};
+        std::vector<std::string> command;
+        for (std::string word; words >> word;) command.push_back(word);
+        if (!command.empty()) {
+            candidates.push_back(command);
+            found.missing = std::string("there is no C++ compiler CXX=") + named;
+        }
+    }
+    if (candidates.empty()) {
+        for (const char* name : {"c++", "g++", "clang++"}) candidates.push_back({name});
+        if (const char* zig = std::getenv("CUPOLA_CPU_ZIG"); zig && zig[0] == '/')
+            candidates.push_back({zig, "c++"});
+    }
+    for (auto& command : candidates) {
+        const std::string file = on_path(command[0]);
+        struct stat about;
+        if (file.empty() || stat(file.c_str(), &about) != 0) continue;
+        command[0] = file;
+        found.command = command;
+        found.is_zig =
+            command.size() > 1 && command[1] == "c++" && file.substr(file.rfind('/') + 1) == "zig";
+        for (const auto& word : command) found.file += word + " ";
+        found.file += std::to_string(about.st_size) + " " + std::to_string(about.st_mtime);
+        break;
+    }
+    return found;
+}
+
+std::string Compiler::version() const {
+    if (is_zig) return "zig " + output_of({command[0], "version"});
+    std::vector<std::string> words = command;
+    words.emplace_back("--version");
+    return output_of(words);
+}
+
+std::vector<std::string> flags(const std::string& level) {
+    // As csrc/recipe.py's, by which the interpreter was built.
+    std::vector<std::string> all = {"-std=c++17",
+                                    "-O3",
+                                    "-DNDEBUG",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
+                                    "-fPIC",
+                                    "-fvisibility=hidden",
+                                    "-w",
+                                    "-DCUPOLA_ISA=native_code"};
+    // What a compiler knows of these for constants is more exact than what the library computes.
+    for (const char* function : {"sin", "cos", "exp2", "log2", "tanh"})
+        for (const char* width : {"", "f"})
+            all.push_back(std::string("-fno-builtin-") + function + width);
+    // Lanes are written as one type and read as another of their size.
+    all.push_back("-fno-strict-aliasing");
+    // Where a loop happens to begin is worth a seventh of its time.
+    for (const char* word : {"-falign-functions=64", "-falign-loops=32"}) all.push_back(word);
+    if (!level.empty()) all.push_back("-march=" + level);
+    if (level == "x86-64-v4") all.push_back("-mprefer-vector-width=512");
+    return all;
+}
+
+std::string own_level() {
+    // As csrc/recipe.py names the levels: x86_64_v4 for -march=x86-64-v4.
+    std::string level = interpreter::isa().name;
+    if (level.compare(0, 7, "x86_64_") != 0) return "";
+    for (char& c : level) c = c == '_' ? '-' : c;
+    return level;
+}
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words operator+(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+// What makes a library of a source: of one file at once, else of each an object first.
+struct Commands {
+    std::vector<Words> files;
+    Words objects;
+    Words last;
+    std::string folder;  // is removed with all that is in it; empty: there is none
+};
+
+std::string file_of(const void* function) {
+    Dl_info about;
+    return dladdr(function, &about) != 0 && about.dli_fname ? about.dli_fname : "";
+}
+
+// Kernels use them, and a program may have loaded them for the device alone.
+Words runtime_libraries() {
+    float (*const math)(float) = &::cosf;
+    void* (*const memory)(void*, const void*, std::size_t) = &::memmove;
+    Words all;
+    for (std::string file : {file_of(reinterpret_cast<const void*>(math)),
+                             file_of(reinterpret_cast<const void*>(memory))})
+        if (!file.empty()) all.push_back(std::move(file));
+    return all;
+}
+
+// zig has other names of processors, and a cache of its own without a bound. As a linker it would
+// first compile libraries for minutes, of which kernels need nothing.
+Commands commands_of_zig(const Compiler& compiler, const std::string& level, std::size_t files,
+                         const std::string& source, const std::string& library) {
+    Commands all;
+    all.folder = library + ".zig";
+    Words command = {"/usr/bin/env", "ZIG_LOCAL_CACHE_DIR=" + all.folder,
+                     "ZIG_GLOBAL_CACHE_DIR=" + all.folder};
+    command = command + compiler.command + flags(level) + Words{"-g0"};
+    if (level.empty()) command.push_back("-mcpu=baseline");
+    for (std::string& word : command)
+        if (word == "-march=" + level) std::replace(word.begin() + 1, word.end(), '-', '_');
+    for (std::size_t n = 0; n < files; ++n) {
+        all.objects.push_back(library + "." + std::to_string(n) + ".o");
+        all.files.push_back(command);
+        if (files > 1) all.files[n].push_back("-DCUPOLA_FILE=" + std::to_string(n));
+        all.files[n] = all.files[n] + Words{"-x", "c++", "-c", "-o", all.objects[n], source};
+    }
+    all.last = Words{compiler.command[0], "ld.lld", "-shared", "--eh-frame-hdr", "-o", library} +
+               all.objects + runtime_libraries();
+    return all;
+}
+
+Commands commands_of(const Compiler& compiler, const std::string& level, std::size_t files,
+                     const std::string& source, const std::string& library) {
+    if (compiler.is_zig) return commands_of_zig(compiler, level, files, source, library);
+    const Words command = compiler.command + flags(level);
+    Commands all;
+    if (files == 1) {
+        all.last = command + Words{"-shared", "-x", "c++", "-o", library, source, "-lm"};
+        return all;
+    }
+    for (std::size_t n = 0; n < files; ++n) {
+        all.objects.push_back(library + "." + std::to_string(n) + ".o");
+        all.files.push_back(command + Words{"-DCUPOLA_FILE=" + std::to_string(n), "-x", "c++", "-c",
+                                            "-o", all.objects[n], source});
+    }
+    all.last = command + Words{"-shared", "-o", library} + all.objects + Words{"-lm"};
+    return all;
+}
+
+}  // namespace
+
+bool compile(const Compiler& compiler, const std::string& level, std::size_t files,
+             const std::string& source, const std::string& library, std::string& why) {
+    const Commands all = commands_of(compiler, level, files, source, library);
+    std::vector<Process> compilers;
+    compilers.reserve(all.files.size());
+    for (std::size_t n = 0; n < all.files.size(); ++n)
+        compilers.emplace_back(all.files[n], all.objects[n]);
+    bool done = true;
+    for (Process& each : compilers) {
+        std::string objection;
+        if (each.ended_well(objection)) continue;
+        if (done) why = objection;
+        done = false;
+    }
+    if (done) done = Process(all.last, library).ended_well(why);
+    for (const auto& object : all.objects) unlink(object.c_str());
+    if (!all.folder.empty()) remove_folder(all.folder);
+    return done;
+}
+
+bool compile_detached(const Compiler& compiler, const std::string& level, std::size_t files,
+                      const Detachable& job, std::string& why) {
+    const Commands all = commands_of(compiler, level, files, job.source, job.made);
+    std::string first;
+    if (job.yields)
+        if (const std::string nice = on_path("nice"); !nice.empty())
+            first = quoted(nice) + " -n 19 ";
+    const std::string log = job.made + ".log", to_log = " 2>>" + quoted(log) + " >/dev/null";
+    std::string script = "code=0; files=; ";
+    for (const Words& each : all.files)
+        script += first + quoted(each) + to_log + " & files=\"$files $!\"; ";
+    script += "for file in $files; do wait $file || code=1; done; test $code = 0 && " + first +
+              quoted(all.last) + to_log + " && command -p mv -f " +
+              quoted(Words{job.made, job.library}) + " || code=1";
+    Words beside = Words{job.made, log, job.lock_name} + all.objects;
+    if (!all.folder.empty()) beside.push_back(all.folder);
+    beside.push_back(job.source);  // last: the other names are this one's until then
+    if (run_detached(script, log, beside, job.lock, why)) return true;
+    why = compiler.command[0] + (why.empty() ? " was ended" : " failed: " + why);
+    return false;
+}
+
+}  // namespace cupola::cpu::compiler

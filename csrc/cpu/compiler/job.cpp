@@ -1,0 +1,111 @@
+// csrc/cpu/compiler/job.cpp - from decoded kernels to a source, and from a library to launches.
+#include "cpu/compiler/job.hpp"
+
+#include <dlfcn.h>
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "cpu/compiler/cache.hpp"
+#include "cpu/compiler/sha256.hpp"
+#include "cpu/interpreter/block_barrier.hpp"
+
+namespace cupola::cpu::compiler {
+
+using namespace interpreter;
+
+namespace {
+
+using State = MachineCodeSlot::State;
+
+const DecodedOp* stay(const DecodedOp* ip, Warp&, std::byte*) { return ip; }
+
+// Everything but the machine code itself.
+std::unique_ptr<MachineCode> frame_of(const KernelAnalysis& program) {
+    auto native = std::make_unique<MachineCode>();
+    native->code = program.kernel.code;
+    native->entry.assign(native->code.size(), 0);
+    for (DecodedOp& code : native->code) {
+        native->handlers.push_back(code.run);
+        code.run = &stay;
+    }
+    for (const std::uint32_t at : program.entries()) native->entry[at] = 1;
+    native->sweeps = !program.sweep.empty();
+    native->services = {native->code.data(),
+                        native->handlers.data(),
+                        native->entry.data(),
+                        &halt,
+                        &arrive,
+                        &end_time_slice,
+                        &set_mask,
+                        &release_if_complete_of};
+    return native;
+}
+
+// Launches take it from now on.
+void publish(MachineCodeSlot& slot, std::unique_ptr<MachineCode> made) {
+    slot.made = std::move(made);
+    slot.ready.store(slot.made.get(), std::memory_order_release);
+    slot.state.store(State::ready, std::memory_order_release);
+}
+
+}  // namespace
+
+void fail(MachineCodeSlot& slot, const std::string& why) noexcept {
+    try {
+        slot.failure = why;
+    } catch (const std::bad_alloc&) {
+        slot.failure = "no memory";  // so short that it takes none
+    }
+    slot.state.store(State::failed, std::memory_order_release);
+}
+
+void Job::give_up(const char* why) noexcept {
+    for (const auto& slot : slots)
+        if (slot->state.load() == State::making) fail(*slot, why);
+}
+
+void Job::add(const KernelCode& kernel) {
+    try {
+        const KernelAnalysis program(kernel);
+        auto frame = frame_of(program);
+        Source printed = source_of(program, slots.size());
+        hint += hint_of(kernel);
+        slots.reserve(slots.size() + 1);
+        frames.reserve(frames.size() + 1);
+        source.add(std::move(printed));
+        slots.push_back(kernel.native);
+        frames.push_back(std::move(frame));
+    } catch (const Unprintable& no) {
+        fail(*kernel.native, "not printed: " + no.why);
+    } catch (const std::exception& no) {
+        fail(*kernel.native, std::string("not printed: ") + no.what());
+    }
+}
+
+void Job::deliver(MachineCodeRun run) {
+    frames[0]->run = run;
+    publish(*slots[0], std::move(frames[0]));
+}
+
+void Job::deliver(void* library, const std::string& why) {
+    for (std::size_t n = 0; n < slots.size(); ++n) {
+        void* run = library ? dlsym(library, name_of_kernel(n).c_str()) : nullptr;
+        if (!run) {
+            fail(*slots[n], library ? "the compiled library has no function of it" : why);
+            continue;
+        }
+        frames[n]->run = reinterpret_cast<MachineCodeRun>(run);
+        publish(*slots[n], std::move(frames[n]));
+    }
+}
+
+std::string hint_of(const KernelCode& kernel) {
+    const std::string about = kernel.name() + "\n" + std::to_string(kernel.code.size()) + "\n" +
+                              std::to_string(kernel.file_bytes) + "\n" +
+                              std::to_string(kernel.parameter_bytes);
+    return sha256(about).substr(0, Cache::hint_digits);
+}
+
+}  // namespace cupola::cpu::compiler

@@ -1,0 +1,12 @@
+// csrc/cpu/compiler/sha256.hpp - a hash that tells texts and files apart.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cupola::cpu::compiler {
+
+// SHA-256 (FIPS 180-4) of the bytes, as 64 hexadecimal digits.
+std::string sha256(std::string_view bytes);
+
+}  // namespace cupola::cpu::compiler

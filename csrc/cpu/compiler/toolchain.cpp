@@ -1,0 +1,138 @@
+// csrc/cpu/compiler/toolchain.cpp - which compiler and which folder a process uses.
+#include "cpu/compiler/toolchain.hpp"
+
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "cpu/compiler/semantics.hpp"
+#include "cpu/compiler/sha256.hpp"
+
+namespace cupola::cpu::compiler {
+namespace {
+
+std::atomic<std::size_t> processor_count{1};
+std::atomic<const Cache*> opened{nullptr};
+
+// Never destroyed: threads outlive static objects.
+struct ProcessIdentity {
+    std::mutex running;  // is taken first
+    std::mutex mutex;
+    std::string text;
+    bool run = false;
+};
+ProcessIdentity& identity_of_process() {
+    static auto* one = new ProcessIdentity;
+    return *one;
+}
+
+std::string note_key() { return sha256("compiler\n" + compiler().file); }
+
+bool write_file(const std::string& path, std::string_view first, std::string_view second) {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0) return false;
+    int error = 0;
+    for (std::string_view text : {first, second})
+        while (error == 0 && !text.empty()) {
+            const ssize_t wrote = write(file, text.data(), text.size());
+            if (wrote > 0)
+                text.remove_prefix(static_cast<std::size_t>(wrote));
+            else
+                error = errno;
+        }
+    if (close(file) != 0 && error == 0) error = errno;
+    if (error != 0) unlink(path.c_str());
+    errno = error;
+    return error == 0;
+}
+
+}  // namespace
+
+void set_processors(std::size_t count) { processor_count.store(count); }
+std::size_t processors() { return processor_count.load(); }
+
+std::string objection_to_compiling() {
+    return getauxval(AT_SECURE) == 0 ? ""
+                                     : "a program with more rights than its user's runs no "
+                                       "compiler of the user's choice";
+}
+
+const Compiler& compiler() {
+    static const auto& one = *new Compiler(Compiler::find());
+    return one;
+}
+
+const Cache& cache() {
+    static const auto* made = new Cache;
+    opened.store(made);
+    return *made;
+}
+
+const Cache* cache_if_there() {
+    static const auto* found = Cache::find().release();
+    const Cache* made = cache_if_made();
+    return made ? made : found;
+}
+
+const Cache* cache_if_made() { return opened.load(); }
+
+std::string identity() {
+    ProcessIdentity& all = identity_of_process();
+    std::lock_guard running(all.running);
+    if (all.run) return identity_if_kept(cache());
+    // Without the other lock: a function that is looked up does not wait for this process.
+    const std::string version = compiler().version(), text = compiler().file + "\n" + version;
+    {
+        std::lock_guard lock(all.mutex);
+        all.text = text;
+        all.run = true;
+    }
+    std::int64_t age;
+    const std::string key = note_key();
+    // Written again where it is old, so that it is not removed. A compiler that says nothing may
+    // have been ended.
+    constexpr std::int64_t day = 24 * 3600;
+    if (!version.empty() && (cache().note(key, age) != text || age > day))
+        cache().write_note(key, text);
+    return text;
+}
+
+std::string identity_if_kept(const Cache& cache) {
+    ProcessIdentity& all = identity_of_process();
+    std::lock_guard lock(all.mutex);
+    std::int64_t age;
+    if (all.text.empty()) all.text = cache.note(note_key(), age);
+    return all.text;
+}
+
+std::string key_of(const Job& job, const std::string& identity) {
+    std::string text = identity + "\n";
+    for (const auto& flag : flags(own_level())) text += flag + " ";
+    text += "\n" + std::string(semantics_hash()) + "\n" + job.source.text();
+    const std::string hint = job.slots.size() == 1 ? job.hint : sha256(job.hint);
+    return hint.substr(0, Cache::hint_digits) +
+           sha256(text).substr(0, Cache::key_digits - Cache::hint_digits);
+}
+
+bool write_source(const Job& job, std::size_t files, std::string& stem, std::string& why) {
+    static std::atomic<unsigned> made{0};
+    const std::string text = job.source.text(files);
+    bool written;
+    do {  // a process with this number may have left its files, or run in another container
+        stem = cache().folder() + "/" + std::to_string(getpid()) + "." + std::to_string(made++);
+        written = write_file(stem + ".cpp", semantics(), text);
+    } while (!written && errno == EEXIST);
+    if (!written)
+        why = std::string("a source can't be written to ") + cache().folder() + ": " +
+              std::strerror(errno);
+    else
+        unlink((stem + ".made").c_str());
+    return written;
+}
+
+}  // namespace cupola::cpu::compiler

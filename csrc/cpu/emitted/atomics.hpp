@@ -1,0 +1,85 @@
+// csrc/cpu/emitted/atomics.hpp - atomics of printed code: those of a whole warp in shared memory at
+// once; else lane by lane.
+#pragma once
+
+#include "cpu/emitted/access.hpp"
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+// An operand's elements: of all lanes in `room`, or one for all.
+template <class T>
+struct Repeated {
+    T value;
+    T operator[](unsigned) const { return value; }
+};
+template <class T>
+CUPOLA_INLINE const T* elements_of(const Lanes<sizeof(T)>& v, T* room) {
+    spread(v, room);
+    return room;
+}
+template <class T, class V>
+CUPOLA_INLINE Repeated<T> elements_of(Uniform<V> o, T*) {
+    return {bit_cast<T>(o.value)};
+}
+
+// A is an instance of AtomicAs.
+template <class A, Window W, class V, class B, class C>
+[[gnu::noinline]] bool atomic_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
+                                   const V* address, std::int64_t offset, B b, C c,
+                                   typename A::T* d) {
+    Places places;
+    if (!reach_each<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, places))
+        return false;
+    A::in_turn(
+        *w.block, mask, [&](unsigned i) { return places.from + places.of[i]; }, b, c, d);
+    return true;
+}
+template <class A, Window W, class X, class B, class C>
+CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot, const X& address,
+                          std::int64_t offset, const B& first, const C& second,
+                          Lanes<sizeof(typename A::T)>& made) {
+    using T = typename A::T;
+    using V = OperandWord<X>;
+    alignas(64) V x[lanes];
+    alignas(64) T b[lanes], c[lanes], d[lanes];
+    const auto left = elements_of<T>(first, b);
+    const auto right = elements_of<T>(second, c);
+    if constexpr (A::returns) spread(made, d);
+    if (W == Window::shared && mask == all_lanes &&
+        all_in_shared(*w.block, lanes_of<V>(address), offset, sizeof(T), x)) {
+        for_each_word(x, [&, shared = w.block->shared](unsigned i, std::uint64_t place) {
+            A::one(*w.block, shared + place, i, left, right, d);
+        });
+    } else {
+        spread(lanes_of<V>(address), x);
+        if (!atomic_each<A, W>(w, mask, slot, x, offset, left, right, d)) return false;
+    }
+    if constexpr (A::returns) pack(d, made);
+    return true;
+}
+
+// ---- shuffles -----------------------------------------------------------------------------
+
+CUPOLA_INLINE void unpack_words(const Lanes<4>& from, std::uint32_t* to) { spread(from, to); }
+CUPOLA_INLINE void unpack_words(Uniform<std::uint32_t> from, std::uint32_t* to) {
+    for (unsigned i = 0; i < lanes; ++i) to[i] = from.value;
+}
+
+// Of a whole warp; returns the lanes whose source lies in their segment.
+template <ptx::Mode M, class A, class B, class C>
+CUPOLA_INLINE std::uint32_t shuffle(Lanes<4>& to, A a, B b, C c) {
+    alignas(64) std::uint32_t values[lanes], shifts[lanes], segments[lanes], made[lanes];
+    unpack_words(a, values);
+    unpack_words(b, shifts);
+    unpack_words(c, segments);
+    std::uint32_t valid = 0;
+    for (unsigned i = 0; i < lanes; ++i) {
+        const ShuffleSource source = shuffle_source<M>(i, shifts[i], segments[i]);
+        made[i] = values[source.lane];
+        valid |= std::uint32_t{source.valid} << i;
+    }
+    pack(made, to);
+    return valid;
+}
+
+}  // namespace cupola::cpu::CUPOLA_ISA

@@ -1,0 +1,103 @@
+// csrc/cpu/interpreter/async.hpp - kinds and handlers of asynchronous copies.
+//
+// A copy is complete when it is issued. PTX allows that order, and copy groups then need no
+// records. An mbarrier counts the arrivals and bytes of a copy in the same time slice.
+#pragma once
+
+#include <string_view>
+
+#include "cpu/interpreter/code.hpp"
+#include "ptx/modifiers.hpp"
+
+namespace cupola::cpu::interpreter {
+
+class BlockState;
+
+std::string_view spelled(ptx::Atomic operation);
+
+// Named as the semantics in the table's rows.
+enum class AsyncKind : std::uint8_t {
+    MbarrierInit,
+    MbarrierInval,
+    MbarrierExpect,
+    MbarrierComplete,
+    MbarrierArrive,
+    MbarrierArriveExpect,
+    MbarrierDrop,
+    MbarrierDropExpect,
+    MbarrierArriveCopied,
+    MbarrierArriveCounted,
+    MbarrierTest,
+    MbarrierTestParity,
+    MbarrierTry,
+    MbarrierTryParity,
+    MbarrierPending,
+    CopyAsync,
+    Nothing,
+    BulkToShared,
+    BulkMulticast,
+    BulkToCluster,
+    BulkToGlobal,
+    BulkReduce,
+    StoreAsync,
+    ReduceAsync,
+    FenceAddress,
+    CreatePolicy,
+    TensorLoad,
+    TensorSend,
+    TensorStore,
+    TensorReduce,
+    TensorReplace,
+    TensorCopyFence,
+    Multimem,
+};
+
+// op: [0] result, [1] generic address of the object, [2] count, state or parity. Returns nullptr
+// where `kind` is not of an mbarrier.
+Handler mbarrier_handler(AsyncKind kind);
+
+struct AsyncControl {
+    // op: [1] generic address of an mbarrier, [2] bytes that have arrived.
+    Handler complete;
+    // op: [1] generic destination, [2] source, [3] bytes read, [4] predicate: read none; imm: bytes
+    // written.
+    Handler copy;
+    // op: [1] generic destination, [2] source, [3] bytes.
+    Handler bulk;
+    // As bulk, and [4] generic address of the mbarrier, [5] mask of the cluster's blocks.
+    Handler multicast;
+};
+extern const AsyncControl async_control;
+
+// tensor.cpp. op: [0] bytes that were loaded, [1] generic address of the box, [2] of the tensor
+// map, [4] of an mbarrier, [5] mask of the cluster's blocks. imm: an index into the kernel's
+// tables. That table lists the coordinates' registers, and with `shifted` the registers of their
+// offsets. `columns`: the map must be an im2col map.
+struct TensorControl {
+    static constexpr std::int64_t columns = std::int64_t{1} << 32, shifted = columns << 1;
+    Handler load, store, send;
+    // op: [1] generic address of the map, [2] new value; imm: Field, and the axis above it.
+    Handler replace;
+    enum class Field : std::uint8_t {
+        global_address,
+        rank,
+        box_dim,
+        global_dim,
+        global_stride,
+        element_stride,
+        elemtype,
+        interleave_layout,
+        swizzle_mode,
+        fill_mode,
+    };
+};
+extern const TensorControl tensor_control;
+
+// The same offset in another block of the cluster, as an address. Returns 0 for an invalid address
+// or rank.
+std::uint64_t place_in_block(const BlockState& block, unsigned rank, std::uint64_t address);
+// Adds received bytes to an mbarrier. False: a fault has been noted.
+bool report_bytes(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t object,
+                  std::uint32_t bytes);
+
+}  // namespace cupola::cpu::interpreter

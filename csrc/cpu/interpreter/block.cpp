@@ -1,0 +1,300 @@
+// csrc/cpu/interpreter/block.cpp - runs a block: its warps by time slices until all have exited.
+#include "cpu/interpreter/cluster.hpp"
+#include "cpu/interpreter/divergence.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <thread>
+
+namespace cupola::cpu {
+
+namespace interpreter {
+namespace {
+
+void write_constant(std::byte* file, const ConstantLanes& c) {
+    if (c.width == 0) {
+        bits_at(file, c.offset) = static_cast<std::uint32_t>(c.value);
+        return;
+    }
+    std::byte bytes[16] = {};
+    std::memcpy(bytes, &c.value, 8);
+    for (unsigned i = 0; i < lanes; ++i) std::memcpy(file + c.offset + i * c.width, bytes, c.width);
+}
+
+ThreadLine line_of_threads(const std::uint32_t* index, std::uint32_t step) {
+    constexpr unsigned half = lanes / 2;
+    ThreadLine line{index[0], index[half], true};
+    for (unsigned i = 0; i < lanes; ++i)
+        line.holds &= index[i] == (i < half ? line.low : line.high) + i % half * step;
+    return line;
+}
+
+}  // namespace
+
+Aligned<std::byte> pages(std::size_t bytes, std::size_t align) {
+    const std::size_t size = rounded(bytes != 0 ? bytes : 1, align);
+    Aligned<std::byte> memory(static_cast<std::byte*>(std::aligned_alloc(align, size)));
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
+BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned rank,
+                       std::uint64_t own)
+    : launch_(launch),
+      kernel_(static_cast<const KernelCode&>(*launch.kernel)),
+      native_(launch.watch ? nullptr : kernel_.native->ready.load(std::memory_order_acquire)),
+      watch_(launch.watch ? std::make_unique<sanitizer::BlockChecks>(*launch.watch, *this)
+                          : nullptr),
+      code_(watch_    ? launch.watch->code.data()
+            : native_ ? native_->code.data()
+                      : kernel_.code.data()),
+      cluster_(cluster),
+      rank_(rank),
+      threads_(launch.block.x * launch.block.y * launch.block.z) {
+    warp_count = (threads_ + lanes - 1) / lanes;
+    alone = !launch.cooperative && cluster.size() == 1;
+    void* p = std::aligned_alloc(alignof(Warp), sizeof(Warp) * warp_count);
+    if (!p) throw std::bad_alloc();
+    warps_.reset(static_cast<Warp*>(p));
+    for (unsigned n = 0; n < warp_count; ++n) {
+        Warp& w = *new (warps_.get() + n) Warp;
+        w.block = this;
+        w.index = static_cast<std::uint8_t>(n);
+    }
+    shared = cluster.shared_of(rank);
+    shared_bytes = own;
+    std::memset(reinterpret_cast<void*>(shared), 0, shared_bytes);
+    Block::cluster = cluster.shared_of(0);
+    cluster_stride = cluster.stride();
+    cluster_bytes = (cluster.size() - 1) * cluster_stride + own;
+    local_bytes = kernel_.stack_bytes;
+    // calloc maps pages on first use, so a large unused stack costs nothing.
+    local_memory_.reset(static_cast<std::byte*>(
+        std::calloc(std::size_t{warp_count} * lanes * local_bytes + kernel_.local_align, 1)));
+    if (!local_memory_) throw std::bad_alloc();
+    local = rounded(reinterpret_cast<std::uintptr_t>(local_memory_.get()), kernel_.local_align);
+    parameters = reinterpret_cast<std::uintptr_t>(launch.parameters.data());
+    parameter_bytes = launch.parameters.size();
+    ranges_.resize(kernel_.slots + 1);
+    ranges = ranges_.data();
+    returns_.resize(kernel_.call_depth ? warp_count : 0);
+    for (const auto& each : kernel_.specials) {
+        // machine code reads index_of_block
+        if (native_ && index_dimension(each.first) >= 0) continue;
+        const bool lasts = special_lasts(each.first, native_ != nullptr, kernel_.call_depth != 0);
+        (lasts ? lasting_ : changing_).push_back(each);
+    }
+    shape[0] = launch.block.x, shape[1] = launch.block.y, shape[2] = launch.block.z;
+    sweeps_ = native_ && native_->sweeps && alone && changing_.empty() && shape[0] % lanes == 0;
+    // Computed once: the divisions are slow.
+    threads_of_.resize(warp_count);
+    own_files_.resize(native_ ? warp_count : 0);
+    for (unsigned n = 0; n < warp_count * lanes; ++n) {
+        ThreadIndices& t = threads_of_[n / lanes];
+        t.x[n % lanes] = n % shape[0];
+        t.y[n % lanes] = n / shape[0] % shape[1];
+        t.z[n % lanes] = n / shape[0] / shape[1];
+    }
+    for (unsigned n = 0; n < warp_count; ++n) {
+        ThreadLine* const line = warps_.get()[n].thread;
+        line[0] = line_of_threads(threads_of_[n].x, 1);
+        line[1] = line_of_threads(threads_of_[n].y, 0);
+        line[2] = line_of_threads(threads_of_[n].z, 0);
+    }
+}
+
+std::byte* BlockState::new_file(unsigned index) {
+    // Stagger the files: if all began at the same page offset, those of several warps would compete
+    // for the same cache sets.
+    constexpr unsigned apart = 832, different = 4;
+    const unsigned from = native_ ? apart * (index % different) : 0;
+    files_.push_back(pages(kernel_.file_bytes + from));
+    std::byte* const file = files_.back().get() + from;
+    std::memset(file, 0, kernel_.file_bytes);
+    for (const auto& c : kernel_.constants) write_constant(file, c);
+    write_specials(lasting_, index, file);
+    return file;
+}
+
+// The interpreter reuses the register file of a warp that has exited, which is still in the cache.
+// With machine code each warp keeps its own. It holds little, mainly per-warp values that are read
+// as vectors, and a vector load right after scalar stores to it stalls until they reach the cache.
+void BlockState::start(Warp& w, unsigned index) {
+    if (native_) {
+        if (!own_files_[index]) own_files_[index] = new_file(index);
+        w.registers = own_files_[index];
+    } else {
+        if (free_files_.empty()) free_files_.push_back(new_file(index));
+        w.registers = free_files_.back();
+        free_files_.pop_back();
+    }
+    w.live = lanes_of(index);
+    w.forced = 0;
+    w.turn = 0;
+    w.budget = turn_length();
+    w.wake = 0;
+    w.lenient = false;
+    w.ready_count = w.waiting_count = 0;
+    if (kernel_.call_depth != 0) {
+        if (!returns_[index])
+            returns_[index] = std::make_unique<Return[]>(lanes * kernel_.call_depth);
+        w.returns = returns_[index].get();
+        for (auto& depth : w.depth) depth = 0;
+    }
+    if (!changing_.empty()) write_specials(changing_, index, w.registers);
+    w.resume = {w.live, code_};
+    w.status = Status::yielded;
+}
+
+void BlockState::enter(Warp& w) {
+    at_work = &w;
+    const DecodedOp* ip;
+    if (w.status == Status::yielded) {
+        mask_lanes(w, w.resume.mask);
+        ip = w.resume.pc;
+        update_reconvergence_pc(w);
+        w.status = Status::ready;
+        ip = w.ready_count > 0 ? arrive(w, ip) : ip;
+    } else {
+        ip = pick(w);
+        if (ip == &halt) return;
+        w.status = Status::ready;
+    }
+    if (native_) return run_native(ip);
+    if (watch_) {
+        while (ip && ip != &halt) ip = watch_->step(ip, w);
+        return;
+    }
+    while (ip) ip = ip->run(ip, w, w.registers);
+}
+
+// Interprets instructions between two entries of machine code.
+void BlockState::run_native(const DecodedOp* ip) {
+    const MachineCode& native = *native_;
+    while (ip && ip != &halt) {
+        Warp* w = at_work;
+        if (native.entry[static_cast<std::size_t>(ip - code_)]) {
+            ip = native.run(ip, *w, w->registers, native.services);
+            if (!ip) return;
+            w = at_work;
+        }
+        ip = native.handlers[static_cast<std::size_t>(ip - code_)](ip, *w, w->registers);
+    }
+}
+
+// The lanes that a warp starts with.
+std::uint32_t BlockState::lanes_of(unsigned index) const {
+    const unsigned first = index * lanes;
+    return threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
+}
+
+void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+    index_of_block[0] = x;
+    index_of_block[1] = y;
+    index_of_block[2] = z;
+    fault_.reset();
+    live_warps = warp_count - swept_warps;
+    live_threads = threads_ - lanes * swept_warps;
+    for (; used_barriers != 0; used_barriers &= used_barriers - 1)
+        barriers[__builtin_ctz(used_barriers)] = BarrierState{};
+    awaited = false;
+    free_files_.clear();
+    if (!native_)
+        for (const auto& file : files_) free_files_.push_back(file.get());
+    for (unsigned n = 0; n < warp_count; ++n) {
+        Warp& w = warps_.get()[n];
+        w.arrived = 0;
+        if (n < swept_warps) {
+            w.live = w.mask = 0;
+            w.status = Status::done;
+            continue;
+        }
+        if (native_) {
+            start(w, n);
+            continue;
+        }
+        w.registers = nullptr;
+        w.waiting_count = w.ready_count = 0;
+        w.live = lanes_of(n);
+        w.status = Status::yielded;
+    }
+    swept_warps = 0;
+    if (watch_) watch_->begin({x, y, z});
+}
+
+// The first block runs the ordinary way, which fills the cached ranges.
+std::uint32_t BlockState::sweep(std::uint32_t x, std::uint32_t y, std::uint32_t z,
+                                std::uint32_t count) {
+    if (!sweeps_ || !own_files_[0]) return 0;
+    index_of_block[0] = x;
+    index_of_block[1] = y;
+    index_of_block[2] = z;
+    end_of_sweep = x + count;
+    native_->run(nullptr, warps_.get()[0], own_files_[0], native_->services);
+    return index_of_block[0] - x;
+}
+
+BlockState::Turn BlockState::turn() {
+    bool moved = false;
+    std::int64_t first_wake = 0;
+    for (unsigned n = 0; n < warp_count; ++n) {
+        Warp& w = warps_.get()[n];
+        if (w.status == Status::done || w.status == Status::blocked) continue;
+        if (w.wake != 0) {
+            if (w.wake > steady_nanoseconds()) {
+                if (first_wake == 0 || w.wake < first_wake) first_wake = w.wake;
+                continue;
+            }
+            w.wake = 0;
+        }
+        if (!w.registers) start(w, n);
+        enter(w);
+        // Machine code may have run later warps too; warps of a block run in index order.
+        if (native_) n = at_work->index;
+        moved = true;
+        if (fault_) return Turn::faulted;
+        if (w.status == Status::done && !native_) free_files_.push_back(w.registers);
+        if (watch_ && done()) watch_->end();
+    }
+    if (moved || first_wake == 0) return moved ? Turn::moved : Turn::stuck;
+    // All runnable warps sleep. Sleep briefly if other blocks share this thread.
+    constexpr std::int64_t longest = 20'000;
+    const std::int64_t left = first_wake - steady_nanoseconds();
+    if (left > 0)
+        std::this_thread::sleep_for(
+            std::chrono::nanoseconds(alone ? left : std::min(left, longest)));
+    return Turn::moved;
+}
+
+bool BlockState::force() {
+    for (unsigned n = 0; n < warp_count; ++n) {
+        Warp& w = warps_.get()[n];
+        if (w.status == Status::blocked && force_ready(w)) return true;
+    }
+    return false;
+}
+
+void BlockState::give_up() {
+    if (stopped()) {
+        fault(warps_.get()[0], code_, Fault::Kind::stopped, 0, "the launch was stopped", 0);
+        return;
+    }
+    for (unsigned n = 0; n < warp_count; ++n) {
+        Warp& w = warps_.get()[n];
+        if (w.status != Status::blocked) continue;
+        const Waiting& waiting = w.waiting[0];
+        const bool cluster = waiting.barrier == cluster_barrier;
+        if (watch_) watch_->stuck();
+        fault(w, waiting.code, Fault::Kind::illegal_instruction,
+              static_cast<unsigned>(__builtin_ctz(waiting.mask)),
+              cluster ? "deadlock: threads never reach the barrier of the cluster, of blocks"
+                      : "deadlock: threads of the block never reach barrier",
+              cluster ? cluster_.size() : static_cast<std::uint64_t>(waiting.barrier));
+        return;
+    }
+}
+
+}  // namespace interpreter
+}  // namespace cupola::cpu

@@ -1,0 +1,158 @@
+// csrc/cpu/interpreter/block.hpp - a running block: warps, barriers and memory.
+//
+// Register files and local memory are reused from block to block.
+#pragma once
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpu/execute.hpp"
+#include "cpu/interpreter/kernel.hpp"
+#include "cpu/sanitizer/sanitizer.hpp"
+
+namespace cupola::cpu::interpreter {
+
+struct FreeDeleter {
+    void operator()(void* p) const { std::free(p); }
+};
+template <class T>
+using Aligned = std::unique_ptr<T, FreeDeleter>;
+
+// Whole pages, uninitialized. Throws std::bad_alloc.
+Aligned<std::byte> pages(std::size_t bytes, std::size_t align = 4096);
+
+// Value of Waiting::barrier for the cluster's barrier; the block's barriers are 0 to 15.
+inline constexpr std::int32_t cluster_barrier = 16;
+
+class ClusterState;
+
+// %tid of a warp's lanes.
+struct ThreadIndices {
+    std::uint32_t x[lanes], y[lanes], z[lanes];
+};
+
+class BlockState final : public Block {
+  public:
+    // `own`: bytes of the block's shared memory, which the cluster owns.
+    BlockState(const Launch& launch, ClusterState& cluster, unsigned rank, std::uint64_t own);
+    void begin(std::uint32_t x, std::uint32_t y, std::uint32_t z);
+    // Runs up to `count` blocks of a row in one call of machine code. Returns how many it ran. The
+    // next block may be done in part, which begin() takes into account.
+    std::uint32_t sweep(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t count);
+    // Runs each warp that is ready for one time slice.
+    enum class Turn { moved, stuck, faulted };
+    Turn turn();
+    bool done() const { return live_warps == 0; }
+    // Called when every warp is blocked: releases lanes that wait for others of their warp, or
+    // returns false.
+    bool force();
+    void give_up();
+    Fault take_fault() { return std::move(*fault_); }
+    bool is_outdated() const {
+        return !native_ && !watch_ && kernel_.native->ready.load(std::memory_order_relaxed);
+    }
+
+    bool resolve(Warp& w, const DecodedOp* ip, unsigned bytes, bool write) override;
+    void fault(Warp& w, const DecodedOp* ip, Fault::Kind kind, unsigned lane, const char* what,
+               std::uint64_t address) override;
+    bool is_constant(std::uintptr_t address) const override;
+    bool bulk(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
+              std::uint64_t bytes, bool write) override;
+
+    bool stopped() const { return launch_.stop && launch_.stop->load(std::memory_order_relaxed); }
+    // Whether other warps, or blocks that share the thread, wait for the warp's time slice to end.
+    bool others_live(const Warp& w) const { return !alone || live_warps > (w.live != 0 ? 1u : 0u); }
+    // In costs of backward branches. Short where blocks share a thread, so that a block that polls
+    // does not delay the others. Machine code executes more in the same time.
+    std::int32_t turn_length() const { return !alone ? 1 << 11 : native_ ? 1 << 17 : 1 << 14; }
+    const KernelCode& kernel() const { return kernel_; }
+    const DecodedOp* code() const { return code_; }  // the warps' pcs point into it
+    const Launch& launch() const { return launch_; }
+    ClusterState& cluster_state() const { return cluster_; }
+    unsigned rank() const { return rank_; }
+    // nullptr unless the sanitizer is on.
+    sanitizer::BlockChecks* watch() const { return watch_.get(); }
+    // Reports an access to the sanitizer, which sees plain loads, stores and atomics itself.
+    void touch(const Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
+               std::uint64_t bytes, sanitizer::Touch how) const {
+        if (watch_) watch_->touch(w, ip, lane, address, bytes, how);
+    }
+    Warp& warp(unsigned n) { return warps_.get()[n]; }
+
+    TextureView* texture(std::uint64_t handle) { return textures_.find(handle, launch_); }
+
+    // barrier.cpp
+    const DecodedOp* arrive_at(Warp& w, const DecodedOp* ip, std::uint32_t id, std::uint32_t count,
+                               bool waits, std::uint32_t yes);
+    const DecodedOp* exit_lanes(Warp& w);
+    bool release_if_complete(unsigned id);
+    void wake(std::int32_t barrier);  // the warps that wait at it
+    // Text that names a thread of a block, and a line of the PTX with its source line.
+    std::string thread_text(const Dim3& block, unsigned thread) const;
+    std::string line_text(std::uint32_t line) const;
+    void fault_text(Warp& w, const DecodedOp* ip, Fault::Kind kind, unsigned lane,
+                    const std::string& what);
+
+    // memory.cpp: checks access to `bytes` bytes of any size. Returns nullptr if access is not
+    // allowed; a fault has then been noted. `align` is a power of two.
+    std::byte* reach(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
+                     std::uint64_t bytes, std::uint64_t align, sanitizer::Touch how);
+    // The end of the readable memory that begins at `address`; 0 if it is not readable.
+    std::uintptr_t readable_until(const Warp& w, unsigned lane, std::uintptr_t address) const;
+    std::byte* local_of(const Warp& w, unsigned lane) const {
+        return reinterpret_cast<std::byte*>(local) +
+               (std::uint64_t{w.index} * lanes + lane) * local_bytes;
+    }
+
+  private:
+    void start(Warp& w, unsigned index);
+    std::byte* new_file(unsigned index);
+    using Specials = std::vector<std::pair<unsigned, std::int32_t>>;
+    void write_specials(const Specials& specials, unsigned index, std::byte* file);
+    void enter(Warp& w);
+    void run_native(const DecodedOp* ip);
+    std::uint32_t lanes_of(unsigned index) const;
+    bool complete(unsigned id) const;
+    void release(unsigned id);
+    void pass(Warp& w, const Waiting& waiting, std::int32_t barrier);
+    void wild_access(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
+                     std::uint64_t bytes, bool write);
+    Range range_around(const Warp& w, unsigned lane, std::uint64_t address,
+                       std::uint64_t bytes) const;
+
+    const Launch& launch_;
+    const KernelCode& kernel_;
+    const MachineCode* const native_;  // nullptr: interpreted
+    const std::unique_ptr<sanitizer::BlockChecks> watch_;
+    const DecodedOp* const code_;
+    ClusterState& cluster_;
+    const unsigned rank_;
+    const unsigned threads_;
+    Aligned<Warp> warps_;
+    std::vector<Aligned<std::byte>> files_;           // register files, one for each running warp
+    std::vector<std::byte*> free_files_, own_files_;  // machine code: one for each warp
+    Aligned<std::byte> local_memory_;
+    std::vector<std::unique_ptr<Return[]>> returns_;
+    std::vector<Range> ranges_;
+    std::vector<ThreadIndices> threads_of_;  // by warp
+    Specials lasting_, changing_;  // written once for a register file; written for each warp
+    bool sweeps_ = false;          // machine code may run several blocks in one call
+    TextureViews textures_;
+    std::optional<Fault> fault_;
+};
+
+// special.cpp
+bool special_lasts(unsigned special, bool of_one_warp, bool calls);
+
+inline std::int64_t steady_nanoseconds() {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+inline BlockState& block_of(Warp& w) { return static_cast<BlockState&>(*w.block); }
+
+}  // namespace cupola::cpu::interpreter

@@ -1,0 +1,39 @@
+// csrc/cpu/interpreter/block_barrier.hpp - the block barrier for a whole warp.
+//
+// Inline, because machine code uses it too.
+#pragma once
+
+#include "cpu/interpreter/divergence.hpp"
+
+namespace cupola::cpu::interpreter {
+
+// Whether `mask` holds all live lanes of the warp, and no other group exists.
+[[gnu::always_inline]] inline bool is_whole(const Warp& w, std::uint32_t mask) {
+    return mask == w.live && w.ready_count + w.waiting_count == 0;
+}
+
+// Releases the warps that wait at a barrier if it is complete.
+using ReleaseIfComplete = bool (*)(Block& block, unsigned id);
+bool release_if_complete_of(Block& block, unsigned id);  // barrier.cpp
+
+// A whole warp arrives at the barrier `at`. True: it completes the barrier and continues; else it
+// blocks.
+[[gnu::always_inline]] inline bool meet(Warp& w, const DecodedOp* at, unsigned id,
+                                        ReleaseIfComplete release) {
+    Block& block = *w.block;
+    BarrierState& b = block.barriers[id];
+    block.used_barriers |= 1u << id;
+    block.awaited = true;
+    b.come[w.index] |= w.mask;
+    b.threads += count_lanes(w.mask);
+    b.count = 0;
+    w.forced = 0;
+    if (b.threads >= block.live_threads && release(block, id)) return true;
+    w.waiting[0] = {w.mask, at + 1, at, static_cast<std::int32_t>(id), 0};
+    w.waiting_count = 1;
+    w.status = Status::blocked;
+    w.mask = 0;
+    return false;
+}
+
+}  // namespace cupola::cpu::interpreter

@@ -1,0 +1,19 @@
+// csrc/cpu/interpreter/block_order.hpp - basic blocks and their order in the code.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace cupola::cpu::interpreter {
+
+struct BasicBlock {
+    std::uint32_t first = 0, end = 0;  // indices of instructions
+    std::vector<std::uint32_t> successors;
+    std::uint32_t predecessors = 0;
+};
+
+// Reverse post order in which the blocks of a loop precede the loop's exits. Lanes that run
+// lowest-block-first then reconverge where control flow joins. Unreachable blocks are left out.
+std::vector<std::uint32_t> order(const std::vector<BasicBlock>& blocks);
+
+}  // namespace cupola::cpu::interpreter

@@ -1,0 +1,224 @@
+// csrc/cpu/interpreter/code.hpp - decoded instructions, and the state of a warp and its block.
+//
+// Sources that are compiled once for each instruction set include it, so it holds plain data only.
+//
+// A register file is one contiguous piece of memory. A register of 32 lanes has a fixed, 64-byte
+// aligned offset, and its lanes are contiguous; a predicate has 32 bits. Constants and special
+// registers are in the register file too, so every operand is an offset. DecodedOp is threaded:
+// each handler ends with a jump to the next handler.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/fault.hpp"
+#include "cpu/range.hpp"
+
+#if defined(__clang__)
+// Loops over lanes that call the maths library are not vectorized; that is expected.
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
+namespace cupola::cpu::interpreter {
+
+inline constexpr unsigned lanes = 32;
+inline constexpr std::uint32_t all_lanes = 0xffffffffu;
+
+struct DecodedOp;
+struct Warp;
+using Handler = const DecodedOp* (*)(const DecodedOp*, Warp&, std::byte* registers);
+
+struct DecodedOp {
+    Handler run = nullptr;
+    std::int32_t op[6] = {0, 0, 0, 0, 0, 0};  // offsets in the register file
+    std::int64_t imm = 0;     // constant, address offset, or index into the kernel's lists
+    std::int32_t target = 0;  // branch: relative to this DecodedOp
+    std::uint32_t line = 0;   // in the PTX text
+    std::uint32_t slot = 0;   // memory access: index of its cached range
+    std::uint16_t cost = 0;   // backward branch: share of the time slice
+    std::uint8_t flags = 0;
+    std::uint8_t count = 1;    // elements of a vector access
+    std::uint32_t origin = 0;  // its instruction in KernelCode::origins, from 1; 0: none
+};
+
+namespace flag {
+inline constexpr std::uint8_t address32 = 1;  // the address register has 32 bits
+inline constexpr std::uint8_t strong = 2;     // volatile, relaxed, acquire, release
+inline constexpr std::uint8_t acquire = 4;
+inline constexpr std::uint8_t release = 8;
+inline constexpr std::uint8_t negate = 16;   // branch on a false predicate
+inline constexpr std::uint8_t aligned = 32;  // barrier: a warp's lanes arrive by one instruction
+}  // namespace flag
+
+// Lanes that are ready to run at one pc.
+struct Group {
+    std::uint32_t mask;
+    const DecodedOp* pc;
+};
+
+// Lanes that wait for a barrier of the block, or for other lanes of their warp.
+struct Waiting {
+    std::uint32_t mask;
+    const DecodedOp* pc;    // where they continue
+    const DecodedOp* code;  // the instruction that they wait in
+    std::int32_t barrier;   // of the block; -1: of the warp
+    std::uint32_t want;     // barrier of the warp: lanes that must arrive
+};
+
+struct Return {
+    const DecodedOp* pc;
+    std::uint32_t frame;  // bytes by which the call moved the stack pointer
+};
+
+enum class Status : std::uint8_t { ready, done, blocked, yielded, faulted };
+
+struct Block;
+
+// Uniform component of %tid in a warp: the values of lanes 0 and 16. `holds`: in the 15 lanes after
+// each, x increases by one, and y and z stay the same.
+struct ThreadLine {
+    std::uint32_t low, high;
+    bool holds;
+};
+
+// Fields that every time slice reads come first, in two cache lines.
+struct Warp {
+    alignas(64) std::uint32_t mask = 0;
+    std::uint32_t masked = 0;          // the mask that lane_mask holds
+    std::uint32_t outer = 0;           // the mask outside a guarded instruction
+    std::uint32_t live = 0;            // lanes that have not exited
+    const DecodedOp* limit = nullptr;  // branches at or beyond it check the ready groups
+    std::int32_t budget = 0;           // cost of backward branches left in the time slice
+    std::int32_t forced = 0;           // branches left for which code order is ignored
+    Block* block = nullptr;
+    std::byte* registers = nullptr;
+    unsigned ready_count = 0, waiting_count = 0;
+    std::uint32_t turn = 0;
+    bool lenient = false;  // the next warp operation accepts missing lanes
+    Status status = Status::ready;
+    std::uint8_t index = 0;     // in the block
+    Group resume;               // where a yielded warp continues
+    Return* returns = nullptr;  // [lane][depth]
+    std::uint32_t arrived = 0;  // lanes that arrived at the cluster's barrier in this phase
+    std::int64_t wake = 0;      // a sleeping warp: wake-up time of the steady clock; else 0
+    alignas(64) std::int32_t lane_mask[lanes] = {};  // 0 or -1, as in `masked`
+    alignas(64) std::uint64_t address[lanes];        // of the current access
+    Waiting waiting[lanes];
+    Group ready[lanes + 1];  // sorted, lowest pc last
+    std::uint32_t depth[lanes];
+    ThreadLine thread[3];
+};
+
+// Uniform of the 16 barriers of a block.
+struct BarrierState {
+    std::uint32_t come[lanes] = {};  // arrived lanes of each warp
+    std::uint32_t threads = 0;       // number of arrived threads
+    std::uint32_t count = 0;         // expected threads; 0: all
+    std::uint32_t yes = 0;           // bar.red: threads whose predicate was true
+};
+
+// How the lanes' addresses relate to each other.
+enum class Pattern : std::uint8_t { scattered, contiguous, uniform };
+
+// The block's state that handlers need. The virtual functions are the slow paths.
+struct Block {
+    std::uintptr_t shared = 0;
+    std::uint64_t shared_bytes = 0;
+    // The shared memories of the cluster's blocks, at a fixed stride.
+    std::uintptr_t cluster = 0;
+    std::uint64_t cluster_bytes = 0, cluster_stride = 0;
+    std::uintptr_t local = 0;  // of thread 0
+    std::uint64_t local_bytes = 0;
+    std::uintptr_t parameters = 0;
+    std::uint64_t parameter_bytes = 0;
+    Range* ranges = nullptr;               // cached, one for each access of the kernel
+    std::uint32_t index_of_block[3] = {};  // %ctaid
+    std::uint32_t shape[3] = {1, 1, 1};    // %ntid
+    // Machine code runs blocks of a row up to this one.
+    std::uint32_t end_of_sweep = 0;
+    std::uint32_t swept_warps = 0;  // of the next block, the warps that it has run already
+    unsigned warp_count = 0, live_warps = 0, live_threads = 0;
+    // Whether threads wait at a barrier: an exit may then complete it.
+    bool awaited = false;
+    // Whether no other block shares the thread.
+    bool alone = false;
+    Warp* at_work = nullptr;  // machine code: the warp that it runs, or ran last
+    BarrierState barriers[16];
+    std::uint32_t used_barriers = 0;  // bit mask of barriers that need a reset
+
+    // Checks the address of each active lane. False: a fault has been noted.
+    virtual bool resolve(Warp& w, const DecodedOp* ip, unsigned bytes, bool write) = 0;
+    virtual void fault(Warp& w, const DecodedOp* ip, FaultKind kind, unsigned lane,
+                       const char* what, std::uint64_t address) = 0;
+    virtual bool is_constant(std::uintptr_t address) const = 0;
+    // Whether a lane may access a multiple of 16 bytes. False: a fault has been noted.
+    virtual bool bulk(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
+                      std::uint64_t bytes, bool write) = 0;
+
+  protected:
+    ~Block() = default;
+};
+
+extern const DecodedOp halt;  // its handler leaves the warp
+
+// lane_schedule.cpp: selects the lanes that run next.
+void set_mask(Warp& w, std::uint32_t mask);
+const DecodedOp* arrive(Warp& w, const DecodedOp* at);  // the running lanes reach `at`
+const DecodedOp* end_time_slice(Warp& w,
+                                const DecodedOp* at);  // as `arrive`, and ends their time slice
+// The running lanes sleep, then continue at `at`.
+const DecodedOp* doze(Warp& w, const DecodedOp* at, std::uint32_t nanoseconds);
+const DecodedOp* split(Warp& w, std::uint32_t first_mask, const DecodedOp* first,
+                       const DecodedOp* second);
+const DecodedOp* pick(Warp& w);  // no lanes run any more: selects others
+void make_ready(Warp& w, std::uint32_t mask, const DecodedOp* at);
+const DecodedOp* wait_for_lanes(Warp& w, std::uint32_t want, const DecodedOp* code,
+                                const DecodedOp* then);
+const DecodedOp* stop_faulted(Warp& w);
+bool force_ready(Warp& w);  // releases lanes whose partners do not arrive
+
+// A handler is a Body that then calls the next handler. Where the compiler is known to turn that
+// call into a jump, it is made here; elsewhere the loop in BlockState::enter makes it.
+#if defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && defined(__OPTIMIZE__)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CUPOLA_THREADED 0
+#elif __has_cpp_attribute(clang::musttail)
+#define CUPOLA_THREADED 1
+#define CUPOLA_TAIL [[clang::musttail]]
+#else
+#define CUPOLA_THREADED 0
+#endif
+#elif defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define CUPOLA_THREADED 1
+#define CUPOLA_TAIL
+#else
+#define CUPOLA_THREADED 0
+#endif
+
+template <Handler Body>
+const DecodedOp* threaded(const DecodedOp* ip, Warp& w, std::byte* r) {
+    const DecodedOp* next = Body(ip, w, r);
+#if CUPOLA_THREADED
+    CUPOLA_TAIL return next->run(next, w, r);
+#else
+    return next;
+#endif
+}
+
+// Rounds up to a multiple of `to`.
+constexpr std::uint64_t rounded(std::uint64_t n, std::uint64_t to) {
+    return (n + to - 1) / to * to;
+}
+
+// Always inline: the linker must not share a copy that was compiled for another instruction set.
+template <class T>
+[[gnu::always_inline]] inline T* at(std::byte* registers, std::int32_t offset) {
+    return static_cast<T*>(__builtin_assume_aligned(registers + offset, alignof(T)));
+}
+
+[[gnu::always_inline]] inline std::uint32_t& bits_at(std::byte* registers, std::int32_t offset) {
+    return *reinterpret_cast<std::uint32_t*>(registers + offset);
+}
+
+}  // namespace cupola::cpu::interpreter

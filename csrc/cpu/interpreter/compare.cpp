@@ -1,0 +1,118 @@
+// csrc/cpu/interpreter/compare.cpp - comparisons that decode to several Codes.
+//
+// set and setp with a boolean operation, comparisons of packed halves, and lop3 with a predicate.
+#include "cpu/interpreter/control.hpp"
+#include "cpu/interpreter/decode.hpp"
+
+namespace cupola::cpu::interpreter {
+namespace {
+
+constexpr const char* comparisons[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
+                                       "lo",  "ls",  "hi",  "hs",  "equ", "neu",
+                                       "ltu", "leu", "gtu", "geu", "num", "nan"};
+constexpr const char* predicate_logic[] = {"", "and.pred", "or.pred", "xor.pred"};
+
+std::string comparison(const ptx::Instruction& i, Type type) {
+    return std::string("setp.") + comparisons[field::compare.get(i.modifiers)] +
+           (field::ftz.get(i.modifiers) ? ".ftz." : ".") + std::string(name_of(type));
+}
+
+// The value that `set` returns where the comparison holds.
+std::uint64_t truth(Type type) {
+    switch (type) {
+        case Type::f32:
+            return 0x3f800000u;
+        case Type::f16:
+        case Type::f16x2:
+            return 0x3c00;
+        case Type::bf16:
+        case Type::bf16x2:
+            return 0x3f80;
+        default:
+            return ptx::bytes_of(type) == 2 ? 0xffff : 0xffffffffu;
+    }
+}
+
+}  // namespace
+
+// set, and setp with a second predicate: a comparison, then predicate logic.
+void Decoder::compare(const ptx::Instruction& i) {
+    const bool set = i.form.form().mnemonic == "set";
+    const Type type = set ? i.type2 : i.type;
+    if (type == Type::f16x2 || type == Type::bf16x2) return compare_halves(i);
+    const unsigned boolean = field::boolean.get(i.modifiers);
+    const std::string opcode = comparison(i, type);
+    const ptx::Operand& d = operand(i, 0);
+    const std::int32_t a = source(operand(i, 1), type), b = source(operand(i, 2), type);
+    const std::int32_t third = boolean ? predicate(operand(i, 3)) : 0;
+    const std::int32_t t = temporary_predicate(), u = temporary_predicate();
+    if (type == Type::f16 || type == Type::bf16) {  // they have one destination
+        emit(opcode, t, a, b);
+        emit("not.pred", u, t);
+    } else {
+        emit(opcode, t, u, a, b);
+    }
+    if (set) {
+        if (boolean) emit(predicate_logic[boolean], t, t, third);
+        const unsigned width = ptx::bytes_of(i.type);
+        emit(width == 2 ? "selp.b16" : "selp.b32", destination(d), constant(width, truth(i.type)),
+             constant(width, 0), t);
+        return;
+    }
+    // The third operand may be a destination: both results are computed before either is written.
+    emit(predicate_logic[boolean], t, t, third);
+    emit(predicate_logic[boolean], u, u, third);
+    emit("mov.pred", destination(d), t);
+    if (d.second != ptx::absent) emit("mov.pred", reg(d.second), u);
+}
+
+// Compares each half; setp's first predicate is of the lower half, the second of the upper.
+void Decoder::compare_halves(const ptx::Instruction& i) {
+    const bool set = i.form.form().mnemonic == "set";
+    const Type type = set ? i.type2 : i.type;
+    const unsigned boolean = field::boolean.get(i.modifiers);
+    const std::string opcode = comparison(i, type == Type::f16x2 ? Type::f16 : Type::bf16);
+    const ptx::Operand& d = operand(i, 0);
+    std::int32_t halves[2][2];
+    for (unsigned n = 0; n < 2; ++n) {
+        const std::int32_t whole = source(operand(i, 1 + n), Type::b32);
+        halves[n][0] = temporary(2);
+        halves[n][1] = temporary(2);
+        emit(unpack_handler(2, 2), whole, halves[n][0], halves[n][1]);
+    }
+    const std::int32_t third = boolean ? predicate(operand(i, 3)) : 0;
+    std::int32_t holds[2], made[2];
+    for (unsigned n = 0; n < 2; ++n) {
+        holds[n] = temporary_predicate();
+        emit(opcode, holds[n], halves[0][n], halves[1][n]);
+        if (boolean) emit(predicate_logic[boolean], holds[n], holds[n], third);
+    }
+    if (!set) {
+        emit("mov.pred", destination(d), holds[0]);
+        if (d.second != ptx::absent) emit("mov.pred", reg(d.second), holds[1]);
+        return;
+    }
+    const std::uint64_t yes = i.type == type ? truth(type) : 0xffff;
+    for (unsigned n = 0; n < 2; ++n) {
+        made[n] = temporary(2);
+        emit("selp.b16", made[n], constant(2, yes), constant(2, 0), holds[n]);
+    }
+    emit(pack_handler(2, 2), destination(d), made[0], made[1]);
+}
+
+// lop3 with a predicate: true where any bit is set, combined with another predicate.
+void Decoder::lop3(const ptx::Instruction& i) {
+    const std::int32_t made = temporary(4), holds = temporary_predicate(),
+                       other = temporary_predicate();
+    const std::int32_t a = source(operand(i, 1), i.type), b = source(operand(i, 2), i.type),
+                       c = source(operand(i, 3), i.type);
+    const std::int32_t q = predicate(operand(i, 5));
+    emit("lop3.b32", made, a, b, c).imm = operand(i, 4).value;
+    emit("setp.ne.b32", holds, other, made, constant(4, 0));
+    emit(predicate_logic[field::boolean.get(i.modifiers)], holds, holds, q);
+    const ptx::Operand& d = operand(i, 0);
+    if (d.second != ptx::absent) emit("mov.pred", reg(d.second), holds);
+    if (d.kind == ptx::Operand::Kind::reg) emit("mov.b32", reg(d.index), made);
+}
+
+}  // namespace cupola::cpu::interpreter

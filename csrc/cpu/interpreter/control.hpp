@@ -1,0 +1,45 @@
+// csrc/cpu/interpreter/control.hpp - handlers of control flow, shared by all instruction sets.
+#pragma once
+
+#include "cpu/interpreter/code.hpp"
+
+namespace cupola::cpu::interpreter {
+
+// The result that a barrier returns to its threads; in DecodedOp::count.
+enum class BarrierKind : std::uint8_t { plain, popc, all, any };
+
+struct Control {
+    Handler jump, join, branch, branch_indexed;
+    Handler guard_begin, guard_end;
+    Handler call, call_end, ret, exit, trap, brkpt;
+    Handler barrier, barrier_arrive;
+    Handler read_clock, read_clock_high, read_clock64, read_timer, read_timer_low, read_timer_high;
+    Handler print, assertion;
+    Handler sleep;
+    Handler call_indirect;
+    Handler allocate, release, set_condition;
+};
+extern const Control control;
+
+// cluster.cpp. op: [0] result, [1] address, [2] rank for map_*. `generic` addresses are host
+// addresses, `window` addresses those of .shared::cluster.
+struct ClusterControl {
+    Handler arrive, wait;
+    Handler generic_of_window, window_of_generic;
+    Handler map_generic, map_window32, map_window64;
+    Handler rank_of_generic, rank_of_window32, rank_of_window64;
+};
+extern const ClusterControl cluster_control;
+
+// atomic.cpp. op: [1] address; imm: required alignment in bytes.
+extern const Handler alignment_check;
+
+// Pack `count` elements of `bytes` bytes into one register, or unpack them. nullptr: no such form.
+Handler pack_handler(unsigned bytes, unsigned count);
+Handler unpack_handler(unsigned bytes, unsigned count);
+
+// bar.red: writes the result to the lanes when the barrier completes.
+void write_barrier_result(Warp& w, const Waiting& waiting, std::uint32_t yes,
+                          std::uint32_t threads);
+
+}  // namespace cupola::cpu::interpreter

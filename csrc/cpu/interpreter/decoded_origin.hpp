@@ -1,0 +1,19 @@
+// csrc/cpu/interpreter/decoded_origin.hpp - the instruction that a piece of decoded code executes.
+//
+// Handlers do not tell: instructions that do the same share one.
+#pragma once
+
+#include "cpu/interpreter/host_isa.hpp"
+
+namespace cupola::cpu::interpreter {
+
+struct Origin {
+    ptx::FormId form;
+    Key key;
+    bool by_lane = false;  // its semantics is a function of one lane
+};
+
+// Finds a handler for this processor, or null, and completes the origin.
+Handler find_handler(Origin& origin);
+
+}  // namespace cupola::cpu::interpreter

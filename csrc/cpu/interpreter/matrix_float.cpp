@@ -1,0 +1,359 @@
+// csrc/cpu/interpreter/matrix_float.cpp - matrix products of floats, rounded as on sm_90.
+//
+// The manual leaves the order of additions and their rounding open. The rules here come from
+// recorded results of an H200 (tests/ptx/record_matrix.py). Products are exact. A group of terms
+// and the sum so far are shifted to their largest exponent and cut off some bits below it. They are
+// then added as integers, and the sum is rounded once: toward zero to f32, to nearest to f16.
+//
+// sm_90 has no matrix unit for 8-bit floats in mma and for m8n8k4 of f16. Its compiler uses other
+// instructions there, and this file computes as they do.
+#include <cmath>
+#include <cstring>
+
+#include "cpu/interpreter/host_isa.hpp"
+#include "cpu/interpreter/matrix.hpp"
+
+namespace cupola::cpu::interpreter {
+namespace {
+
+using ptx::Element;
+using ptx::MatrixForm;
+using ptx::MatrixKind;
+
+FloatLayout layout_of(Element e) {
+    switch (e) {
+        case Element::f16:
+            return {5, 10};
+        case Element::bf16:
+            return {8, 7};
+        case Element::tf32:
+            return {8, 10, 13};
+        case Element::e4m3:
+            return {4, 3};
+        case Element::e5m2:
+            return {5, 2};
+        default:
+            return {8, 23};
+    }
+}
+
+constexpr std::int32_t lowest = -100000;  // exponent of a zero: below all others
+
+// mantissa * 2^(exponent - layout.mantissa); denormals are not normalized.
+struct Number {
+    std::int32_t mantissa = 0, exponent = lowest;
+    enum class Kind : std::uint8_t { finite, infinite, nan } kind = Kind::finite;
+};
+
+// Converts bits of one type to numbers.
+class Unpacker {
+  public:
+    explicit Unpacker(Element e)
+        : layout_(layout_of(e)),
+          top_((1 << layout_.exponent) - 1),
+          hidden_(1 << layout_.mantissa),
+          e4m3_(e == Element::e4m3) {}
+
+    Number operator()(std::uint64_t all) const {
+        const auto bits = static_cast<std::uint32_t>(all) >> layout_.unused;
+        const auto fraction = static_cast<std::int32_t>(bits) & (hidden_ - 1);
+        const std::int32_t field = static_cast<std::int32_t>(bits >> layout_.mantissa) & top_;
+        Number out;
+        out.mantissa = field == 0 ? fraction : fraction | hidden_;
+        if (out.mantissa != 0) out.exponent = (field == 0 ? 1 : field) - (top_ >> 1);
+        if (field == top_) out.kind = special(fraction);
+        if (bits >> (layout_.mantissa + layout_.exponent) & 1) out.mantissa = -out.mantissa;
+        return out;
+    }
+
+  private:
+    Number::Kind special(std::int32_t fraction) const {
+        if (e4m3_)  // no infinity, and one NaN of each sign
+            return fraction == 7 ? Number::Kind::nan : Number::Kind::finite;
+        return fraction != 0 ? Number::Kind::nan : Number::Kind::infinite;
+    }
+
+    FloatLayout layout_;
+    std::int32_t top_, hidden_;
+    bool e4m3_;
+};
+
+Number unpack(std::uint64_t bits, Element e) { return Unpacker(e)(bits); }
+
+// Shifts the leading bit to where a normal number has it.
+Number normalised(Number x, const FloatLayout& l) {
+    if (x.mantissa == 0) return x;
+    const auto magnitude = static_cast<std::uint32_t>(x.mantissa < 0 ? -x.mantissa : x.mantissa);
+    const int by = l.mantissa - (31 - __builtin_clz(magnitude));
+    x.mantissa *= 1 << by;
+    x.exponent -= by;
+    return x;
+}
+
+// magnitude * 2^exponent in a float layout, truncated or rounded to nearest even.
+std::uint64_t pack(bool negative, std::uint64_t magnitude, int exponent, const FloatLayout& l,
+                   bool nearest) {
+    if (magnitude == 0) return 0;
+    const int top = (1 << l.exponent) - 1, bias = top >> 1;
+    const int high = 63 - __builtin_clzll(magnitude) + exponent;  // of the leading bit
+    const int least = 1 - bias;
+    const int field = high < least ? 0 : high + bias;
+    const int drop = (high < least ? least : high) - l.mantissa - exponent;
+    std::uint64_t kept = 0;
+    if (drop <= 0) {
+        kept = magnitude << -drop;
+    } else if (drop <= 63) {
+        kept = magnitude >> drop;
+        const std::uint64_t rest = magnitude & ((std::uint64_t{1} << drop) - 1);
+        const std::uint64_t half = std::uint64_t{1} << (drop - 1);
+        if (nearest && (rest > half || (rest == half && (kept & 1)))) ++kept;
+    }
+    if (kept == 0) return 0;  // no negative zero
+    // The leading bit of a normal number adds one to the exponent field, a carry one more.
+    kept += static_cast<std::uint64_t>(field > 0 ? field - 1 : 0) << l.mantissa;
+    const auto infinity = static_cast<std::uint64_t>(top) << l.mantissa;
+    return std::uint64_t{negative} << (l.exponent + l.mantissa) |
+           (kept > infinity ? infinity : kept);
+}
+
+// value * 2^-by, truncated toward zero.
+std::int64_t shifted(std::int64_t value, int by) {
+    const std::int64_t sign = value >> 63;
+    const std::int64_t magnitude = (value ^ sign) - sign;
+    return ((magnitude >> (by > 63 ? 63 : by)) ^ sign) - sign;
+}
+
+// How an instruction adds its terms.
+struct Scheme {
+    unsigned group;       // terms added at a time
+    int kept;             // bits kept below the largest exponent
+    bool halves = false;  // two sums of alternating pairs of terms; C is added last
+};
+
+Scheme scheme_of(const MatrixForm& form) {
+    if (bits_of(form.a) == 8)
+        return form.kind == MatrixKind::MultiplyGroup ? Scheme{32, 13} : Scheme{16, 25, true};
+    if (form.kind == MatrixKind::MultiplyWhole && form.a == Element::tf32) return {4, 25};
+    return {256 / bits_of(form.a), 25};
+}
+
+// Accumulates one element of D, of type `d`.
+class Sum {
+  public:
+    Sum(const Scheme& scheme, Element d, int fraction)
+        : scheme_(scheme), fraction_(fraction), d_(d), layout_(layout_of(d)) {}
+
+    void begin(std::uint64_t bits, Element as) {
+        sum_ = unpack(bits, as);
+        sum_bits_ = layout_of(as).mantissa;
+        if (as == Element::f16 && d_ == Element::f32) sum_ = normalised(sum_, layout_of(as));
+        top_ = sum_.exponent < -126 ? -126 : sum_.exponent;
+        count_ = 0;
+        infinities_ = 0;
+        nan_ = sum_.kind == Number::Kind::nan;
+        if (sum_.kind == Number::Kind::infinite) note_infinity(sum_.mantissa < 0);
+    }
+
+    void add(const Number& a, const Number& b) {
+        const std::int32_t exponent = a.exponent + b.exponent;
+        terms_[count_] = std::int64_t{a.mantissa} * b.mantissa;
+        exponents_[count_++] = exponent;
+        top_ = exponent > top_ ? exponent : top_;
+    }
+
+    // Handles a product with an infinite or NaN factor.
+    void add_special(const Number& a, const Number& b) {
+        using Kind = Number::Kind;
+        if (a.kind == Kind::finite && b.kind == Kind::finite)
+            add(a, b);
+        else if (a.kind == Kind::nan || b.kind == Kind::nan || a.mantissa == 0 || b.mantissa == 0)
+            nan_ = true;
+        else
+            note_infinity((a.mantissa < 0) != (b.mantissa < 0));
+    }
+
+    std::uint64_t finish() const {
+        const std::uint64_t all = (std::uint64_t{1} << (layout_.exponent + layout_.mantissa)) - 1;
+        if (nan_ || infinities_ == 3) return all;
+        if (infinities_ != 0)
+            return std::uint64_t{infinities_ == 2} << (layout_.exponent + layout_.mantissa) |
+                   all >> layout_.mantissa << layout_.mantissa;
+        // Twenty bits more than are kept, so that one shift truncates.
+        constexpr int room = 20;
+        std::int64_t total = 0;
+        for (unsigned n = 0; n < count_; ++n)
+            total += shifted(terms_[n] * (std::int64_t{1} << (scheme_.kept + room - fraction_)),
+                             top_ - exponents_[n] + room);
+        total += shifted(sum_.mantissa * (std::int64_t{1} << (scheme_.kept + room - sum_bits_)),
+                         top_ - sum_.exponent + room);
+        const bool negative = total < 0;
+        const auto magnitude = static_cast<std::uint64_t>(negative ? -total : total);
+        const int exponent = top_ - scheme_.kept;
+        if (scheme_.kept < 23 && d_ == Element::f32)  // drop bits below those kept
+            return pack(negative, magnitude, exponent, {8, scheme_.kept}, false)
+                   << (23 - scheme_.kept);
+        return pack(negative, magnitude, exponent, layout_, d_ == Element::f16);
+    }
+
+  private:
+    void note_infinity(bool negative) { infinities_ |= negative ? 2u : 1u; }
+
+    const Scheme scheme_;
+    const int fraction_;  // bits of a product after the point
+    const Element d_;
+    const FloatLayout layout_;
+    Number sum_;
+    int sum_bits_ = 0;
+    std::int32_t top_ = 0;
+    unsigned infinities_ = 0;  // 1: positive infinities, 2: negative ones
+    bool nan_ = false;
+    std::int64_t terms_[32];
+    std::int32_t exponents_[32];
+    unsigned count_ = 0;
+};
+
+float as_float(std::uint64_t bits, Element e) {
+    if (e != Element::f32) {
+        const FloatLayout l = layout_of(e);
+        const Number x = unpack(bits, e);
+        const float sign = bits >> (l.exponent + l.mantissa) & 1 ? -1.0f : 1.0f;
+        if (x.kind == Number::Kind::nan) return NAN;
+        if (x.kind == Number::Kind::infinite) return sign * INFINITY;
+        if (x.mantissa == 0) return sign * 0.0f;
+        return std::ldexp(static_cast<float>(x.mantissa), x.exponent - l.mantissa);
+    }
+    const auto low = static_cast<std::uint32_t>(bits);
+    float x;
+    std::memcpy(&x, &low, sizeof x);
+    return x;
+}
+
+// The bits of a float, rounded to nearest where D is narrower.
+std::uint64_t as_bits(float x, Element e) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    const FloatLayout l = layout_of(e);
+    if (std::isnan(x)) return (std::uint64_t{1} << (l.exponent + l.mantissa)) - 1;
+    if (e == Element::f32) return bits;
+    const bool negative = bits >> 31 != 0;
+    const std::uint64_t sign = std::uint64_t{negative} << (l.exponent + l.mantissa);
+    if (std::isinf(x)) return sign | ((1u << l.exponent) - 1) << l.mantissa;
+    const Number n = unpack(bits, Element::f32);
+    const auto magnitude = static_cast<std::uint64_t>(negative ? -n.mantissa : n.mantissa);
+    return sign | pack(false, magnitude, n.exponent - 23, l, true);
+}
+
+// f16 factors and an f32 sum: the product is exact, and 53 bits suffice for one rounding.
+float fused(float a, float b, float c) {
+    return static_cast<float>(static_cast<double>(a) * b + c);
+}
+
+// m8n8k4 of f16, by f32 multiply-adds; the four products are stacked by rows.
+void multiply_quad(const MatrixForm& form, const Factors& f, const Elements& c, Elements& d) {
+    for (unsigned i = 0; i < d.rows; ++i)
+        for (unsigned j = 0; j < d.columns; ++j) {
+            float a[4], b[4];
+            for (unsigned s = 0; s < 4; ++s) {
+                a[s] = as_float(f.a.at(i, s), form.a);
+                b[s] = as_float(f.b.at(i / 8 * 4 + s, j), form.b);
+            }
+            const float addend = as_float(c.at(i, j), form.c);
+            float sum = 0;
+            if (form.d == Element::f32) {
+                for (unsigned s = 0; s < 4; ++s) sum = fused(a[s], b[s], sum);
+                sum += addend;
+            } else {
+                sum = addend + fused(a[1], b[1], a[0] * b[0]) + fused(a[3], b[3], a[2] * b[2]);
+            }
+            d.at(i, j) = as_bits(sum, form.d);
+        }
+}
+
+struct Numbers {
+    std::vector<Number> of;
+    std::vector<bool> special;  // lines with a value that is not finite
+};
+
+// Rows of A or columns of B, one after another.
+Numbers unpack_lines(const Elements& from, bool columns, Element e, bool as_f16) {
+    const unsigned lines = columns ? from.columns : from.rows;
+    const unsigned terms = columns ? from.rows : from.columns;
+    const Unpacker unpacked(e);
+    const FloatLayout layout = layout_of(e);
+    const bool normal = as_f16 && e == Element::e4m3;
+    Numbers out;
+    out.of.reserve(from.bits.size());
+    out.special.resize(lines);
+    for (unsigned line = 0; line < lines; ++line)
+        for (unsigned s = 0; s < terms; ++s) {
+            Number x = unpacked(columns ? from.at(s, line) : from.at(line, s));
+            // In f16, the denormals of e4m3 are normal, those of e5m2 are not.
+            if (normal) x = normalised(x, layout);
+            if (x.kind != Number::Kind::finite) out.special[line] = true;
+            out.of.push_back(x);
+        }
+    return out;
+}
+
+}  // namespace
+
+bool multiply_float_words(const MatrixForm& form, const TileShape& shape, const std::uint32_t* a,
+                          const std::uint32_t* b, std::uint32_t* sums) {
+    const bool short_factors =
+        form.a == Element::f16 || form.a == Element::bf16 || form.a == Element::tf32;
+    const bool in_f32 = form.c == Element::f32 || form.d == Element::f32;
+    if (form.quads() || !short_factors || !in_f32) return false;
+    const unsigned count = shape.rows * shape.columns;
+    const auto convert = [&](Element from, Element to) {
+        for (unsigned n = 0; n < count && from != to; ++n)
+            sums[n] = static_cast<std::uint32_t>(as_bits(as_float(sums[n], from), to));
+    };
+    convert(form.c, Element::f32);
+    if (!isa().products->floats({shape, layout_of(form.a), scheme_of(form).group, a, b, sums}))
+        return false;
+    convert(Element::f32, form.d);
+    return true;
+}
+
+void multiply_floats(const MatrixForm& form, const Factors& f, const Elements& c, Elements& d) {
+    if (form.quads()) return multiply_quad(form, f, c, d);
+    const Scheme scheme = scheme_of(form);
+    const Numbers a = unpack_lines(f.a, false, form.a, scheme.halves);
+    const Numbers b = unpack_lines(f.b, true, form.b, scheme.halves);
+    // An f32 C is accumulated in f32; a narrower D is rounded once more.
+    const Element d_type = form.c == Element::f32 ? form.c : form.d;
+    Sum sum(scheme, d_type, layout_of(form.a).mantissa + layout_of(form.b).mantissa);
+    const unsigned terms = f.a.columns;
+    for (unsigned i = 0; i < d.rows; ++i)
+        for (unsigned j = 0; j < d.columns; ++j) {
+            const Number* x = &a.of[std::size_t{i} * terms];
+            const Number* y = &b.of[std::size_t{j} * f.b.rows];
+            const bool special = a.special[i] || b.special[j];
+            const auto add = [&](unsigned s) {
+                const Number& other = y[f.row_of_b(i, s)];
+                special ? sum.add_special(x[s], other) : sum.add(x[s], other);
+            };
+            if (scheme.halves) {
+                std::uint64_t made = 0;
+                for (unsigned half = 0; half < 2; ++half) {
+                    sum.begin(made, form.d);
+                    for (unsigned s = 2 * half; s < terms; s += 4) {
+                        add(s);
+                        add(s + 1);
+                    }
+                    made = sum.finish();
+                }
+                d.at(i, j) = as_bits(as_float(c.at(i, j), form.c) + as_float(made, form.d), form.d);
+                continue;
+            }
+            std::uint64_t made = c.at(i, j);
+            for (unsigned from = 0; from < terms; from += scheme.group) {
+                sum.begin(made, from == 0 ? form.c : d_type);
+                for (unsigned s = from; s < from + scheme.group && s < terms; ++s) add(s);
+                made = sum.finish();
+            }
+            d.at(i, j) = d_type == form.d ? made : as_bits(as_float(made, d_type), form.d);
+        }
+}
+
+}  // namespace cupola::cpu::interpreter

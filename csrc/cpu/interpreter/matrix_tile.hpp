@@ -1,0 +1,50 @@
+// csrc/cpu/interpreter/matrix_tile.hpp - products of dense tiles of matrices, compiled for each
+// instruction set of the host (isa/matrix.cpp). The elements of a tile lie row by row.
+#pragma once
+
+#include <cstdint>
+
+namespace cupola::cpu::interpreter {
+
+// Of A: the rows of one warp, 32 x 16 or 16 x 64. Of B: all columns of a warpgroup, 32 x 256.
+constexpr unsigned max_of_a = 1024, max_of_b = 8192;
+// Columns are taken so many at a time. Every form has a multiple of them.
+constexpr unsigned tile_columns = 8;
+
+struct TileShape {
+    unsigned rows, columns, terms;  // A is rows x terms, B is terms x columns
+};
+
+// Bits of a float's exponent and mantissa, and unused ones below.
+struct FloatLayout {
+    int exponent, mantissa;
+    int unused = 0;
+};
+
+struct FloatTile {
+    TileShape shape;
+    FloatLayout layout;  // of f16, bf16 or tf32
+    unsigned group;      // terms that are added at a time
+    const std::uint32_t *a, *b;
+    std::uint32_t* sums;  // f32: C, then D
+};
+struct IntegerTile {
+    TileShape shape;
+    const std::int32_t *a, *b;
+    std::int32_t* products;  // without C
+};
+struct DoubleTile {
+    TileShape shape;
+    const std::uint64_t *a, *b;
+    std::uint64_t* sums;  // C, then D; rounded to nearest
+};
+
+struct TileProducts {
+    // As sm_90 rounds it. False: a factor is infinite or NaN, and nothing is done.
+    bool (*floats)(const FloatTile& tile);
+    void (*integers)(const IntegerTile& tile);
+    // False: the result has a NaN, and `sums` is undefined.
+    bool (*doubles)(const DoubleTile& tile);
+};
+
+}  // namespace cupola::cpu::interpreter

@@ -1,0 +1,96 @@
+// csrc/cpu/interpreter/stack.cpp - alloca: local memory that lives until the function returns.
+//
+// It is above all frames.
+#include <algorithm>
+
+#include "cpu/interpreter/block.hpp"
+#include "cpu/interpreter/decode.hpp"
+
+namespace cupola::cpu::interpreter {
+namespace {
+
+// op: [0] address in local memory, [1] bytes, [2] the end of alloca's memory; imm: alignment.
+template <class T>
+[[gnu::noinline]] const DecodedOp* allocate_local(const DecodedOp* ip, Warp& w, std::byte* r) {
+    T* d = at<T>(r, ip->op[0]);
+    const T* size = at<const T>(r, ip->op[1]);
+    auto* top = at<std::uint32_t>(r, ip->op[2]);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        const std::uint64_t from = rounded(top[lane], static_cast<std::uint64_t>(ip->imm));
+        if (from > w.block->local_bytes || size[lane] > w.block->local_bytes - from) {
+            w.block->fault(w, ip, Fault::Kind::stack_overflow, lane, "alloca of too many bytes",
+                           size[lane]);
+            return stop_faulted(w);
+        }
+        d[lane] = static_cast<T>(from);
+        top[lane] = static_cast<std::uint32_t>(from + size[lane]);
+    }
+    return ip + 1;
+}
+
+// op: [1] result of stacksave, [2] the end of alloca's memory; imm: where that memory begins.
+template <class T>
+[[gnu::noinline]] const DecodedOp* restore_local(const DecodedOp* ip, Warp& w, std::byte* r) {
+    const T* saved = at<const T>(r, ip->op[1]);
+    auto* top = at<std::uint32_t>(r, ip->op[2]);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        if (saved[lane] > top[lane]) {
+            w.block->fault(w, ip, Fault::Kind::illegal_address, lane,
+                           "stackrestore of a value that stacksave did not return", saved[lane]);
+            return stop_faulted(w);
+        }
+        top[lane] = static_cast<std::uint32_t>(saved[lane]);
+    }
+    return ip + 1;
+}
+
+// 0: the alignment is invalid.
+std::uint32_t alloca_align(const ptx::Function& f, const ptx::Instruction& i) {
+    const std::int64_t align = i.operands > 2 ? f.operands[i.operand + 2].value : 8;
+    if (align <= 0 || align > (1 << 16) || (align & (align - 1)) != 0) return 0;
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(align, 8));
+}
+
+}  // namespace
+
+bool Decoder::allocates(const ptx::Function& f) const {
+    for (const ptx::Instruction& i : f.code)
+        if (i.form.form().mnemonic == "alloca") return true;
+    return false;
+}
+
+// The alignment of its variables and allocations. Parameters of an entry are elsewhere.
+std::uint32_t Decoder::local_align(const ptx::Function& f) {
+    std::uint32_t most = 1;
+    for (std::size_t n = f.entry ? f.formals.size() : 0; n < f.frame.size(); ++n)
+        most = std::max(most, f.frame[n].align);
+    for (const ptx::Instruction& i : f.code)
+        if (i.form.form().mnemonic == "alloca") most = std::max(most, alloca_align(f, i));
+    return most;
+}
+
+void Decoder::stack(const ptx::Instruction& i) {
+    const std::string_view m = i.form.form().mnemonic;
+    const bool wide = ptx::bytes_of(i.type) == 8;
+    const std::int32_t top = special(static_cast<unsigned>(Hidden::local_top), 4);
+    if (m == "stacksave") {
+        emit(wide ? "cvt.u64.u32" : "mov.u32", destination(operand(i, 0)), top);
+        return;
+    }
+    if (m == "stackrestore") {
+        emit(wide ? &threaded<&restore_local<std::uint64_t>>
+                  : &threaded<&restore_local<std::uint32_t>>,
+             0, source(operand(i, 0), i.type), top);
+        return;
+    }
+    const std::uint32_t align = alloca_align(*f_, i);
+    if (align == 0) fail(i.line, "the alignment of alloca is not a power of two");
+    emit(wide ? &threaded<&allocate_local<std::uint64_t>>
+              : &threaded<&allocate_local<std::uint32_t>>,
+         destination(operand(i, 0)), source(operand(i, 1), i.type), top)
+        .imm = align;
+}
+
+}  // namespace cupola::cpu::interpreter

@@ -1,0 +1,63 @@
+// csrc/cpu/interpreter/variable_layout.hpp - addresses of a module's variables and functions.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cpu/interpreter/decode.hpp"
+
+namespace cupola::cpu::interpreter {
+
+// Owns blocks of memory, and frees them when it is destroyed.
+class Blocks {
+  public:
+    explicit Blocks(Image::Memory memory) : memory_(std::move(memory)) {}
+    Blocks(const Blocks&) = delete;
+    Blocks& operator=(const Blocks&) = delete;
+    ~Blocks() {
+        for (void* p : held_) memory_.release(p);
+    }
+    void* allocate(std::size_t size, std::size_t align) {
+        held_.reserve(held_.size() + 1);
+        void* p = memory_.allocate(size, align);
+        if (p) held_.push_back(p);
+        return p;
+    }
+
+  private:
+    Image::Memory memory_;
+    std::vector<void*> held_;
+};
+
+class VariableLayout {
+  public:
+    explicit VariableLayout(Image::Memory memory) : blocks_(std::move(memory)) {}
+
+    // Allocates all of a module; throws ptx::Error on failure. `every`: each function gets an
+    // address, also if its address is not taken so far.
+    void lay_out_variables(const ptx::Module& module, std::string_view source, bool every = false);
+    // Addresses for a module that begins with the placed one. Its further variables and functions
+    // are allocated for it alone.
+    Placement extended(const ptx::Module& module, std::string_view source);
+
+    const Placement& placement() const { return placement_; }
+    const std::vector<Variable>& variables() const { return variables_; }
+    const Variable* variable(std::string_view name) const;
+
+  private:
+    void place_variables(Placement& placement, const ptx::Module& module, std::string_view source);
+    std::uintptr_t kernel_address(const std::string& name);
+    void place_functions(const ptx::Module& module, bool every);
+    static void relocate(const Placement& placement, const ptx::Module& module, std::size_t n,
+                         std::string_view source);
+
+    Blocks blocks_;
+    Placement placement_;
+    std::vector<Variable> variables_;
+    std::map<std::string, std::uintptr_t> kernels_;  // kernels whose address others take
+};
+
+}  // namespace cupola::cpu::interpreter

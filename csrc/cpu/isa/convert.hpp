@@ -1,0 +1,304 @@
+// csrc/cpu/isa/convert.hpp - cvt: the conversion of one lane.
+#pragma once
+
+#include "cpu/isa/integer.hpp"
+#include "cpu/isa/real.hpp"
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+struct ConvertInteger {
+    template <class M>
+    static constexpr bool mixes = both_wide<M> && !M::sat;
+    template <class M, class D, class S>
+    static void lane(D& d, S a) {
+        if constexpr (M::sat) {
+            using W = __int128;
+            const W x = a, low = std::numeric_limits<D>::min(),
+                    high = std::numeric_limits<D>::max();
+            d = static_cast<D>(x < low ? low : x > high ? high : x);
+        } else {
+            d = converted<D>(a);
+        }
+    }
+};
+
+// An integer as a double, with a sticky bit, so that rounding to any narrower float is exact.
+template <class S>
+double sticky_double(S a) {
+    const bool negative = a < S(0) + 0;
+    std::uint64_t m = static_cast<std::uint64_t>(a);
+    if (negative) m = 0 - m;
+    double x;
+    if (m >> 53)
+        x = static_cast<double>(static_cast<std::int64_t>(m >> 11 | ((m & 0x7ff) != 0))) * 2048.0;
+    else
+        x = static_cast<double>(static_cast<std::int64_t>(m));
+    return negative ? -x : x;
+}
+
+struct IntegerToReal {
+    template <class M>
+    static constexpr bool mixes = both_wide<M> && !M::sat;
+    template <class M, class D, class S>
+    static void lane(D& d, S a) {
+        if constexpr (is_short<D>) {
+            double x = sticky_double(a);
+            if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
+            d = narrow_by<D, M::round>(x);
+        } else if constexpr (M::sat) {
+            const D x = static_cast<D>(a);
+            d = x > D(0) ? (x < D(1) ? x : D(1)) : D(0);
+        } else {
+            d = converted<D>(a);
+        }
+    }
+};
+
+template <ptx::Round R, class T>
+T integral(T x) {
+    using Op = ptx::Round;
+    if constexpr (sizeof(T) == 4) {
+        if (R == Op::rzi) return __builtin_truncf(x);
+        if (R == Op::rmi) return __builtin_floorf(x);
+        if (R == Op::rpi) return __builtin_ceilf(x);
+        return __builtin_nearbyintf(x);
+    } else {
+        if (R == Op::rzi) return __builtin_trunc(x);
+        if (R == Op::rmi) return __builtin_floor(x);
+        if (R == Op::rpi) return __builtin_ceil(x);
+        return __builtin_nearbyint(x);
+    }
+}
+
+// Clamps to the range of D. NaN gives 0, or only the top bit where a 64-bit type takes part.
+template <class D, bool Long, class T>
+D clamped(T y) {
+    using L = std::numeric_limits<D>;
+    constexpr T above = static_cast<T>(std::uint64_t{1} << (L::digits - 1)) * T(2);
+    constexpr T least = static_cast<T>(L::min());
+    const bool inside = y >= least && y < above;
+    const D out = y > 0 ? L::max() : L::min();
+    const D nan = Long ? static_cast<D>(std::make_unsigned_t<D>(1) << (bits_of<D> - 1)) : D(0);
+    const D in = static_cast<D>(inside ? y : T(0));
+    return y != y ? nan : inside ? in : out;
+}
+
+struct RealToInteger {
+    template <class M, class D, class S>
+    static void lane(D& d, S a) {
+        if constexpr (is_short<S>)
+            d = clamped<D, sizeof(D) == 8>(integral<M::round>(widen_to_float(a)));
+        else
+            d = clamped < D, sizeof(D) == 8 || sizeof(S) == 8 > (integral<M::round>(input<M>(a)));
+    }
+};
+
+struct RoundIntegral {
+    template <class M, class T>
+    static void lane(T& d, T a) {
+        if constexpr (is_short<T>)
+            d = short_finished<M, T>(integral<M::round>(short_input<M>(a)));
+        else
+            d = finished<M>(integral<M::round>(input<M>(a)));
+    }
+};
+
+template <class S>
+auto as_real(S a) {
+    if constexpr (is_short<S>)
+        return widen_to_float(a);
+    else
+        return a;
+}
+
+struct ConvertReal {
+    template <class M, class D, class S>
+    static void lane(D& d, S a) {
+        if constexpr (std::is_same_v<D, S>) {
+            same<M>(d, a);
+        } else if constexpr (is_short<D>) {
+            double x = as_real(input_of<M>(a));
+            if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
+            if constexpr (M::relu) x = x <= 0 ? 0 : x;
+            d = narrow_by<D, M::round>(x);
+            if constexpr (M::satfinite) d = finite(d);
+            if constexpr (sizeof(S) == 8 && !M::sat) d = x != x ? short_nan<D>(x) : d;
+        } else {
+            const D x = static_cast<D>(as_real(input_of<M>(a)));
+            // A NaN of f64 or bf16 keeps the upper bits of its payload.
+            constexpr bool keeps =
+                (sizeof(S) == 8 || (std::is_same_v<S, BFloat16> && !M::ftz)) && !M::sat;
+            d = keeps && x != x ? x : finished<M>(x);
+        }
+    }
+
+  private:
+    template <class D>
+    static D finite(D x) {  // the largest finite value in place of an infinity
+        using L = Layout<D>;
+        constexpr std::uint32_t infinity = static_cast<std::uint32_t>(L::top) << L::mantissa;
+        return {static_cast<std::uint16_t>((x.bits & 0x7fffu) == infinity ? x.bits - 1u : x.bits)};
+    }
+    template <class M, class S>
+    static S input_of(S a) {
+        if constexpr (std::is_same_v<S, float> && ptx::bytes_of(M::type) >= 4)
+            return input<M>(a);
+        else
+            return a;
+    }
+    template <class D>
+    static D short_nan(double x) {
+        using L = Layout<D>;
+        const auto bits = bit_cast<std::uint64_t>(x);
+        const auto payload =
+            static_cast<std::uint32_t>((bits & 0xfffffffffffffu) >> (52 - L::mantissa));
+        return {static_cast<std::uint16_t>(static_cast<std::uint32_t>(bits >> 63) << 15 |
+                                           static_cast<std::uint32_t>(L::top) << L::mantissa |
+                                           1u << (L::mantissa - 1) | payload)};
+    }
+    template <class M, class T>
+    static void same(T& d, T a) {
+        if constexpr (is_short<T>) {
+            d = M::sat ? short_finished<M, T>(widen(a)) : a;
+        } else if constexpr (M::sat || M::ftz) {
+            d = finished<M>(input<M>(a));
+        } else {
+            d = a;
+        }
+    }
+};
+
+// The first source becomes the upper half.
+struct ConvertPair {
+    template <class M, class T>
+    static void lane(Pair<T>& d, float a, float b) {
+        ConvertReal::lane<M>(d.high, a);
+        ConvertReal::lane<M>(d.low, b);
+    }
+};
+struct ConvertPack {
+    template <class M>
+    static void lane(std::uint32_t& d, std::int32_t a, std::int32_t b) {
+        using T = Lane<M::type>;
+        d = static_cast<std::uint32_t>(static_cast<std::uint16_t>(saturated<T>(a))) << 16 |
+            static_cast<std::uint16_t>(saturated<T>(b));
+    }
+};
+
+// A third source's low half becomes d's upper half.
+struct ConvertPackMore {
+    template <class M>
+    static void lane(std::uint32_t& d, std::int32_t a, std::int32_t b, std::uint32_t c) {
+        using T = Lane<M::type>;
+        d = c << 16 | static_cast<std::uint32_t>(static_cast<std::uint8_t>(saturated<T>(a))) << 8 |
+            static_cast<std::uint8_t>(saturated<T>(b));
+    }
+};
+
+// As above, for elements of 2 or 4 bits.
+struct ConvertPackFew {
+    template <class M>
+    static void lane(std::uint32_t& d, std::int32_t a, std::int32_t b, std::uint32_t c) {
+        constexpr unsigned bits = M::raw_mode & 7;
+        constexpr bool sign = (M::raw_mode & 8) != 0;
+        constexpr std::int32_t top = (1 << (sign ? bits - 1 : bits)) - 1,
+                               bottom = sign ? -top - 1 : 0;
+        const auto kept = [](std::int32_t x) {
+            const std::int32_t within = x < bottom ? bottom : x > top ? top : x;
+            return static_cast<std::uint32_t>(within) & ((1u << bits) - 1);
+        };
+        d = c << 2 * bits | kept(a) << bits | kept(b);
+    }
+};
+
+// tf32: the upper 19 bits of an f32, rounded by adding a carry into them. NaN results follow an
+// H200: .rna truncates NaN, other roundings return one NaN.
+struct ConvertTensor {
+    template <class M>
+    static void lane(std::uint32_t& d, float a) {
+        constexpr std::uint32_t infinity = 0x7f800000u, kept = 0x7fffe000u, last = 0x2000;
+        const auto bits = bit_cast<std::uint32_t>(a);
+        const std::uint32_t sign = bits & 0x80000000u, rest = bits & 0x7fffffffu;
+        std::uint32_t up = 0;
+        // No carry into a NaN.
+        if constexpr (M::round == ptx::Round::rna) up = rest > infinity ? 0 : 0x1000;
+        if constexpr (M::round == ptx::Round::rn) up = 0x0fff + (rest >> 13 & 1);
+        std::uint32_t made = (rest + up) & kept;
+        if constexpr (M::satfinite) made -= (made & infinity) == infinity ? last : 0;
+        made |= sign;
+        if constexpr (M::round == ptx::Round::rna) {
+            d = made;
+        } else {
+            made = rest == infinity ? bits : made;
+            if constexpr (M::relu) made = sign ? 0 : made;
+            d = rest > infinity ? kept : made;
+        }
+    }
+};
+
+// 8-bit floats: e4m3 has no infinity and one NaN, e5m2 is the upper half of an f16.
+template <Type T>
+struct Eight {
+    static constexpr int mantissa = T == Type::e4m3x2 ? 3 : 2, bias = T == Type::e4m3x2 ? 7 : 15;
+    static constexpr std::uint32_t largest = T == Type::e4m3x2 ? 0x7e : 0x7b, nan = 0x7f;
+
+    // Rounds to nearest, and saturates to the largest finite value.
+    template <class M>
+    static std::uint32_t of(double x) {
+        const auto bits = bit_cast<std::uint64_t>(x);
+        const auto sign = static_cast<std::uint32_t>(bits >> 63);
+        if (x != x) return nan;
+        if (M::relu && sign) return 0;
+        const int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023 + bias;
+        const std::uint64_t whole = (bits & 0xfffffffffffffu) | std::uint64_t{1} << 52;
+        const int below = exponent > 0 ? 0 : 1 - exponent, drop = 52 - mantissa + below;
+        std::uint32_t made = 0;
+        if (drop < 60) {
+            const std::uint64_t kept = whole >> drop,
+                                rest = whole & ((std::uint64_t{1} << drop) - 1),
+                                half = std::uint64_t{1} << (drop - 1);
+            const std::uint64_t rounded = kept + (rest > half || (rest == half && (kept & 1)));
+            const std::uint64_t field = static_cast<std::uint64_t>(exponent > 0 ? exponent - 1 : 0)
+                                        << mantissa;
+            made =
+                rounded + field > largest ? largest : static_cast<std::uint32_t>(rounded + field);
+        }
+        return sign << 7 | made;
+    }
+    template <class M>
+    static Half widened(std::uint32_t bits) {
+        const std::uint32_t sign = bits >> 7 & 1, rest = bits & 0x7f;
+        if (M::relu && sign && rest <= (T == Type::e4m3x2 ? 0x7e : 0x7c)) return {0};
+        if constexpr (T == Type::e5m2x2) {
+            const bool number = rest <= 0x7c;
+            return {static_cast<std::uint16_t>(number ? bits << 8 : 0x7fffu)};
+        } else {
+            if (rest == nan) return {0x7fff};
+            const double scale =
+                rest < 8 ? 0x1p-9 : 0x1p-10 * static_cast<double>(1u << (rest >> 3));
+            const double x = static_cast<double>(rest < 8 ? rest : 8 + (rest & 7)) * scale;
+            return narrow<Half>(sign ? -x : x, ptx::Round::rn);
+        }
+    }
+};
+struct NarrowEight {
+    template <class M>
+    static void lane(std::uint16_t& d, float a, float b) {
+        d = static_cast<std::uint16_t>(Eight<M::type>::template of<M>(a) << 8 |
+                                       Eight<M::type>::template of<M>(b));
+    }
+    template <class M>
+    static void lane(std::uint16_t& d, Pair<Half> a) {
+        d = static_cast<std::uint16_t>(Eight<M::type>::template of<M>(widen(a.high)) << 8 |
+                                       Eight<M::type>::template of<M>(widen(a.low)));
+    }
+};
+struct WidenEight {
+    template <class M>
+    static void lane(Pair<Half>& d, std::uint16_t a) {
+        d.high = Eight<M::type2>::template widened<M>(a >> 8u);
+        d.low = Eight<M::type2>::template widened<M>(a & 0xffu);
+    }
+};
+
+}  // namespace cupola::cpu::CUPOLA_ISA

@@ -1,0 +1,115 @@
+// csrc/cpu/isa/narrow.hpp - converts f16 and bf16 to double and back, with every rounding.
+#pragma once
+
+#include <cstring>
+
+#include "cpu/isa/lanes.hpp"
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+template <class T>
+struct Layout;
+template <>
+struct Layout<Half> {
+    static constexpr int mantissa = 10, bias = 15, top = 31;
+};
+template <>
+struct Layout<BFloat16> {
+    static constexpr int mantissa = 7, bias = 127, top = 255;
+};
+
+// Keeps a signalling NaN. Conversion to double and back would quiet it, and compilers may omit
+// that.
+inline float widen_to_float(BFloat16 x) {
+    const std::uint32_t bits = static_cast<std::uint32_t>(x.bits) << 16;
+    float f = 0;
+    std::memcpy(&f, &bits, sizeof f);
+    return f;
+}
+inline double widen(BFloat16 x) { return widen_to_float(x); }
+
+inline float widen_to_float(Half x) {
+    const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000) << 16;
+    const std::uint32_t rest = x.bits & 0x7fff;
+    // Normal numbers add 112 to the exponent; denormals are exact products.
+    const std::uint32_t normal = (rest << 13) + (112u << 23);
+    const std::uint32_t special = 0x7f800000u | (rest & 0x3ff) << 13;
+    const float tiny = static_cast<float>(rest) * 5.9604644775390625e-08f;
+    std::uint32_t denormal = 0;
+    std::memcpy(&denormal, &tiny, sizeof tiny);
+    const std::uint32_t bits = sign | (rest >= 0x7c00 ? special : rest < 0x400 ? denormal : normal);
+    float f = 0;
+    std::memcpy(&f, &bits, sizeof f);
+    return f;
+}
+inline double widen(Half x) { return widen_to_float(x); }
+
+// The only rounding of a double to a narrow float. NaN becomes the canonical one.
+template <class T>
+T narrow(double x, ptx::Round round) {
+    using L = Layout<T>;
+    std::uint64_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    const auto sign = static_cast<std::uint32_t>(bits >> 63) << 15;
+    const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
+    const std::uint64_t fraction = bits & 0xfffffffffffffu;
+    constexpr std::uint32_t infinity = static_cast<std::uint32_t>(L::top) << L::mantissa;
+    if (exponent == 0x7ff)
+        return T{static_cast<std::uint16_t>(fraction ? 0x7fff : sign | infinity)};
+    if (exponent == 0) {  // zero, or far below the least narrow float
+        const bool up = fraction != 0 && (sign ? round == ptx::Round::rm : round == ptx::Round::rp);
+        return T{static_cast<std::uint16_t>(sign | (up ? 1u : 0u))};
+    }
+    int to = exponent - 1023 + L::bias;  // the biased exponent of the result
+    std::uint64_t mantissa = fraction | std::uint64_t{1} << 52;
+    int drop = 52 - L::mantissa;
+    if (to <= 0) {
+        drop += 1 - to;
+        to = 0;
+        if (drop > 62) {
+            drop = 62;
+        }
+    }
+    const std::uint64_t kept = mantissa >> drop;
+    const std::uint64_t rest = mantissa & ((std::uint64_t{1} << drop) - 1);
+    const std::uint64_t half = std::uint64_t{1} << (drop - 1);
+    bool up = false;
+    switch (round) {
+        case ptx::Round::rz:
+            break;
+        case ptx::Round::rm:
+            up = rest != 0 && sign;
+            break;
+        case ptx::Round::rp:
+            up = rest != 0 && !sign;
+            break;
+        default:
+            up = rest > half || (rest == half && (kept & 1));
+            break;
+    }
+    // The hidden bit of a normal number adds one to the exponent field, a carry one more.
+    std::uint64_t made = kept + up;
+    made += static_cast<std::uint64_t>(to > 0 ? to - 1 : 0) << L::mantissa;
+    if (made >= infinity) {
+        const bool to_infinity =
+            round == ptx::Round::rn || (sign ? round == ptx::Round::rm : round == ptx::Round::rp);
+        made = to_infinity ? infinity : infinity - 1;
+    }
+    return T{static_cast<std::uint16_t>(sign | made)};
+}
+
+// Directed roundings are rare, so one function serves them all. Truncation is apart: compilers
+// vectorize it.
+template <class T>
+[[gnu::noinline]] T narrow_directed(double x, ptx::Round round) {
+    return narrow<T>(x, round);
+}
+template <class T, ptx::Round R>
+T narrow_by(double x) {
+    if constexpr (R == ptx::Round::rn || R == ptx::Round::rz)
+        return narrow<T>(x, R);
+    else
+        return narrow_directed<T>(x, R);
+}
+
+}  // namespace cupola::cpu::CUPOLA_ISA

@@ -1,0 +1,58 @@
+// csrc/cpu/sanitizer/findings.cpp - counts findings and prints them.
+#include "cpu/sanitizer/findings.hpp"
+
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+namespace cupola::cpu::sanitizer {
+namespace {
+
+struct Book {
+    std::mutex mutex;
+    std::map<std::string, std::uint64_t> met;  // number of occurrences by key
+};
+
+// Never destroyed: threads outlive static objects.
+Book& book() {
+    static auto* const made = new Book;
+    return *made;
+}
+
+const char* plural(std::uint64_t count) { return count == 1 ? "" : "s"; }
+
+}  // namespace
+
+bool is_news(const std::string& key) {
+    Book& all = book();
+    std::lock_guard lock(all.mutex);
+    return ++all.met[key] == 1;
+}
+
+void write(const std::string& headline, const std::vector<std::string>& lines) {
+    // In one write, so that output of other threads does not split it.
+    std::string text = "========= cupola: " + headline + "\n";
+    for (const std::string& line : lines) text += "=========     " + line + "\n";
+    std::fputs(text.c_str(), stderr);
+}
+
+std::uint64_t findings() {
+    Book& all = book();
+    std::lock_guard lock(all.mutex);
+    return all.met.size();
+}
+
+void summarise() {
+    Book& all = book();
+    std::lock_guard lock(all.mutex);
+    if (all.met.empty()) return;
+    const std::uint64_t different = all.met.size();
+    std::uint64_t times = 0;
+    for (const auto& [key, count] : all.met) times += count;
+    const std::string text = "========= cupola: " + std::to_string(different) + " finding" +
+                             plural(different) + ", met " + std::to_string(times) + " time" +
+                             plural(times) + "\n";
+    std::fputs(text.c_str(), stderr);
+}
+
+}  // namespace cupola::cpu::sanitizer

@@ -1,0 +1,277 @@
+// csrc/cpu/sanitizer/sanitizer.cpp - runs the checks on each memory access of an instruction.
+#include "cpu/sanitizer/sanitizer.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <mutex>
+#include <utility>
+
+#include "cpu/interpreter/cluster.hpp"
+#include "cpu/sanitizer/findings.hpp"
+#include "ptx/source_line.hpp"
+
+namespace cupola::cpu::sanitizer {
+namespace {
+
+using interpreter::DecodedOp;
+using interpreter::lanes;
+using interpreter::Warp;
+using Kind = Use::Kind;
+
+const DecodedOp* come_back(const DecodedOp* ip, Warp&, std::byte*) { return ip; }
+
+template <class F>
+void each_lane_of(std::uint32_t mask, F f) {
+    for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(__builtin_ctz(mask)));
+}
+
+std::string bytes_text(std::uint64_t bytes, std::uint64_t address) {
+    char text[80];
+    std::snprintf(text, sizeof text, "%" PRIu64 " byte%s at 0x%" PRIx64, bytes,
+                  bytes == 1 ? "" : "s", address);
+    return text;
+}
+
+std::shared_ptr<const CheckedOp> watched_code(const interpreter::KernelCode& kernel) {
+    static auto* const mutex = new std::mutex;
+    std::lock_guard lock(*mutex);
+    if (!kernel.watched) kernel.watched = std::make_shared<const CheckedOp>(kernel);
+    return kernel.watched;
+}
+
+}  // namespace
+
+CheckedOp::CheckedOp(const interpreter::KernelCode& kernel) : code(kernel.code) {
+    for (DecodedOp& each : code) {
+        handlers.push_back(each.run);
+        uses.push_back(use_of(kernel, each));
+        each.run = &come_back;
+    }
+}
+
+GridChecks::GridChecks(const Launch& running)
+    : launch(running),
+      kernel(static_cast<const interpreter::KernelCode&>(*running.kernel)),
+      watched(watched_code(kernel)),
+      code(watched->code) {}
+
+const std::string& GridChecks::place(std::uint32_t line) {
+    const auto [at, fresh] = places_.try_emplace(line);
+    if (fresh) at->second = ptx::source_line(kernel.source, line);
+    if (at->second.empty()) at->second = std::to_string(line);
+    return at->second;
+}
+
+std::string GridChecks::key(const char* check, std::uint32_t line, std::uint32_t other) {
+    std::string first = place(line), second = other != 0 ? place(other) : std::string();
+    if (second < first) std::swap(first, second);
+    return std::string(check) + " " + kernel.name() + " " + first + " " + second;
+}
+
+BlockChecks::BlockChecks(GridChecks& grid, interpreter::BlockState& block)
+    : grid_(grid), block_(block), clocks_(grid.versions) {}
+
+void BlockChecks::begin(Dim3 block) {
+    const Dim3 &all = grid_.launch.grid, &shape = grid_.launch.block;
+    number_ = (block.z * all.y + block.y) * all.x + block.x;
+    clocks_.begin(number_, shape.x * shape.y * shape.z);
+    gone_.clear();
+    for (Barrier& barrier : barriers_) barrier = {};
+    // Shared memory is new for each block.
+    const std::uintptr_t first = block_.shared;
+    allocated(first, block_.cluster_stride);
+    grid_.unwritten.add(first, block_.shared_bytes);
+    grid_.clusters.erase(first);
+}
+
+void BlockChecks::allocated(std::uintptr_t begin, std::uint64_t bytes) {
+    grid_.races.forget(begin, bytes);
+    grid_.letters.erase(grid_.letters.lower_bound(begin), grid_.letters.lower_bound(begin + bytes));
+}
+
+unsigned BlockChecks::thread(const Warp& w, unsigned lane) const { return w.index * lanes + lane; }
+
+bool BlockChecks::is_own(std::uint64_t address) const {
+    const Dim3& shape = grid_.launch.block;
+    const std::uint64_t warps = (std::uint64_t{shape.x} * shape.y * shape.z + lanes - 1) / lanes;
+    return address - block_.local < warps * lanes * block_.local_bytes ||
+           address - block_.parameters < block_.parameter_bytes;
+}
+
+bool BlockChecks::is_shared(std::uint64_t address) const {
+    return address - block_.interpreter::Block::cluster < block_.cluster_bytes;
+}
+
+const DecodedOp* BlockChecks::step(const DecodedOp* ip, Warp& w) {
+    const auto n = static_cast<std::size_t>(ip - grid_.code.data());
+    const Use& use = grid_.watched->uses[n];
+    const std::uint32_t mask = w.mask;
+    if (use.kind == Kind::warp_operation || use.kind == Kind::warp_barrier)
+        check_members(w, ip, use);
+    const DecodedOp* next = grid_.watched->handlers[n](ip, w, w.registers);
+    if (use.kind == Kind::none || w.status == interpreter::Status::faulted) return next;
+    look(w, ip, use, mask);
+    return next;
+}
+
+void BlockChecks::look(const Warp& w, const DecodedOp* ip, const Use& use, std::uint32_t mask) {
+    const bool strong = (ip->flags & interpreter::flag::strong) != 0;
+    switch (use.kind) {
+        case Kind::load:
+        case Kind::store:
+        case Kind::atomic: {
+            const Touch how = use.kind == Kind::load    ? Touch::read
+                              : use.kind == Kind::store ? Touch::write
+                                                        : Touch::atomic;
+            const unsigned count = use.kind == Kind::atomic ? 1 : ip->count;
+            each_lane_of(mask, [&](unsigned lane) {
+                std::byte value[64];
+                if (use.kind == Kind::store)
+                    for (unsigned k = 0; k < count; ++k)
+                        std::copy_n(w.registers + ip->op[k] + lane * use.bytes, use.bytes,
+                                    value + k * use.bytes);
+                touch_plain(w, ip, lane, w.address[lane], std::uint64_t{count} * use.bytes, how,
+                            strong, use.kind == Kind::store ? value : nullptr);
+            });
+            break;
+        }
+        case Kind::fence:
+            each_lane_of(mask, [&](unsigned lane) { clocks_.fence(thread(w, lane)); });
+            break;
+        case Kind::warp_barrier: {
+            // Lanes that continue at once. The others wait, and are synchronized when they are
+            // released.
+            const std::uint32_t on = w.status == interpreter::Status::ready ? w.mask & mask : 0;
+            const auto* named =
+                reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[use.members]);
+            for (std::uint32_t left = on; left != 0;) {
+                std::uint32_t group = 0;
+                each_lane_of(left, [&](unsigned lane) {
+                    if (named[lane] == named[__builtin_ctz(left)]) group |= 1u << lane;
+                });
+                synchronised(w, group);
+                left &= ~group;
+            }
+            break;
+        }
+        case Kind::cluster_arrive: {
+            ReleaseClock& letter = grid_.clusters[block_.interpreter::Block::cluster].come;
+            each_lane_of(mask,
+                         [&](unsigned lane) { clocks_.leave(letter, thread(w, lane), true); });
+            break;
+        }
+        case Kind::cluster_wait:
+            cluster_passed(w, mask & ~w.arrived);  // the others wait
+            break;
+        default:
+            break;
+    }
+}
+
+void BlockChecks::touch(const Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
+                        std::uint64_t bytes, Touch how) {
+    if (how == Touch::signal) {
+        if (grid_.launch.checks.race) signal(w, lane, address, true, true, true);
+        grid_.unwritten.wrote(address, bytes);
+        return;
+    }
+    const Use& use = grid_.watched->uses[static_cast<std::size_t>(ip - grid_.code.data())];
+    const bool atomic =
+        how == Touch::atomic || (use.kind == Kind::bulk_atomic && how == Touch::write);
+    touch_plain(w, ip, lane, address, bytes, atomic ? Touch::atomic : how,
+                atomic || (ip->flags & interpreter::flag::strong) != 0, nullptr);
+}
+
+void BlockChecks::touch_plain(const Warp& w, const DecodedOp* ip, unsigned lane,
+                              std::uint64_t address, std::uint64_t bytes, Touch how, bool strong,
+                              const std::byte* value) {
+    if (is_own(address)) return;
+    if (grid_.launch.checks.init) {
+        Unwritten& unwritten = is_shared(address) ? grid_.unwritten : *grid_.launch.unwritten;
+        const Unwritten::Place place =
+            how == Touch::write ? Unwritten::Place{} : unwritten.first(address, bytes);
+        if (place.address != 0 && is_news(grid_.key("init", ip->line)))
+            write("init: " + bytes_text(bytes, address) + " read, and never written since " +
+                      (is_shared(address) ? "the block began" : "it was allocated"),
+                  {"kernel " + grid_.kernel.name() + ", " + block_.line_text(ip->line),
+                   thread_text(number_, thread(w, lane)), place_text(place.address)});
+        if (how != Touch::read) unwritten.wrote(address, bytes);
+    }
+    if (!grid_.launch.checks.race) return;
+    Access now = access(w, ip, lane, strong);
+    now.atomic = how == Touch::atomic;
+    const auto ordered = [this, me = now.thread](const Access& before) {
+        return clocks_.knows(me, before.block, before.thread, before.time);
+    };
+    struct Met {
+        const Access& now;
+        std::uint64_t address, bytes;
+        bool writes;
+    } met{now, address, bytes, how != Touch::read};
+    const auto race = [this, &met](const Access& before, bool wrote) {
+        report_race(met.now, met.writes, before, wrote, met.address, met.bytes);
+    };
+    // Acquire before the check, release after it: both orders include this access.
+    if (strong) signal(w, lane, address, how != Touch::write, false, false);
+    if (met.writes)
+        grid_.races.write(address, bytes, value, now, ordered, race);
+    else
+        grid_.races.read(address, bytes, now, ordered, race);
+    if (strong && met.writes)
+        signal(w, lane, address, false, true, (ip->flags & interpreter::flag::release) != 0);
+}
+
+void BlockChecks::signal(const Warp& w, unsigned lane, std::uint64_t address, bool takes,
+                         bool leaves, bool all) {
+    const unsigned me = thread(w, lane);
+    if (takes)
+        if (const auto letter = grid_.letters.find(address); letter != grid_.letters.end())
+            clocks_.take(letter->second, me);
+    if (leaves) clocks_.leave(grid_.letters[address], me, all);
+}
+
+Access BlockChecks::access(const Warp& w, const DecodedOp* ip, unsigned lane, bool strong) const {
+    Access now;
+    now.block = number_;
+    now.thread = static_cast<std::uint16_t>(thread(w, lane));
+    now.made = true;
+    now.strong = strong;
+    now.time = clocks_.now(now.thread);
+    now.line = ip->line;
+    return now;
+}
+
+void BlockChecks::report_race(const Access& now, bool writes, const Access& before, bool wrote,
+                              std::uint64_t address, std::uint64_t bytes) {
+    if (!is_news(grid_.key("race", now.line, before.line))) return;
+    const char* const kind = writes && wrote ? "write-write" : "read-write";
+    const bool shared = is_shared(address);
+    write(std::string("race: ") + kind + " in " + (shared ? "shared" : "global") + " memory, " +
+              bytes_text(bytes, address),
+          {"kernel " + grid_.kernel.name(),
+           thread_text(number_, now.thread) + (writes ? " writes, " : " reads, ") +
+               block_.line_text(now.line),
+           thread_text(before.block, before.thread) + (wrote ? " wrote, " : " read, ") +
+               block_.line_text(before.line),
+           place_text(address)});
+}
+
+std::string BlockChecks::place_text(std::uint64_t address) const {
+    if (!is_shared(address)) return grid_.launch.memory->fault_location(address);
+    const std::uint64_t offset = address - block_.interpreter::Block::cluster;
+    return "byte " + std::to_string(offset % block_.cluster_stride) + " of a block's " +
+           std::to_string(block_.shared_bytes) + " of shared memory";
+}
+
+std::string BlockChecks::thread_text(std::uint32_t block, unsigned thread) const {
+    const Dim3& all = grid_.launch.grid;
+    return block_.thread_text({block % all.x, block / all.x % all.y, block / all.x / all.y},
+                              thread);
+}
+
+std::shared_ptr<GridChecks> check_grid(const Launch& launch) {
+    return std::make_shared<GridChecks>(launch);
+}
+
+}  // namespace cupola::cpu::sanitizer
