@@ -45,7 +45,7 @@ template <class Row>
 constexpr Bits fixed_bits(Bits bits) {
     Bits kept = 0;
     for (std::size_t n = 0; n < Row::form().slots.count; ++n)
-        if (Row::axis(n).invariant_affine)
+        if (Row::axis(n).fixed)
             kept |= Row::axis(n).field.put(Row::axis(n).field.get(bits));
     return kept;
 }
