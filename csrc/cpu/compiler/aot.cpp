@@ -73,12 +73,12 @@ const interpreter::AotKernel* entry_of(const Loaded& loaded, const std::string& 
 
 // A kernel's source under a number, and what it is found by: its source under the first one.
 std::string numbered(const Kernel& kernel, const std::string& level, std::size_t n) {
-    const KernelAnalysis program(static_cast<const interpreter::KernelCode&>(kernel));
-    const std::string key = key_of(level, source_of(program, 0).text());
-    const std::string text = source_of(program, n).text();
+    const KernelAnalysis analysis(static_cast<const interpreter::KernelCode&>(kernel));
+    const std::string key = key_of(level, source_of(analysis, 0).text());
+    const std::string text = source_of(analysis, n).text();
     if (text.size() > max_ahead)
-        throw Unprintable{"it would take long to compile (" + std::to_string(text.size() >> 10) +
-                          " KiB of C++)"};
+        throw UnsupportedKernel{"it would take long to compile (" +
+                                std::to_string(text.size() >> 10) + " KiB of C++)"};
     // Declared first: a constant is nobody else's otherwise.
     const std::string entry =
         "const cupola::cpu::interpreter::AotKernel " + symbol_of(kernel.name());
@@ -102,7 +102,7 @@ bool make_aot(const std::vector<const Kernel*>& kernels, const std::string& leve
         try {
             text += numbered(*kernel, level, n);
             ++n;
-        } catch (const Unprintable& no) {
+        } catch (const UnsupportedKernel& no) {
             without += kernel->name() + ": " + no.why + "\n";
         }
     }

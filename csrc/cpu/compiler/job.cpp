@@ -22,16 +22,16 @@ using State = MachineCodeSlot::State;
 const DecodedOp* stay(const DecodedOp* ip, Warp&, std::byte*) { return ip; }
 
 // Everything but the machine code itself.
-std::unique_ptr<MachineCode> frame_of(const KernelAnalysis& program) {
+std::unique_ptr<MachineCode> frame_of(const KernelAnalysis& analysis) {
     auto native = std::make_unique<MachineCode>();
-    native->code = program.kernel.code;
+    native->code = analysis.kernel.code;
     native->entry.assign(native->code.size(), 0);
     for (DecodedOp& code : native->code) {
         native->handlers.push_back(code.run);
         code.run = &stay;
     }
-    for (const std::uint32_t at : program.entries()) native->entry[at] = 1;
-    native->sweeps = !program.sweep.empty();
+    for (const std::uint32_t at : analysis.entries()) native->entry[at] = 1;
+    native->has_block_batch = !analysis.batch_path.empty();
     native->services = {native->code.data(),
                         native->handlers.data(),
                         native->entry.data(),
@@ -68,16 +68,16 @@ void Job::give_up(const char* why) noexcept {
 
 void Job::add(const KernelCode& kernel) {
     try {
-        const KernelAnalysis program(kernel);
-        auto frame = frame_of(program);
-        Source printed = source_of(program, slots.size());
+        const KernelAnalysis analysis(kernel);
+        auto frame = frame_of(analysis);
+        Source printed = source_of(analysis, slots.size());
         hint += hint_of(kernel);
         slots.reserve(slots.size() + 1);
         frames.reserve(frames.size() + 1);
         source.add(std::move(printed));
         slots.push_back(kernel.native);
         frames.push_back(std::move(frame));
-    } catch (const Unprintable& no) {
+    } catch (const UnsupportedKernel& no) {
         fail(*kernel.native, "not printed: " + no.why);
     } catch (const std::exception& no) {
         fail(*kernel.native, std::string("not printed: ") + no.what());

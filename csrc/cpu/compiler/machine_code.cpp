@@ -155,9 +155,9 @@ std::string state_of(const Kernel& kernel) {
 
 std::string printed(const Kernel& kernel) {
     try {
-        const KernelAnalysis program(static_cast<const KernelCode&>(kernel));
-        return source_of(program, 0).text();
-    } catch (const Unprintable& no) {
+        const KernelAnalysis analysis(static_cast<const KernelCode&>(kernel));
+        return source_of(analysis, 0).text();
+    } catch (const UnsupportedKernel& no) {
         return "// not printed: " + no.why + "\n";
     }
 }
