@@ -77,7 +77,7 @@ CUPOLA_API const char* cupola_cpu_machine_code(void) {
 CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
-        text = compiler::printed(find_function(function)->kernel());
+        text = compiler::emitted_source(find_function(function)->kernel());
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
@@ -96,9 +96,9 @@ CUPOLA_API const char* cupola_cpu_ir(CUfunction function) {
 // Compiles kernels ahead of time into a library for one level of this processor ("x86-64-v3"). The
 // caller must name it STEM.LEVEL.so. `without` receives a line with the reason for each kernel that
 // is left out, or for the missing library. Valid until the thread's next call.
-CUPOLA_API CUresult cupola_cpu_make_aot(const CUfunction* functions, size_t count,
-                                        const char* level, const char* library,
-                                        const char** without) {
+CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t count,
+                                          const char* level, const char* library,
+                                          const char** without) {
     thread_local std::string text;
     text.clear();
     return entry([&] {
@@ -119,7 +119,7 @@ CUPOLA_API CUresult cupola_cpu_make_aot(const CUfunction* functions, size_t coun
 // Kernels loaded after this call use STEM.LEVEL.so, if it exists for this processor and was
 // compiled from the same kernels. Returns the reason if a library exists but is not loaded,
 // otherwise "".
-CUPOLA_API const char* cupola_cpu_add_aot(const char* stem) {
+CUPOLA_API const char* cupola_cpu_add_ahead(const char* stem) {
     thread_local std::string text;
     const CUresult added = result_of([&] {
         text = stem ? compiler::add_aot(stem) : "";
