@@ -29,7 +29,11 @@ FOLDERS = [
     "README.md",
     "benchmarks",
     "csrc/cpu/api",
+    "csrc/cpu/compiler",
+    "csrc/cpu/emitted",
+    "csrc/cpu/emitter",
     "csrc/cpu/interpreter",
+    "csrc/cpu/ir",
     "csrc/cpu/isa",
     "csrc/cpu/sanitizer",
     "csrc/image",
@@ -71,6 +75,8 @@ PHRASES = {
     r"\b(is|are|has|have) no more\b": "say what happened to it",
     r"\bnext to nothing\b": "give the number",
     r"\b(none|one) the wiser\b": "use a literal phrase",
+    r"\bprinted (code|source|kernels?|functions?)\b": "use 'emitted'",
+    r"\brounds? of (a|the) loops?\b": "use 'iteration'",
 }
 # At a sentence's start. A question ends with a question mark and is accepted.
 SUBJECTS = {
@@ -78,12 +84,20 @@ SUBJECTS = {
 }
 OLD_NAMES = {
     "Holdings": "RetainedByNode", "PlaceLock": "StripedLock", "ScopeOfNames": "NameScope",
-    "Surroundings": "CheckContext", "call_slowly": "call_generic", "collect_lanes": "pack_lanes",
-    "in_squares": "tiled", "is_queue": "is_not_capturing", "keep_all": "begin_deferred_release",
-    "keep_no_more": "end_deferred_release", "limit_lanes": "update_reconvergence_pc",
-    "line_up": "enqueue_group", "look_ahead": "register_cpu_code", "meant_by": "contains_any",
-    "print_parts": "function_splitting",
-    "print_rounds": "loop_batching", "spread_lanes": "unpack_lanes", "work_gate": "quiesce",
+    "Surroundings": "CheckContext", "Unprintable": "UnsupportedKernel",
+    "begin_anew": "clear_variable", "call_slowly": "call_generic", "collect_lanes": "pack_lanes",
+    "each_fetched": "for_each_prefetched", "fetch_ahead": "prefetch_ahead",
+    "find_same": "find_uniform", "goes_round": "all_lanes_compare", "in_squares": "tiled",
+    "is_passing": "is_temporary", "is_queue": "is_not_capturing",
+    "keep_all": "begin_deferred_release", "keep_no_more": "end_deferred_release",
+    "limit_lanes": "update_reconvergence_pc", "line_up": "enqueue_group",
+    "load_near": "load_affine", "look_ahead": "register_cpu_code", "make_now": "compile_all",
+    "meant_by": "contains_any", "near_all": "check_block_affine", "next_round": "next_iteration",
+    "print_parts": "function_splitting", "print_rounds": "loop_batching",
+    "rise_of_lanes": "affine_step", "rounds_ahead": "predict_iterations", "set_same": "splat",
+    "spread_lanes": "unpack_lanes", "stop_sweep": "end_block_batch", "store_near": "store_affine",
+    "swept_warps": "batched_warps", "take_made": "load_compiled", "under_way": "running_processes",
+    "work_gate": "quiesce",
 }  # fmt: skip
 
 C_LIKE = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh", ".def", ".inc"}

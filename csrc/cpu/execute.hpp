@@ -148,7 +148,7 @@ class ClusterRunner {
     virtual ~ClusterRunner() = default;
 
     // Runs the clusters from `first` that can be executed as a batch; returns their number.
-    virtual std::uint64_t sweep(std::uint64_t first, std::uint64_t end) = 0;
+    virtual std::uint64_t run_block_batch(std::uint64_t first, std::uint64_t end) = 0;
     // Starts the cluster with this number.
     virtual void begin(std::uint64_t cluster) = 0;
     enum class Progress { running, done, faulted };
@@ -163,7 +163,7 @@ class ClusterRunner {
     std::optional<Fault> run(std::uint64_t first, std::uint64_t end,
                              const std::atomic<bool>& stop) {
         for (; first < end && !stop.load(std::memory_order_relaxed); ++first) {
-            first += sweep(first, end);
+            first += run_block_batch(first, end);
             if (first == end) break;
             begin(first);
             Progress progress;

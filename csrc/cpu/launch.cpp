@@ -55,7 +55,8 @@ struct GridOperation final : Operation {
     void count_time() {
         const std::int64_t end = now(), begin = counted.exchange(end);
         if (end > begin)
-            compiler::took(function->kernel(), static_cast<std::uint64_t>(end - begin));
+            compiler::record_interpreted(function->kernel(),
+                                         static_cast<std::uint64_t>(end - begin));
     }
 
     void run(CUresult status) override {

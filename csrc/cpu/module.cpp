@@ -70,7 +70,7 @@ std::string_view text_of(const image::Entry& entry, std::string& unpacked, JitOp
 
 // For CUPOLA_CPU_MODE=compile: a kernel without machine code is an error; it is not interpreted.
 void compile_now(const Kernel& kernel) {
-    compiler::make_now({&kernel});
+    compiler::compile_all({&kernel});
     const std::string state = compiler::state_of(kernel);
     if (state != compiler::compiled)
         fail_load(CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
@@ -137,7 +137,7 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
             if (auto image = LazyImage::build(ptx, memory)) return image;
         std::shared_ptr<Image> image = Image::build(ptx, std::move(memory));
         if (Driver::get().settings.mode == compiler::Mode::compile)
-            compiler::make_now(image->kernels());
+            compiler::compile_all(image->kernels());
         return image;
     } catch (const image::Error& error) {
         options.errors = std::string("cupola: ") + error.what();
@@ -222,7 +222,7 @@ std::shared_ptr<Function> Module::function(std::size_t index) {
     const Kernel& kernel = read_kernel(*image_, names_[index]);
     const compiler::Mode mode = Driver::get().settings.mode;
     if (mode == compiler::Mode::ahead || mode == compiler::Mode::automatic)
-        compiler::take_made(kernel, mode == compiler::Mode::automatic);
+        compiler::load_compiled(kernel, mode == compiler::Mode::automatic);
     if (mode == compiler::Mode::compile) compile_now(kernel);
     auto made = std::make_shared<Function>(*this, image_, kernel);
     if (set_attributes_) set_attributes_(*made);

@@ -64,7 +64,7 @@ CUresult initialize(unsigned flags) {
     }
     // Machine code is ignored.
     if (settings.checks.any()) settings.mode = compiler::Mode::interpret;
-    compiler::use_processors(settings.threads);
+    compiler::set_processor_count(settings.threads);
     stay_loaded();
     auto* driver = new Driver(settings);
     Driver::set(*driver);

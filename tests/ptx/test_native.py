@@ -120,10 +120,10 @@ def test_faults_are_the_interpreters(compiled):
 def test_blocks_whose_threads_do_the_same_and_rounds_that_are_alike_go_at_once():
     module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
     for name in native_kernels.ROUNDS:
-        assert "rounds_ahead" in native_kernels.printed(module, name), name
-    assert "rounds_ahead" not in native_kernels.printed(module, "rounds_of_steps")
+        assert "predict_iterations" in native_kernels.printed(module, name), name
+    assert "predict_iterations" not in native_kernels.printed(module, "rounds_of_steps")
     for name in native_kernels.BODIES:
-        at_once = "struct Sweep" in native_kernels.printed(module, name)
+        at_once = "struct BlockBatch" in native_kernels.printed(module, name)
         if name in native_kernels.SWEEPING:
             assert at_once, name
         elif name in ("tiles", "calling", "lock", "divergent", "local"):
@@ -134,7 +134,7 @@ def test_what_never_changes_is_made_once_for_all_rounds():
     module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
     start, rounds = native_kernels.printed(module, "lasting").split("dispatch:", 1)
     for chapter in ("ConvertRows", "CompareRows::row<25>"):  # its conversions, and setp.lt.f32
-        assert f"map<{chapter}" in start and f"map<{chapter}" not in rounds
+        assert f"apply_lanes<{chapter}" in start and f"apply_lanes<{chapter}" not in rounds
 
 
 def test_what_lies_among_the_parameters_is_one_value():
@@ -148,7 +148,7 @@ def test_large_kernels_are_functions_of_some_blocks_each(compiled):
     for name in native_kernels.in_parts():
         text = native_kernels.printed(module, name)
         assert "_part_0(" in text, name
-        assert name.startswith("sweeping") == ("struct Sweep" in text), name
+        assert name.startswith("sweeping") == ("struct BlockBatch" in text), name
     module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
     for name in native_kernels.BODIES:
         assert "_part_0(" not in native_kernels.printed(module, name), name

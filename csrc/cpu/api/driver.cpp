@@ -77,7 +77,7 @@ CUPOLA_API const char* cupola_cpu_machine_code(void) {
 CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
-        text = compiler::printed(find_function(function)->kernel());
+        text = compiler::emitted_source(find_function(function)->kernel());
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
@@ -97,8 +97,8 @@ CUPOLA_API const char* cupola_cpu_ir(CUfunction function) {
 // caller must name it STEM.LEVEL.so. `without` receives a line with the reason for each kernel that
 // is left out, or for the missing library. Valid until the thread's next call.
 CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t count,
-                                        const char* level, const char* library,
-                                        const char** without) {
+                                          const char* level, const char* library,
+                                          const char** without) {
     thread_local std::string text;
     text.clear();
     return entry([&] {

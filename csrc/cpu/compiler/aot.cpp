@@ -1,9 +1,10 @@
-// csrc/cpu/compiler/aot.cpp - making and finding code that is compiled ahead of time.
+// csrc/cpu/compiler/aot.cpp - compiles kernels ahead of time, and finds their code.
 //
-// A library exports, for each kernel, an interpreter::AotKernel by the kernel's name. Its key is a
-// hash of the printed source, in which the PTX and all that was decided on the way from it are, of
-// the semantics' text and of the flags: so what was made of another PTX, or by another version, is
-// not found. Which compiler made it is not asked: where it is found there may be none.
+// A library exports an interpreter::AotKernel for each kernel, under the kernel's name. Its key is
+// a hash of the emitted source, the text of the semantics and the flags. The source depends on the
+// PTX and on all decisions of the analysis. So code of other PTX, or of another version, is not
+// found. The compiler is not part of the key, because the machine that loads the library may have
+// none.
 #include "cpu/compiler/aot.hpp"
 
 #include <dlfcn.h>
@@ -29,27 +30,27 @@
 namespace cupola::cpu::compiler {
 namespace {
 
-// Bytes of source. A compiler takes some 25 s for so much.
-constexpr std::size_t max_ahead = 1024 * 1024;
+// Bytes of source, which take a compiler some 25 s.
+constexpr std::size_t max_aot_source = 1024 * 1024;
 
 struct Loaded {
     void* library;
     std::string path, level;
 };
 
-struct Known {
+struct Libraries {
     std::mutex mutex;
     std::vector<Loaded> libraries;
 };
-Known& known() {
-    static auto* one = new Known;
+Libraries& libraries() {
+    static auto* one = new Libraries;
     return *one;
 }
 
-// What lies beside the device itself: cupola's own kernels.
-void add_own() {
+// Adds the library of cupola's own kernels, beside the device's library.
+void add_shipped() {
     Dl_info about;
-    if (dladdr(reinterpret_cast<void*>(&add_own), &about) == 0 || !about.dli_fname) return;
+    if (dladdr(reinterpret_cast<void*>(&add_shipped), &about) == 0 || !about.dli_fname) return;
     const std::string file = real_path(about.dli_fname);
     add_aot(file.substr(0, file.rfind('/') + 1) + "kernels");
 }
@@ -71,15 +72,15 @@ const interpreter::AotKernel* entry_of(const Loaded& loaded, const std::string& 
         dlsym(loaded.library, symbol_of(kernel).c_str()));
 }
 
-// A kernel's source under a number, and what it is found by: its source under the first one.
-std::string numbered(const Kernel& kernel, const std::string& level, std::size_t n) {
-    const KernelAnalysis program(static_cast<const interpreter::KernelCode&>(kernel));
-    const std::string key = key_of(level, source_of(program, 0).text());
-    const std::string text = source_of(program, n).text();
-    if (text.size() > max_ahead)
-        throw Unprintable{"it would take long to compile (" + std::to_string(text.size() >> 10) +
-                          " KiB of C++)"};
-    // Declared first: a constant is nobody else's otherwise.
+// A kernel's source with number n and its entry. The key is a hash of the source with number 0.
+std::string source_with_entry(const Kernel& kernel, const std::string& level, std::size_t n) {
+    const KernelAnalysis analysis(static_cast<const interpreter::KernelCode&>(kernel));
+    const std::string key = key_of(level, source_of(analysis, 0).text());
+    const std::string text = source_of(analysis, n).text();
+    if (text.size() > max_aot_source)
+        throw UnsupportedKernel{"it would take long to compile (" +
+                                std::to_string(text.size() >> 10) + " KiB of C++)"};
+    // Declared before it is defined: a constant would have internal linkage otherwise.
     const std::string entry =
         "const cupola::cpu::interpreter::AotKernel " + symbol_of(kernel.name());
     return text + "extern \"C\" __attribute__((visibility(\"default\"))) " + entry + ";\n" + entry +
@@ -92,7 +93,7 @@ bool make_aot(const std::vector<const Kernel*>& kernels, const std::string& leve
               const std::string& library, std::string& without) {
     without.clear();
     const Compiler compiler = Compiler::find();
-    if (!compiler.there()) {
+    if (!compiler.found()) {
         without = compiler.missing;
         return false;
     }
@@ -100,14 +101,14 @@ bool make_aot(const std::vector<const Kernel*>& kernels, const std::string& leve
     std::size_t n = 0;
     for (const Kernel* kernel : kernels) {
         try {
-            text += numbered(*kernel, level, n);
+            text += source_with_entry(*kernel, level, n);
             ++n;
-        } catch (const Unprintable& no) {
+        } catch (const UnsupportedKernel& no) {
             without += kernel->name() + ": " + no.why + "\n";
         }
     }
-    // In a folder of its own, and moved when it is done: no link is followed, and no file is there
-    // that is not whole.
+    // Compiles in a new folder and renames the result, so no link is followed and an incomplete
+    // library is never visible.
     std::string folder = library + ".XXXXXX";
     if (!mkdtemp(folder.data())) {
         without = folder + " cannot be created: " + std::strerror(errno);
@@ -132,13 +133,13 @@ bool make_aot(const std::vector<const Kernel*>& kernels, const std::string& leve
 
 std::string add_aot(const std::string& stem) {
     for (const char* level : interpreter::levels()) {
-        // What is checked is what is loaded: a link could lead elsewhere by then.
+        // Checks the path that is loaded: a link could lead elsewhere after the check.
         const std::string path = real_path(stem + "." + level + ".so");
         struct stat about;
         if (lstat(path.c_str(), &about) != 0 || S_ISLNK(about.st_mode)) continue;
         if (getauxval(AT_SECURE) != 0)
             return path + " is not loaded: the program has more rights than its user";
-        Known& all = known();
+        Libraries& all = libraries();
         std::lock_guard lock(all.mutex);
         for (const Loaded& each : all.libraries)
             if (each.path == path) return "";
@@ -156,18 +157,18 @@ std::string add_aot(const std::string& stem) {
     return "";
 }
 
-bool is_ahead(const std::string& kernel) {
+bool has_aot(const std::string& kernel) {
     static std::once_flag own;
-    std::call_once(own, &add_own);
-    Known& all = known();
+    std::call_once(own, &add_shipped);
+    Libraries& all = libraries();
     std::lock_guard lock(all.mutex);
     for (const Loaded& each : all.libraries)
         if (entry_of(each, kernel)) return true;
     return false;
 }
 
-interpreter::MachineCodeRun find_ahead(const std::string& kernel, const std::string& source) {
-    Known& all = known();
+interpreter::MachineCodeRun find_aot(const std::string& kernel, const std::string& source) {
+    Libraries& all = libraries();
     std::lock_guard lock(all.mutex);
     for (const Loaded& each : all.libraries)
         if (const interpreter::AotKernel* entry = entry_of(each, kernel))

@@ -1,5 +1,4 @@
-// csrc/cpu/compiler/background.cpp - the queue of kernels to compile, and the threads that empty
-// it.
+// csrc/cpu/compiler/background.cpp - the queue of kernels to compile, and its threads.
 #include "cpu/compiler/background.hpp"
 
 #include <algorithm>
@@ -23,11 +22,11 @@ namespace {
 
 using interpreter::KernelCode;
 
-// Compilers of this process at once: few beside the threads that run kernels.
+// The number of compilers that this process runs at once leaves most processors to kernels.
 constexpr std::size_t processors_each = 4, max_compilers = 4;
 constexpr std::chrono::milliseconds poll{100};
 
-struct Keyed {
+struct KeyedJob {
     Job job;
     std::string key;
 };
@@ -36,7 +35,7 @@ struct Background {
     std::mutex mutex;
     Condition work;
     std::vector<std::shared_ptr<const KernelCode>> queue;
-    std::vector<Keyed> elsewhere;  // another process compiles them
+    std::vector<KeyedJob> locked;  // another process compiles them
     std::size_t threads = 0, idle = 0;
     std::atomic<bool> stopping{false};
 };
@@ -52,46 +51,46 @@ void checkpoint() {
 
 void* compiled_library(const Job& job, const std::string& key, Cache::Lock& lock,
                        std::string& why) {
-    cache().bound();
-    Detachable files;
-    files.library = cache().finished(key);
-    // Uniform processor is the launches' own then.
-    files.yields = processors() == 1;
+    cache().evict();
+    DetachedJob files;
+    files.library = cache().pending_path(key);
+    // The only processor then belongs to the launches.
+    files.low_priority = processors() == 1;
     const std::size_t count = job.source.files(processors());
     std::string stem;
     if (!write_source(job, count, stem, why)) return nullptr;
     files.source = stem + ".cpp";
-    files.made = stem + ".made";
+    files.output = stem + ".made";
     files.lock_name = lock.name();
     files.lock = lock.release();
-    if (!compile_detached(compiler(), own_level(), count, files, why)) return nullptr;
+    if (!compile_detached(compiler(), device_level(), count, files, why)) return nullptr;
     void* library = cache().load(key);
     if (!library) why = "the compiled library cannot be loaded";
     return library;
 }
 
-// False: another process compiles it, so it is tried again later.
-bool settle(Keyed& keyed) try {
+// Returns false if another process compiles it; then it is tried again later.
+bool try_complete(KeyedJob& keyed) try {
     std::string why;
     void* library = cache().load(keyed.key);
     if (!library) {
         Cache::Lock lock = cache().lock(keyed.key);
         if (lock.taken()) return false;
-        // Another process may have finished it meanwhile.
+        // Another process may have compiled it by now.
         library = cache().load(keyed.key);
         if (!library) library = compiled_library(keyed.job, keyed.key, lock, why);
     }
-    keyed.job.deliver(library, why);
+    keyed.job.install(library, why);
     return true;
 } catch (const std::exception& error) {
-    keyed.job.give_up(error.what());
+    keyed.job.fail_all(error.what());
     return true;
 }
 
-// What it leaves in `keyed` has to be settled.
-void print(const KernelCode& kernel, Keyed& keyed) try {
+// Emits the kernel's source. If `keyed` then has a slot, the job must be completed.
+void prepare(const KernelCode& kernel, KeyedJob& keyed) try {
     std::string why = objection_to_compiling();
-    if (why.empty() && !compiler().there()) why = compiler().missing;
+    if (why.empty() && !compiler().found()) why = compiler().missing;
     if (!why.empty()) return fail(*kernel.native, why);
     keyed.job.add(kernel);
     if (!keyed.job.slots.empty()) keyed.key = key_of(keyed.job, identity());
@@ -100,7 +99,7 @@ void print(const KernelCode& kernel, Keyed& keyed) try {
     fail(*kernel.native, error.what());
 }
 
-std::shared_ptr<const KernelCode> take_dearest(Background& b) {
+std::shared_ptr<const KernelCode> take_most_expensive(Background& b) {
     const auto at = std::max_element(b.queue.begin(), b.queue.end(), [](auto& a, auto& c) {
         return a->native->nanoseconds.load() < c->native->nanoseconds.load();
     });
@@ -113,32 +112,32 @@ void* compile_kernels(void*) {
     Background& b = background();
     std::unique_lock lock(b.mutex);
     for (;;) {
-        std::vector<Keyed> jobs;
+        std::vector<KeyedJob> jobs;
         if (!b.queue.empty()) {
-            auto kernel = take_dearest(b);
+            auto kernel = take_most_expensive(b);
             lock.unlock();
             checkpoint();
             jobs.emplace_back();
-            print(*kernel, jobs[0]);
+            prepare(*kernel, jobs[0]);
             kernel.reset();
         } else {
             ++b.idle;
-            if (b.elsewhere.empty())
+            if (b.locked.empty())
                 b.work.wait(lock);
             else
                 b.work.wait_for(lock, poll);
             --b.idle;
-            if (!b.queue.empty() || b.elsewhere.empty()) continue;
-            jobs.swap(b.elsewhere);
+            if (!b.queue.empty() || b.locked.empty()) continue;
+            jobs.swap(b.locked);
             lock.unlock();
         }
         checkpoint();
-        jobs.erase(
-            std::remove_if(jobs.begin(), jobs.end(),
-                           [](Keyed& each) { return each.job.slots.empty() || settle(each); }),
-            jobs.end());
+        jobs.erase(std::remove_if(
+                       jobs.begin(), jobs.end(),
+                       [](KeyedJob& each) { return each.job.slots.empty() || try_complete(each); }),
+                   jobs.end());
         lock.lock();
-        for (Keyed& each : jobs) b.elsewhere.push_back(std::move(each));
+        for (KeyedJob& each : jobs) b.locked.push_back(std::move(each));
     }
 }
 
@@ -163,8 +162,8 @@ void compile_later(std::shared_ptr<const KernelCode> kernel) {
 
 void stop_compiling() {
     background().stopping.store(true);
-    const Cache* const used = cache_if_made();
-    if (!used || !used->is_of_process()) return;
+    const Cache* const used = opened_cache();
+    if (!used || !used->is_process_local()) return;
     stop_detached();
     used->clear();
 }

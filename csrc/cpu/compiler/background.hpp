@@ -1,5 +1,4 @@
-// csrc/cpu/compiler/background.hpp - threads that have kernels compiled while launches interpret
-// them.
+// csrc/cpu/compiler/background.hpp - threads that compile kernels while launches interpret them.
 #pragma once
 
 #include <memory>
@@ -8,10 +7,10 @@
 
 namespace cupola::cpu::compiler {
 
-// Has a kernel compiled, whose slot is in state `making`. Of several, the one that has taken the
-// most time is the next. Throws std::bad_alloc where no thread can be started.
+// Queues a kernel whose slot is in state `making`. The kernel that has taken the most time is
+// compiled first. Throws std::bad_alloc if no thread can be started.
 void compile_later(std::shared_ptr<const interpreter::KernelCode> kernel);
-// Starts no compiler from here on. Compilers that run continue.
+// Starts no more compilers. Those that run continue.
 void stop_compiling();
 
 }  // namespace cupola::cpu::compiler

@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/cache.cpp - where compiled kernels are kept.
+// csrc/cpu/compiler/cache.cpp - the folder of compiled kernels: its checks, its files, its size.
 #include "cpu/compiler/cache.hpp"
 
 #include <dirent.h>
@@ -26,22 +26,24 @@ namespace cupola::cpu::compiler {
 namespace {
 
 constexpr std::uint64_t max_bytes = std::uint64_t{128} << 20;
-constexpr std::time_t stale = 3600;  // seconds after which what a writer left behind is removed
+// Seconds. Older files of an unfinished compilation are removed.
+constexpr std::time_t stale = 3600;
 constexpr std::time_t month = 30 * 24 * 3600;
 constexpr std::size_t hash_digits = Cache::key_digits, hint_digits = Cache::hint_digits;
 
-// This user's, and not to be written by anybody else.
-bool is_own(const struct stat& about) {
+// Whether it belongs to this user, and others cannot write it.
+bool is_private(const struct stat& about) {
     return about.st_uid == geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// This user's, root's, or whose the root folder is: in a container that may be somebody else.
+// Whether it belongs to this user, to root, or to the owner of the root folder, which may be
+// another user in a container.
 bool is_trusted(const struct stat& about, const struct stat& root) {
     return about.st_uid == geteuid() || about.st_uid == 0 || about.st_uid == root.st_uid;
 }
 
-// Whoever may rename in a folder above a real path decides about what is there, too: those are to
-// be trusted, and what others may write has to be sticky.
+// A user who can rename entries of a parent folder can replace the file. So the parents of a real
+// path must belong to trusted users, and a parent that others can write must be sticky.
 std::string objection_above(const std::string& path) {
     struct stat about, root;
     if (lstat("/", &root) != 0) return std::string("/: ") + std::strerror(errno);
@@ -56,12 +58,12 @@ std::string objection_above(const std::string& path) {
     return "";
 }
 
-// Why a real path is no folder that this user alone decides about; empty where it is.
+// Why other users could change files in a folder, which is a real path; empty if they cannot.
 std::string objection_to(const std::string& folder) {
     struct stat about;
     if (lstat(folder.c_str(), &about) != 0) return folder + ": " + std::strerror(errno);
     if (!S_ISDIR(about.st_mode)) return folder + " is not a folder";
-    if (!is_own(about))
+    if (!is_private(about))
         return folder + " must belong to this user and must not be writable by others";
     if (access(folder.c_str(), W_OK) != 0) return folder + " is not writable";
     return objection_above(folder);
@@ -83,7 +85,7 @@ void make_folders(const std::string& folder) {
     }
 }
 
-std::string usual_folder() {
+std::string default_folder() {
     if (const char* asked = std::getenv("CUPOLA_CACHE_DIR")) {
         const std::string folder = asked;
         return folder.empty() || folder == "none" ? "" : folder;
@@ -102,9 +104,9 @@ std::string absolute(std::string folder) {
 
 std::string content_of(int file) {
     std::string all;
-    char part[1 << 16];
-    for (ssize_t got; (got = read(file, part, sizeof part)) > 0;)
-        all.append(part, static_cast<std::size_t>(got));
+    char chunk[1 << 16];
+    for (ssize_t got; (got = read(file, chunk, sizeof chunk)) > 0;)
+        all.append(chunk, static_cast<std::size_t>(got));
     return all;
 }
 
@@ -136,29 +138,29 @@ bool is_library(std::string_view name) {
            name.substr(name.size() - 3) == ".so";
 }
 
-// "17." of "17.cpp", taken off.
-bool take_number(std::string_view& name) {
+// Removes "17." from the front of "17.cpp".
+bool skip_number(std::string_view& name) {
     const std::size_t digits = name.find_first_not_of("0123456789");
     if (digits == 0 || digits == std::string_view::npos || name[digits] != '.') return false;
     name.remove_prefix(digits + 1);
     return true;
 }
 
-// PROCESS.NUMBER.cpp, .made and .made.NUMBER.o, .log behind these two, and KEY.lock: what a
-// compilation has while it lasts. KEY.txt.NUMBER: a note while it is written.
-bool is_passing(std::string_view name) {
+// Temporary files of a compilation: PROCESS.NUMBER.cpp, .made and .made.NUMBER.o, the last two with
+// .log appended, and KEY.lock. KEY.txt.NUMBER is a note that is being written.
+bool is_temporary(std::string_view name) {
     if (is_of_key(name, ".lock")) return true;
     if (is_of_key(name.substr(0, hash_digits + 5), ".txt.")) return true;
-    if (!take_number(name) || !take_number(name)) return false;
+    if (!skip_number(name) || !skip_number(name)) return false;
     if (name == "cpp" || name == "made" || name == "made.log") return true;
     if (name.substr(0, 5) != "made.") return false;
     name.remove_prefix(5);
-    return take_number(name) && (name == "o" || name == "o.log");
+    return skip_number(name) && (name == "o" || name == "o.log");
 }
 
 // PROCESS.NUMBER.made.zig
-bool is_passing_folder(std::string_view name) {
-    return take_number(name) && take_number(name) && name == "made.zig";
+bool is_temporary_folder(std::string_view name) {
+    return skip_number(name) && skip_number(name) && name == "made.zig";
 }
 
 }  // namespace
@@ -174,7 +176,7 @@ std::string objection_to_installed(const std::string& path) {
 }
 
 std::unique_ptr<const Cache> Cache::find() {
-    std::string folder = absolute(usual_folder());
+    std::string folder = absolute(default_folder());
     if (folder.empty()) return nullptr;
     folder = real_path(folder + "/cpu");
     if (!objection_to(folder).empty()) return nullptr;
@@ -182,13 +184,13 @@ std::unique_ptr<const Cache> Cache::find() {
 }
 
 Cache::Cache() {
-    if (const std::string folder = absolute(usual_folder()); !folder.empty()) {
+    if (const std::string folder = absolute(default_folder()); !folder.empty()) {
         folder_ = folder + "/cpu";
         make_folders(folder_);
         folder_ = real_path(folder_);
         const std::string objection = objection_to(folder_);
         if (objection.empty()) return;
-        // What was asked for is not replaced unasked.
+        // A folder that the user has named is not replaced by another one.
         if (std::getenv("CUPOLA_CACHE_DIR"))
             throw std::runtime_error("CUPOLA_CACHE_DIR=" + folder + ": " + objection);
     }
@@ -212,13 +214,13 @@ void Cache::clear() const {
     rmdir(folder_.c_str());
 }
 
-bool Cache::may_have(const std::string& hint) const {
+bool Cache::may_contain(const std::string& hint) const {
     struct stat about;
     if (stat(folder_.c_str(), &about) != 0) return false;
     const auto nanoseconds = [](const timespec& t) {
         return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
     };
-    // A file system may give changes that are this close to each other one time.
+    // A file system may record one time for changes that are this close.
     constexpr std::int64_t tick = 20'000'000;
     std::lock_guard lock(mutex_);
     const std::int64_t changed = nanoseconds(about.st_mtim);
@@ -234,21 +236,21 @@ bool Cache::may_have(const std::string& hint) const {
     return hints_.find(hint) != hints_.end();
 }
 
-// Checked, and loaded or removed.
+// Loads a library if its content is correct; removes it otherwise.
 void* Cache::load_file(const std::string& key, const std::string& name) const {
     const std::string path = folder_ + "/" + name;
     const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0) return nullptr;
     struct stat about;
     const bool good = objection_to(folder_).empty() && fstat(file, &about) == 0 &&
-                      S_ISREG(about.st_mode) && is_own(about) &&
+                      S_ISREG(about.st_mode) && is_private(about) &&
                       name == key + "-" + sha256(content_of(file)) + ".so";
     void* library = nullptr;
-    // By its name: nobody else can have put another file there, and by the descriptor's, which is
-    // used again, the loader would take the next one for this.
+    // Loads by name: other users cannot replace the file. A path through the descriptor would be
+    // reused for later files, which the loader would take for this one.
     if (good) library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library)
-        futimens(file, nullptr);  // was used now
+        futimens(file, nullptr);  // records its last use
     else
         unlink(path.c_str());
     close(file);
@@ -256,11 +258,11 @@ void* Cache::load_file(const std::string& key, const std::string& name) const {
 }
 
 void* Cache::load(const std::string& key) const {
-    // What a compiler left is a library like others once it has its name.
-    const std::string left = finished(key);
+    // A library that a detached compiler left has no hash in its name yet.
+    const std::string left = pending_path(key);
     struct stat about;
     if (lstat(left.c_str(), &about) == 0 && objection_to(folder_).empty() &&
-        !(is_own(about) && keep(key, left)))
+        !(is_private(about) && store(key, left)))
         unlink(left.c_str());
     for (const auto& name : names_in(folder_)) {
         if (!is_library(name) || name.compare(0, key.size() + 1, key + "-") != 0) continue;
@@ -269,7 +271,7 @@ void* Cache::load(const std::string& key) const {
     return nullptr;
 }
 
-bool Cache::keep(const std::string& key, const std::string& made) const {
+bool Cache::store(const std::string& key, const std::string& made) const {
     const int file = open(made.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0) return false;
     struct stat about;
@@ -281,8 +283,9 @@ bool Cache::keep(const std::string& key, const std::string& made) const {
 
 Cache::Lock Cache::lock(const std::string& key) const {
     const std::string name = folder_ + "/" + key + ".lock";
-    int file = above_standard(open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-    // A file system without locks lets several processes compile the same.
+    int file =
+        move_above_stdio(open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    // On a file system without locks, several processes may compile the same kernel.
     const bool taken = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (taken) close(std::exchange(file, -1));
     return {name, file, taken};
@@ -300,7 +303,7 @@ std::string Cache::note(const std::string& key, std::int64_t& seconds) const {
     if (file < 0) return "";
     struct stat about;
     std::string text;
-    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && is_own(about)) {
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && is_private(about)) {
         text = content_of(file);
         seconds = std::time(nullptr) - about.st_mtime;
     }
@@ -310,13 +313,13 @@ std::string Cache::note(const std::string& key, std::int64_t& seconds) const {
 
 void Cache::write_note(const std::string& key, const std::string& text) const {
     const std::string name = folder_ + "/" + key + ".txt",
-                      aside = name + "." + std::to_string(getpid());
+                      temporary = name + "." + std::to_string(getpid());
     const int file =
-        open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+        open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0) return;
     const bool wrote = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    if (close(file) != 0 || !wrote || rename(aside.c_str(), name.c_str()) != 0)
-        unlink(aside.c_str());
+    if (close(file) != 0 || !wrote || rename(temporary.c_str(), name.c_str()) != 0)
+        unlink(temporary.c_str());
 }
 
 Cache::Content Cache::content() const {
@@ -330,33 +333,34 @@ Cache::Content Cache::content() const {
     return all;
 }
 
-void Cache::bound() const {
-    struct Kept {
+void Cache::evict() const {
+    struct Entry {
         std::time_t used;
         std::uint64_t size;
         std::string path;
     };
-    std::vector<Kept> all;
+    std::vector<Entry> all;
     std::uint64_t bytes = 0;
     const std::time_t now = std::time(nullptr);
     for (const auto& name : names_in(folder_)) {
         const std::string path = folder_ + "/" + name;
         struct stat about;
         if (lstat(path.c_str(), &about) != 0) continue;
-        if (S_ISDIR(about.st_mode) && is_passing_folder(name) && now - about.st_mtime > stale)
+        if (S_ISDIR(about.st_mode) && is_temporary_folder(name) && now - about.st_mtime > stale)
             remove_folder(path);
         if (!S_ISREG(about.st_mode)) continue;
         const auto size = static_cast<std::uint64_t>(about.st_size);
-        // All else in the folder is somebody else's.
-        if ((is_passing(name) && now - about.st_mtime > stale) ||
+        // Other files in the folder are not the cache's.
+        if ((is_temporary(name) && now - about.st_mtime > stale) ||
             (is_of_key(name, ".txt") && now - about.st_mtime > month))
             unlink(path.c_str());
         if (!is_library(name)) continue;
         all.push_back({about.st_mtime, size, path});
         bytes += size;
     }
-    std::sort(all.begin(), all.end(), [](const Kept& a, const Kept& b) { return a.used < b.used; });
-    for (const Kept& each : all) {
+    std::sort(all.begin(), all.end(),
+              [](const Entry& a, const Entry& b) { return a.used < b.used; });
+    for (const Entry& each : all) {
         if (bytes <= max_bytes) break;
         if (unlink(each.path.c_str()) == 0) bytes -= each.size;
     }

@@ -1,5 +1,5 @@
-// csrc/cpu/compiler/cache.hpp - compiled kernels, kept on disk: checked before they are loaded,
-// bounded in size.
+// csrc/cpu/compiler/cache.hpp - compiled kernels on disk, checked before they are loaded, bounded
+// in size.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +12,44 @@
 
 namespace cupola::cpu::compiler {
 
-// Where a path leads to, without links; the path where it leads nowhere.
+// The path without symbolic links; the path itself if it does not exist.
 std::string real_path(const std::string& path);
-// Why a file that was installed, by its real path, is not to be loaded: others than this user and
-// root could have written it, or put it there. Empty where nothing is in the way of it.
+// Why an installed file, given by its real path, must not be loaded: users other than this one and
+// root could have written or replaced it. Empty if they could not.
 std::string objection_to_installed(const std::string& path);
 
-// A folder with a file for each library, KEY-HASH.so, where the hash is that of what is in it. A
-// file is written aside and renamed, so that readers see a complete one or none. A compiler that
-// outlived its program leaves KEY.so, which the next process that needs it takes over.
+// A folder with one file for each library, KEY-HASH.so. HASH is a hash of the content. A file is
+// written under a temporary name and renamed, so readers never see an incomplete one. A compiler
+// that outlived its program leaves KEY.so, which the next process that needs it takes over.
 class Cache {
   public:
-    // A key is so many hexadecimal digits; so many of them are a hint at the kernels it is of.
+    // Hexadecimal digits of a key. Its first digits are a hint, which depends on the kernels alone.
     static constexpr std::size_t key_digits = 64, hint_digits = 16;
 
-    // CUPOLA_CACHE_DIR, else as XDG's rules have it, else (or where none is wanted) a folder of
-    // this process. Made if need be. Throws std::runtime_error, which says why, where the folder
-    // that was asked for can't be used, or none can.
+    // Opens CUPOLA_CACHE_DIR, else the folder of the XDG rules, else a temporary folder of this
+    // process. The latter is also used if CUPOLA_CACHE_DIR is empty or "none". Creates the folder.
+    // Throws std::runtime_error with the reason if the named folder, or every folder, is unusable.
     Cache();
-    // That of earlier processes; nullptr where there is none to be used.
+    // The cache of earlier processes; nullptr if there is none, or it is unusable.
     static std::unique_ptr<const Cache> find();
-    // Removes the folder, where it is this process's own.
+    // Removes the folder if it belongs to this process alone.
     void clear() const;
 
     const std::string& folder() const { return folder_; }
-    bool is_of_process() const { return own_; }
-    // Whether there may be a library whose key begins so. Reads the names of the folder's files
-    // again only after the folder has changed.
-    bool may_have(const std::string& hint) const;
-    // A library that is this user's own, that nobody else could have written, and is what it was:
-    // loaded. nullptr where there is none.
+    bool is_process_local() const { return own_; }
+    // Whether a library's key may begin with this hint. Lists the folder again only after it has
+    // changed.
+    bool may_contain(const std::string& hint) const;
+    // Loads a library that only this user could have written and whose content matches its name;
+    // nullptr if there is none.
     void* load(const std::string& key) const;
-    // Takes over a library that was made in the folder. False: it can't be kept.
-    bool keep(const std::string& key, const std::string& made) const;
-    void bound() const;  // removes what was used least lately, beyond the limit
+    // Takes over a library that was compiled in the folder. Returns false if it cannot be stored.
+    bool store(const std::string& key, const std::string& made) const;
+    void evict() const;  // removes the least recently used libraries above the limit
 
-    // Where a compiler leaves the library when it is complete.
-    std::string finished(const std::string& key) const { return folder_ + "/" + key + ".so"; }
-    // Of the process that compiles it, and of its compilers, as long as they run.
+    // Where a detached compiler leaves a complete library.
+    std::string pending_path(const std::string& key) const { return folder_ + "/" + key + ".so"; }
+    // Held by the process that compiles a key, and by its compilers while they run.
     class Lock {
       public:
         Lock(std::string name, int file, bool taken)
@@ -59,7 +59,7 @@ class Cache {
         ~Lock();
         const std::string& name() const { return name_; }
         bool taken() const { return taken_; }  // by another process
-        // The file is closed, and its name removed, by others.
+        // The caller then closes the file and removes its name.
         int release() { return std::exchange(file_, -1); }
 
       private:
@@ -69,7 +69,7 @@ class Cache {
     };
     Lock lock(const std::string& key) const;
 
-    // A short text under a key, this user's own; empty where there is none. `seconds`: its age.
+    // A short text that this user stored under a key; empty if there is none. `seconds`: its age.
     std::string note(const std::string& key, std::int64_t& seconds) const;
     void write_note(const std::string& key, const std::string& text) const;
 
@@ -84,7 +84,7 @@ class Cache {
     void* load_file(const std::string& key, const std::string& name) const;
 
     std::string folder_;
-    bool own_ = false;  // this process's
+    bool own_ = false;  // the folder is temporary, of this process
     mutable std::mutex mutex_;
     mutable std::set<std::string, std::less<>> hints_;
     mutable std::int64_t changed_ = -1, read_ = 0;  // nanoseconds

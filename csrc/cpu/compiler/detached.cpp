@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/detached.cpp - a shell that runs compilers, and the pipe on which it reports.
+// csrc/cpu/compiler/detached.cpp - a shell that runs compilers and reports through a pipe.
 #include "cpu/compiler/detached.hpp"
 
 #include <fcntl.h>
@@ -17,27 +17,27 @@
 namespace cupola::cpu::compiler {
 namespace {
 
-// The last byte of a report. Another process that was forked meanwhile may hold the pipe open, so
-// its end alone would not do.
+// The last byte of a report. The end of the pipe is no reliable signal: a process that was forked
+// meanwhile may hold it open.
 constexpr char succeeded = '\1', failed = '\2';
 constexpr std::size_t max_of_log = 2000;
 
-// Process groups of shells under way. Never destroyed: threads outlive static objects.
-struct Groups {
+// Process groups of running shells. Never destroyed: threads outlive static objects.
+struct ProcessGroups {
     std::mutex mutex;
     std::set<pid_t> leaders;
 };
-Groups& groups() {
-    static auto* one = new Groups;
+ProcessGroups& process_groups() {
+    static auto* one = new ProcessGroups;
     return *one;
 }
 
-// The first shell starts the second one and ends, so that the second is no child of the program.
-// Its own commands are the system's, whatever PATH says.
-std::string whole(const std::string& script, const std::string& log,
-                  const std::vector<std::string>& beside) {
+// The first shell starts a second one and ends, so the second is no child of the program. `command
+// -p` finds the system's commands whatever PATH is.
+std::string full_script(const std::string& script, const std::string& log,
+                        const std::vector<std::string>& temporaries) {
     return "exec 3>&1 4<&0 >/dev/null 2>&1 </dev/null; umask 077; { " + script + "; exec 5<" +
-           quoted(log) + "; command -p rm -rf " + quoted(beside) +
+           quoted(log) + "; command -p rm -rf " + quoted(temporaries) +
            "; if test $code = 0; then printf '\\001' >&3; "
            "else command -p cat <&5 >&3; printf '\\002' >&3; fi; } &";
 }
@@ -48,17 +48,17 @@ void reap(pid_t child) {
     }
 }
 
-// Up to the byte that ends it, or what there is where the script was killed.
+// Reads up to the byte that ends a report, or to the end of the pipe if the script was killed.
 std::string report_from(int file) {
     std::string text;
-    char part[512];
+    char chunk[512];
     for (;;) {
-        const ssize_t got = read(file, part, sizeof part);
+        const ssize_t got = read(file, chunk, sizeof chunk);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return text;
-        text.append(part, static_cast<std::size_t>(got));
+        text.append(chunk, static_cast<std::size_t>(got));
         if (text.back() == succeeded || text.back() == failed) return text;
-        // What a compiler says may be long.
+        // A compiler's messages may be long.
         if (text.size() > 2 * max_of_log) text.resize(max_of_log);
     }
 }
@@ -78,18 +78,18 @@ std::string quoted(const std::vector<std::string>& words) {
 }
 
 bool run_detached(const std::string& script, const std::string& log,
-                  const std::vector<std::string>& beside, int lock, std::string& why) {
+                  const std::vector<std::string>& temporaries, int lock, std::string& why) {
     int ends[2];
     pid_t shell = 0;
     std::string report;
     int error = pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno;
     if (error == 0) {
-        for (int& end : ends) end = above_standard(end);
-        Groups& all = groups();
+        for (int& end : ends) end = move_above_stdio(end);
+        ProcessGroups& all = process_groups();
         {
             std::lock_guard guard(all.mutex);
-            error = start_process({"/bin/sh", "-c", whole(script, log, beside)}, lock, ends[1],
-                                  "/dev/null", true, shell);
+            error = start_process({"/bin/sh", "-c", full_script(script, log, temporaries)}, lock,
+                                  ends[1], "/dev/null", true, shell);
             if (error == 0) all.leaders.insert(shell);
         }
         close(ends[1]);
@@ -97,7 +97,7 @@ bool run_detached(const std::string& script, const std::string& log,
         if (error == 0) {
             reap(shell);
             report = report_from(ends[0]);
-            // Where this process adopts orphans, as the first one of a container does.
+            // This process may adopt orphans, as the first process of a container does.
             reap(-shell);
             std::lock_guard guard(all.mutex);
             all.leaders.erase(shell);
@@ -114,14 +114,14 @@ bool run_detached(const std::string& script, const std::string& log,
         if (why.empty()) why = "it printed no message";
         return false;
     }
-    for (const auto& file : beside)
+    for (const auto& file : temporaries)
         if (unlink(file.c_str()) != 0) remove_folder(file);
     why = error != 0 ? std::string("/bin/sh cannot be started: ") + std::strerror(error) : "";
     return false;
 }
 
 void stop_detached() {
-    Groups& all = groups();
+    ProcessGroups& all = process_groups();
     std::lock_guard guard(all.mutex);
     for (const pid_t leader : all.leaders) kill(-leader, SIGTERM);
 }

@@ -1,9 +1,8 @@
 // csrc/cpu/compiler/detached.hpp - compilers that continue when the program ends.
 //
-// A shell runs them in a session of its own. It has none of the program's files, so what waits for
-// the end of the program's output does not wait for it. It is no child of the program either, so a
-// program that waits for all its children does not wait for it, and none is left behind as a
-// zombie.
+// A shell runs them in a session of its own. It holds no file of the program, so a reader of the
+// program's output sees its end at once. It is no child of the program, so a program that waits for
+// all its children does not wait for it, and it leaves no zombie.
 #pragma once
 
 #include <string>
@@ -11,18 +10,18 @@
 
 namespace cupola::cpu::compiler {
 
-// As one word of a shell's command, or several.
+// Quotes a word, or several, for a shell.
 std::string quoted(const std::string& word);
 std::string quoted(const std::vector<std::string>& words);
 
-// Runs a script that leaves 0 in `code` where it succeeds; then the shell removes `beside` and
-// reports how it ended. Waits for it. False where it failed: `why` is how `log` begins, or nothing
-// where the script was killed. `lock`, a file
-// above_standard() or -1, is closed here, and stays open as long as a process of the script runs.
+// Runs a script that sets `code` to 0 if it succeeds. The shell then removes `temporaries` and
+// reports the result. Waits for it. If it returns false, `why` is the beginning of `log`, or empty
+// if the script was killed. `lock` is a file descriptor above the standard ones, or -1. It is
+// closed here, and stays open in the processes of the script.
 bool run_detached(const std::string& script, const std::string& log,
-                  const std::vector<std::string>& beside, int lock, std::string& why);
+                  const std::vector<std::string>& temporaries, int lock, std::string& why);
 
-// Ends those under way: nobody can use their results.
+// Ends the running scripts, because no process can use their results.
 void stop_detached();
 
 }  // namespace cupola::cpu::compiler

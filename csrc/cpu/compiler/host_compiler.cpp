@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/host_compiler.cpp - finding the host's compiler, and running it.
+// csrc/cpu/compiler/host_compiler.cpp - finds the host's compiler, and runs it.
 #include "cpu/compiler/host_compiler.hpp"
 
 #include <dlfcn.h>
@@ -39,7 +39,7 @@ Compiler Compiler::find() {
             candidates.push_back({zig, "c++"});
     }
     for (auto& command : candidates) {
-        const std::string file = on_path(command[0]);
+        const std::string file = find_executable(command[0]);
         struct stat about;
         if (file.empty() || stat(file.c_str(), &about) != 0) continue;
         command[0] = file;
@@ -54,14 +54,14 @@ Compiler Compiler::find() {
 }
 
 std::string Compiler::version() const {
-    if (is_zig) return "zig " + output_of({command[0], "version"});
+    if (is_zig) return "zig " + capture_output({command[0], "version"});
     std::vector<std::string> words = command;
     words.emplace_back("--version");
-    return output_of(words);
+    return capture_output(words);
 }
 
 std::vector<std::string> flags(const std::string& level) {
-    // As csrc/recipe.py's, by which the interpreter was built.
+    // The same flags as csrc/recipe.py's, which the interpreter was built with.
     std::vector<std::string> all = {"-std=c++17",
                                     "-O3",
                                     "-DNDEBUG",
@@ -72,21 +72,22 @@ std::vector<std::string> flags(const std::string& level) {
                                     "-fvisibility=hidden",
                                     "-w",
                                     "-DCUPOLA_ISA=native_code"};
-    // What a compiler knows of these for constants is more exact than what the library computes.
+    // The compiler's constant folding is more exact than the library's functions, so it would
+    // change results.
     for (const char* function : {"sin", "cos", "exp2", "log2", "tanh"})
         for (const char* width : {"", "f"})
             all.push_back(std::string("-fno-builtin-") + function + width);
-    // Lanes are written as one type and read as another of their size.
+    // Lanes are written as one type and read as another type of the same size.
     all.push_back("-fno-strict-aliasing");
-    // Where a loop happens to begin is worth a seventh of its time.
+    // The alignment of a loop can change its time by a seventh.
     for (const char* word : {"-falign-functions=64", "-falign-loops=32"}) all.push_back(word);
     if (!level.empty()) all.push_back("-march=" + level);
     if (level == "x86-64-v4") all.push_back("-mprefer-vector-width=512");
     return all;
 }
 
-std::string own_level() {
-    // As csrc/recipe.py names the levels: x86_64_v4 for -march=x86-64-v4.
+std::string device_level() {
+    // csrc/recipe.py names the levels: x86_64_v4 for -march=x86-64-v4.
     std::string level = interpreter::isa().name;
     if (level.compare(0, 7, "x86_64_") != 0) return "";
     for (char& c : level) c = c == '_' ? '-' : c;
@@ -102,12 +103,12 @@ Words operator+(Words words, const Words& more) {
     return words;
 }
 
-// What makes a library of a source: of one file at once, else of each an object first.
+// The commands that compile a source to a library: one file directly, several by way of objects.
 struct Commands {
-    std::vector<Words> files;
+    std::vector<Words> compile;
     Words objects;
-    Words last;
-    std::string folder;  // is removed with all that is in it; empty: there is none
+    Words link;
+    std::string folder;  // a folder to remove; empty: none
 };
 
 std::string file_of(const void* function) {
@@ -115,7 +116,7 @@ std::string file_of(const void* function) {
     return dladdr(function, &about) != 0 && about.dli_fname ? about.dli_fname : "";
 }
 
-// Kernels use them, and a program may have loaded them for the device alone.
+// Libraries that kernels use. The program may have loaded them only for the device.
 Words runtime_libraries() {
     float (*const math)(float) = &::cosf;
     void* (*const memory)(void*, const void*, std::size_t) = &::memmove;
@@ -126,8 +127,8 @@ Words runtime_libraries() {
     return all;
 }
 
-// zig has other names of processors, and a cache of its own without a bound. As a linker it would
-// first compile libraries for minutes, of which kernels need nothing.
+// zig has its own names of processors, and a cache of its own without a bound. As a linker driver
+// it would first compile libraries for minutes, which kernels do not need.
 Commands commands_of_zig(const Compiler& compiler, const std::string& level, std::size_t files,
                          const std::string& source, const std::string& library) {
     Commands all;
@@ -140,11 +141,11 @@ Commands commands_of_zig(const Compiler& compiler, const std::string& level, std
         if (word == "-march=" + level) std::replace(word.begin() + 1, word.end(), '-', '_');
     for (std::size_t n = 0; n < files; ++n) {
         all.objects.push_back(library + "." + std::to_string(n) + ".o");
-        all.files.push_back(command);
-        if (files > 1) all.files[n].push_back("-DCUPOLA_FILE=" + std::to_string(n));
-        all.files[n] = all.files[n] + Words{"-x", "c++", "-c", "-o", all.objects[n], source};
+        all.compile.push_back(command);
+        if (files > 1) all.compile[n].push_back("-DCUPOLA_FILE=" + std::to_string(n));
+        all.compile[n] = all.compile[n] + Words{"-x", "c++", "-c", "-o", all.objects[n], source};
     }
-    all.last = Words{compiler.command[0], "ld.lld", "-shared", "--eh-frame-hdr", "-o", library} +
+    all.link = Words{compiler.command[0], "ld.lld", "-shared", "--eh-frame-hdr", "-o", library} +
                all.objects + runtime_libraries();
     return all;
 }
@@ -155,15 +156,15 @@ Commands commands_of(const Compiler& compiler, const std::string& level, std::si
     const Words command = compiler.command + flags(level);
     Commands all;
     if (files == 1) {
-        all.last = command + Words{"-shared", "-x", "c++", "-o", library, source, "-lm"};
+        all.link = command + Words{"-shared", "-x", "c++", "-o", library, source, "-lm"};
         return all;
     }
     for (std::size_t n = 0; n < files; ++n) {
         all.objects.push_back(library + "." + std::to_string(n) + ".o");
-        all.files.push_back(command + Words{"-DCUPOLA_FILE=" + std::to_string(n), "-x", "c++", "-c",
-                                            "-o", all.objects[n], source});
+        all.compile.push_back(command + Words{"-DCUPOLA_FILE=" + std::to_string(n), "-x", "c++",
+                                              "-c", "-o", all.objects[n], source});
     }
-    all.last = command + Words{"-shared", "-o", library} + all.objects + Words{"-lm"};
+    all.link = command + Words{"-shared", "-o", library} + all.objects + Words{"-lm"};
     return all;
 }
 
@@ -173,40 +174,40 @@ bool compile(const Compiler& compiler, const std::string& level, std::size_t fil
              const std::string& source, const std::string& library, std::string& why) {
     const Commands all = commands_of(compiler, level, files, source, library);
     std::vector<Process> compilers;
-    compilers.reserve(all.files.size());
-    for (std::size_t n = 0; n < all.files.size(); ++n)
-        compilers.emplace_back(all.files[n], all.objects[n]);
+    compilers.reserve(all.compile.size());
+    for (std::size_t n = 0; n < all.compile.size(); ++n)
+        compilers.emplace_back(all.compile[n], all.objects[n]);
     bool done = true;
     for (Process& each : compilers) {
         std::string objection;
-        if (each.ended_well(objection)) continue;
+        if (each.succeeds(objection)) continue;
         if (done) why = objection;
         done = false;
     }
-    if (done) done = Process(all.last, library).ended_well(why);
+    if (done) done = Process(all.link, library).succeeds(why);
     for (const auto& object : all.objects) unlink(object.c_str());
     if (!all.folder.empty()) remove_folder(all.folder);
     return done;
 }
 
 bool compile_detached(const Compiler& compiler, const std::string& level, std::size_t files,
-                      const Detachable& job, std::string& why) {
-    const Commands all = commands_of(compiler, level, files, job.source, job.made);
+                      const DetachedJob& job, std::string& why) {
+    const Commands all = commands_of(compiler, level, files, job.source, job.output);
     std::string first;
-    if (job.yields)
-        if (const std::string nice = on_path("nice"); !nice.empty())
+    if (job.low_priority)
+        if (const std::string nice = find_executable("nice"); !nice.empty())
             first = quoted(nice) + " -n 19 ";
-    const std::string log = job.made + ".log", to_log = " 2>>" + quoted(log) + " >/dev/null";
+    const std::string log = job.output + ".log", to_log = " 2>>" + quoted(log) + " >/dev/null";
     std::string script = "code=0; files=; ";
-    for (const Words& each : all.files)
+    for (const Words& each : all.compile)
         script += first + quoted(each) + to_log + " & files=\"$files $!\"; ";
     script += "for file in $files; do wait $file || code=1; done; test $code = 0 && " + first +
-              quoted(all.last) + to_log + " && command -p mv -f " +
-              quoted(Words{job.made, job.library}) + " || code=1";
-    Words beside = Words{job.made, log, job.lock_name} + all.objects;
-    if (!all.folder.empty()) beside.push_back(all.folder);
-    beside.push_back(job.source);  // last: the other names are this one's until then
-    if (run_detached(script, log, beside, job.lock, why)) return true;
+              quoted(all.link) + to_log + " && command -p mv -f " +
+              quoted(Words{job.output, job.library}) + " || code=1";
+    Words temporaries = Words{job.output, log, job.lock_name} + all.objects;
+    if (!all.folder.empty()) temporaries.push_back(all.folder);
+    temporaries.push_back(job.source);  // removed last: it reserves the other names until then
+    if (run_detached(script, log, temporaries, job.lock, why)) return true;
     why = compiler.command[0] + (why.empty() ? " was ended" : " failed: " + why);
     return false;
 }

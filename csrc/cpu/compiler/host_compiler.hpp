@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/host_compiler.hpp - the host's C++ compiler, as a process of its own.
+// csrc/cpu/compiler/host_compiler.hpp - the host's C++ compiler, as a separate process.
 #pragma once
 
 #include <cstddef>
@@ -8,40 +8,41 @@
 namespace cupola::cpu::compiler {
 
 struct Compiler {
-    std::vector<std::string> command;  // and what always goes with it
-    std::string file;                  // the command, with size and time of the compiler's file
+    std::vector<std::string> command;  // the executable and its fixed arguments
+    std::string file;                  // identifies the command: with size and time of its file
     std::string missing;               // why there is no command
-    bool is_zig = false;               // its linker is another command
+    bool is_zig = false;               // links with another command
 
-    // CXX, and no other where it is set; else c++, g++ or clang++ on PATH; else the executable that
-    // CUPOLA_CPU_ZIG names, which is the one of the Python package ziglang.
+    // CXX if it is set; else c++, g++ or clang++ on PATH; else the executable that CUPOLA_CPU_ZIG
+    // names, which is that of the Python package ziglang.
     static Compiler find();
-    bool there() const { return !command.empty(); }
-    // Runs it. Its file may be a wrapper (ccache), which stays when the compiler changes.
+    bool found() const { return !command.empty(); }
+    // Runs the compiler. The file may be a wrapper, such as ccache, and stay the same when the
+    // compiler changes.
     std::string version() const;
 };
 
-// How sources become a library: the flags that semantics are built with. `level` is what -march
-// takes, "x86-64-v3"; or empty, where a host has one form alone.
+// The flags that compile emitted sources, the same as for the semantics. `level` is the value of
+// -march, such as "x86-64-v3"; or empty, on a host that has only one level.
 std::vector<std::string> flags(const std::string& level);
-// That of this device's own handlers.
-std::string own_level();
+// The level of this device's own handlers.
+std::string device_level();
 
-// Compiles a source to a library, as so many files (Source::text) at once. Waits for it, and says
-// why where it fails. The compiler ends with the program.
+// Compiles a source to a library, as so many files (Source::text) in parallel, and waits. If it
+// returns false, `why` has the reason. The compiler ends with the program.
 bool compile(const Compiler& compiler, const std::string& level, std::size_t files,
              const std::string& source, const std::string& library, std::string& why);
 
-// The same with compilers that continue when the program ends (detached.hpp). `library` exists
-// only when it is complete; everything beside it is removed.
-struct Detachable {
-    std::string source, made;  // the latter is renamed
+// The same, with compilers that continue when the program ends (detached.hpp). `library` exists
+// only when it is complete. All temporary files are removed.
+struct DetachedJob {
+    std::string source, output;  // `output` is renamed to `library`
     std::string library;
     std::string lock_name;
-    int lock = -1;        // held while a process of it runs
-    bool yields = false;  // at low priority
+    int lock = -1;              // held while its processes run
+    bool low_priority = false;  // run at low priority
 };
 bool compile_detached(const Compiler& compiler, const std::string& level, std::size_t files,
-                      const Detachable& job, std::string& why);
+                      const DetachedJob& job, std::string& why);
 
 }  // namespace cupola::cpu::compiler

@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/job.cpp - from decoded kernels to a source, and from a library to launches.
+// csrc/cpu/compiler/job.cpp - emits the source of a job's kernels, and installs their machine code.
 #include "cpu/compiler/job.hpp"
 
 #include <dlfcn.h>
@@ -19,19 +19,19 @@ namespace {
 
 using State = MachineCodeSlot::State;
 
-const DecodedOp* stay(const DecodedOp* ip, Warp&, std::byte*) { return ip; }
+const DecodedOp* stay_at_pc(const DecodedOp* ip, Warp&, std::byte*) { return ip; }
 
-// Everything but the machine code itself.
-std::unique_ptr<MachineCode> frame_of(const KernelAnalysis& program) {
+// Everything except the machine code itself.
+std::unique_ptr<MachineCode> frame_of(const KernelAnalysis& analysis) {
     auto native = std::make_unique<MachineCode>();
-    native->code = program.kernel.code;
+    native->code = analysis.kernel.code;
     native->entry.assign(native->code.size(), 0);
     for (DecodedOp& code : native->code) {
         native->handlers.push_back(code.run);
-        code.run = &stay;
+        code.run = &stay_at_pc;
     }
-    for (const std::uint32_t at : program.entries()) native->entry[at] = 1;
-    native->sweeps = !program.sweep.empty();
+    for (const std::uint32_t at : analysis.entries()) native->entry[at] = 1;
+    native->has_block_batch = !analysis.batch_path.empty();
     native->services = {native->code.data(),
                         native->handlers.data(),
                         native->entry.data(),
@@ -43,7 +43,7 @@ std::unique_ptr<MachineCode> frame_of(const KernelAnalysis& program) {
     return native;
 }
 
-// Launches take it from now on.
+// Launches use it from now on.
 void publish(MachineCodeSlot& slot, std::unique_ptr<MachineCode> made) {
     slot.made = std::move(made);
     slot.ready.store(slot.made.get(), std::memory_order_release);
@@ -56,40 +56,40 @@ void fail(MachineCodeSlot& slot, const std::string& why) noexcept {
     try {
         slot.failure = why;
     } catch (const std::bad_alloc&) {
-        slot.failure = "no memory";  // so short that it takes none
+        slot.failure = "no memory";  // short enough to need no allocation
     }
     slot.state.store(State::failed, std::memory_order_release);
 }
 
-void Job::give_up(const char* why) noexcept {
+void Job::fail_all(const char* why) noexcept {
     for (const auto& slot : slots)
         if (slot->state.load() == State::making) fail(*slot, why);
 }
 
 void Job::add(const KernelCode& kernel) {
     try {
-        const KernelAnalysis program(kernel);
-        auto frame = frame_of(program);
-        Source printed = source_of(program, slots.size());
+        const KernelAnalysis analysis(kernel);
+        auto frame = frame_of(analysis);
+        Source emitted = source_of(analysis, slots.size());
         hint += hint_of(kernel);
         slots.reserve(slots.size() + 1);
         frames.reserve(frames.size() + 1);
-        source.add(std::move(printed));
+        source.add(std::move(emitted));
         slots.push_back(kernel.native);
         frames.push_back(std::move(frame));
-    } catch (const Unprintable& no) {
-        fail(*kernel.native, "not printed: " + no.why);
+    } catch (const UnsupportedKernel& no) {
+        fail(*kernel.native, "not compiled: " + no.why);
     } catch (const std::exception& no) {
-        fail(*kernel.native, std::string("not printed: ") + no.what());
+        fail(*kernel.native, std::string("not compiled: ") + no.what());
     }
 }
 
-void Job::deliver(MachineCodeRun run) {
+void Job::install(MachineCodeRun run) {
     frames[0]->run = run;
     publish(*slots[0], std::move(frames[0]));
 }
 
-void Job::deliver(void* library, const std::string& why) {
+void Job::install(void* library, const std::string& why) {
     for (std::size_t n = 0; n < slots.size(); ++n) {
         void* run = library ? dlsym(library, name_of_kernel(n).c_str()) : nullptr;
         if (!run) {

@@ -1,5 +1,4 @@
-// csrc/cpu/compiler/job.hpp - kernels that become one library: their source, and what else launches
-// need of them.
+// csrc/cpu/compiler/job.hpp - kernels that become one library: their source and their launch data.
 #pragma once
 
 #include <memory>
@@ -23,17 +22,17 @@ struct Job {
     std::vector<std::shared_ptr<MachineCodeSlot>> slots;
     std::vector<std::unique_ptr<MachineCode>> frames;
 
-    // Prints a kernel, whose slot is in state `making`. Kernels that cannot be printed fail.
+    // Emits a kernel whose slot is in state `making`. A kernel that is not supported fails.
     void add(const interpreter::KernelCode& kernel);
-    // The only kernel's function.
-    void deliver(interpreter::MachineCodeRun run);
-    // By the symbols of a library; without one, all fail.
-    void deliver(void* library, const std::string& why);
-    // Ends state `making` whatever happens: others may wait for it.
-    void give_up(const char* why) noexcept;
+    // Installs the function of the only kernel.
+    void install(interpreter::MachineCodeRun run);
+    // Installs the functions of a library. Without a library, all kernels fail.
+    void install(void* library, const std::string& why);
+    // Ends state `making` in any case, because other threads may wait for it.
+    void fail_all(const char* why) noexcept;
 };
 
-// Digits that tell most kernels from others, by what is known before one is printed.
+// Digits that distinguish most kernels, known before a kernel is emitted.
 std::string hint_of(const interpreter::KernelCode& kernel);
 
 }  // namespace cupola::cpu::compiler

@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/machine_code.cpp - from decoded kernels to machine code that launches take.
+// csrc/cpu/compiler/machine_code.cpp - decides when kernels are compiled, and loads their code.
 #include "cpu/compiler/machine_code.hpp"
 
 #include <unistd.h>
@@ -24,16 +24,17 @@ namespace {
 
 using State = MachineCodeSlot::State;
 
-// A kernel is compiled once it was interpreted for so many nanoseconds, and for as many more as
-// this process has compiled others: a program of thousands of short kernels starts few compilers.
-constexpr std::uint64_t worth_compiling = 2'000'000;
+// A kernel is compiled after so many nanoseconds of interpretation. Each compilation of this
+// process raises the limit by as much, so a program of thousands of short kernels starts few
+// compilers.
+constexpr std::uint64_t min_interpreted_ns = 2'000'000;
 std::atomic<std::uint64_t> compilations{0};
-// Operations of kernels that are printed within about a millisecond.
-constexpr std::size_t max_at_once = 1000;
+// Kernels with at most so many operations are emitted within about a millisecond.
+constexpr std::size_t max_foreground_ops = 1000;
 
-void* library_of(const Job& job, std::string& why) {
+void* build_library(const Job& job, std::string& why) {
     why = objection_to_compiling();
-    if (why.empty() && !compiler().there()) why = compiler().missing;
+    if (why.empty() && !compiler().found()) why = compiler().missing;
     if (!why.empty()) return nullptr;
     const std::string key = key_of(job, identity());
     if (void* library = cache().load(key)) return library;
@@ -41,25 +42,25 @@ void* library_of(const Job& job, std::string& why) {
     std::string stem;
     if (!write_source(job, files, stem, why)) return nullptr;
     const std::string source = stem + ".cpp", library = stem + ".made";
-    const bool done = compile(compiler(), own_level(), files, source, library, why);
+    const bool done = compile(compiler(), device_level(), files, source, library, why);
     void* loaded = nullptr;
-    if (done && cache().keep(key, library)) {
+    if (done && cache().store(key, library)) {
         loaded = cache().load(key);
         if (!loaded) why = "the compiled library cannot be loaded";
-        cache().bound();
+        cache().evict();
     } else if (done) {
         why = "the compiled library cannot be stored in the cache";
     }
     unlink(library.c_str());
-    unlink(source.c_str());  // last: the other name is this one's until then
+    unlink(source.c_str());  // removed last: it reserves the other name until then
     return loaded;
 }
 
 }  // namespace
 
-void use_processors(int count) { set_processors(static_cast<std::size_t>(count)); }
+void set_processor_count(int count) { set_processors(static_cast<std::size_t>(count)); }
 
-void make_now(const std::vector<const Kernel*>& kernels) {
+void compile_all(const std::vector<const Kernel*>& kernels) {
     Job job;
     try {
         for (const Kernel* kernel : kernels) {
@@ -69,28 +70,28 @@ void make_now(const std::vector<const Kernel*>& kernels) {
         }
         std::string why;
         if (!job.slots.empty()) {
-            void* library = library_of(job, why);
-            job.deliver(library, why);
+            void* library = build_library(job, why);
+            job.install(library, why);
         }
     } catch (const std::exception& error) {
-        job.give_up(error.what());
+        job.fail_all(error.what());
     }
-    // Somebody else may be at it.
+    // Another thread may be compiling some of them.
     for (const Kernel* kernel : kernels)
         while (static_cast<const KernelCode*>(kernel)->native->state.load() == State::making)
             usleep(1000);
 }
 
-// The cache of earlier processes, where it may have the kernel; else nullptr.
+// The cache of earlier processes, if it may have the kernel; else nullptr.
 const Cache* cache_for(const KernelCode& code, std::string& identity) {
     if (!objection_to_compiling().empty()) return nullptr;
-    const Cache* const there = cache_if_there();
-    if (!there || !there->may_have(hint_of(code)) || !compiler().there()) return nullptr;
-    identity = identity_if_kept(*there);
+    const Cache* const there = existing_cache();
+    if (!there || !there->may_contain(hint_of(code)) || !compiler().found()) return nullptr;
+    identity = cached_identity(*there);
     return identity.empty() ? nullptr : there;
 }
 
-void take_made(const Kernel& kernel, bool cached) {
+void load_compiled(const Kernel& kernel, bool cached) {
     const auto& code = static_cast<const KernelCode&>(kernel);
     MachineCodeSlot& slot = *code.native;
     State none = State::none;
@@ -98,19 +99,20 @@ void take_made(const Kernel& kernel, bool cached) {
     bool mine = false;
     try {
         std::string identity;
-        const bool ahead = is_ahead(code.name());
+        const bool ahead = has_aot(code.name());
         const Cache* const cache = cached ? cache_for(code, identity) : nullptr;
         mine = (ahead || cache) && slot.state.compare_exchange_strong(none, State::making);
         if (!mine) return;
-        if (!ahead && code.code.size() > max_at_once) return compile_later(code.shared_from_this());
+        if (!ahead && code.code.size() > max_foreground_ops)
+            return compile_later(code.shared_from_this());
         Job job;
         job.add(code);
         if (job.slots.empty()) return;
-        if (const MachineCodeRun run = ahead ? find_ahead(code.name(), job.source.text()) : nullptr)
-            return job.deliver(run);
+        if (const MachineCodeRun run = ahead ? find_aot(code.name(), job.source.text()) : nullptr)
+            return job.install(run);
         if (void* library = cache ? cache->load(key_of(job, identity)) : nullptr)
-            return job.deliver(library, "");
-    } catch (...) {  // it is interpreted, and compiled once it has taken some time
+            return job.install(library, "");
+    } catch (...) {  // the kernel is interpreted, and compiled later
     }
     if (mine) slot.state.store(State::none);
 }
@@ -120,18 +122,18 @@ bool is_interpreted(const Kernel& kernel) {
     return state == State::none || state == State::making;
 }
 
-void took(const Kernel& kernel, std::uint64_t nanoseconds) {
+void record_interpreted(const Kernel& kernel, std::uint64_t nanoseconds) {
     const auto& code = static_cast<const KernelCode&>(kernel);
     MachineCodeSlot& slot = *code.native;
     State state = slot.state.load(std::memory_order_relaxed);
     if (state != State::none && state != State::making) return;
     const std::uint64_t before = slot.nanoseconds.fetch_add(nanoseconds);
     const std::uint64_t wanted =
-        worth_compiling * (1 + compilations.load(std::memory_order_relaxed));
+        min_interpreted_ns * (1 + compilations.load(std::memory_order_relaxed));
     if (state != State::none || before + nanoseconds < wanted) return;
     if (!slot.state.compare_exchange_strong(state, State::making)) return;
     compilations.fetch_add(1);
-    // The thread of a stream is here, which has no caller that could be told of an error.
+    // This is the thread of a stream, so no caller can receive an error.
     try {
         compile_later(code.shared_from_this());
     } catch (...) {
@@ -153,12 +155,12 @@ std::string state_of(const Kernel& kernel) {
     return "interpreted";
 }
 
-std::string printed(const Kernel& kernel) {
+std::string emitted_source(const Kernel& kernel) {
     try {
-        const KernelAnalysis program(static_cast<const KernelCode&>(kernel));
-        return source_of(program, 0).text();
-    } catch (const Unprintable& no) {
-        return "// not printed: " + no.why + "\n";
+        const KernelAnalysis analysis(static_cast<const KernelCode&>(kernel));
+        return source_of(analysis, 0).text();
+    } catch (const UnsupportedKernel& no) {
+        return "// not compiled: " + no.why + "\n";
     }
 }
 
@@ -167,7 +169,7 @@ namespace {
 std::string compiler_line() {
     if (const std::string objection = objection_to_compiling(); !objection.empty())
         return "nothing is compiled: " + objection;
-    if (!compiler().there()) return "nothing is compiled: " + compiler().missing;
+    if (!compiler().found()) return "nothing is compiled: " + compiler().missing;
     std::string words;
     for (const auto& word : compiler().command) words += (words.empty() ? "" : " ") + word;
     const std::string version = compiler().version();
@@ -181,7 +183,7 @@ std::string cache_line() try {
     std::snprintf(size, sizeof size, "%.1f MiB",
                   static_cast<double>(content.bytes) / (std::uint64_t{1} << 20));
     return used.folder() + ", libraries: " + std::to_string(content.libraries) + ", " + size +
-           (used.is_of_process() ? ", removed when the process ends" : "");
+           (used.is_process_local() ? ", removed when the process ends" : "");
 } catch (const std::exception& error) {
     return error.what();
 }

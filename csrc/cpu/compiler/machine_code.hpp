@@ -1,4 +1,5 @@
-// csrc/cpu/compiler/machine_code.hpp - kernels become machine code, in the background or at once.
+// csrc/cpu/compiler/machine_code.hpp - machine code of kernels, compiled in the background or at
+// once.
 #pragma once
 
 #include <string>
@@ -9,34 +10,35 @@
 namespace cupola::cpu::compiler {
 
 enum class Mode {
-    interpret,  // never
-    ahead,      // where it was compiled when the program was built
-    compile,    // before a kernel is first launched; the launch fails where that can't be
-    automatic,  // in the background, beside launches that interpret the kernel
+    interpret,  // no machine code is used
+    ahead,      // only code that was compiled when the program was built
+    compile,    // before a kernel's first launch; if that fails, the launch fails
+    automatic,  // in the background, while launches interpret the kernel
 };
 
-// So many compilers at once, at most.
-void use_processors(int count);
-// Takes machine code that was made of the kernel ahead of time; where it is `cached`, also what an
-// earlier process compiled. Starts no process.
-void take_made(const Kernel& kernel, bool cached);
-// Has machine code of these kernels made, all in one piece, and waits for it. What can't be is
-// noted with the kernel.
-void make_now(const std::vector<const Kernel*>& kernels);
-// Whether launches interpret it, as far as is known so far.
+// At most so many compilers run at once.
+void set_processor_count(int count);
+// Uses code that was compiled ahead of time; if `cached`, also code that an earlier process
+// compiled. Starts no process.
+void load_compiled(const Kernel& kernel, bool cached);
+// Compiles these kernels as one library, and waits. The reason of a failure is stored with the
+// kernel.
+void compile_all(const std::vector<const Kernel*>& kernels);
+// Whether launches interpret it at the moment.
 bool is_interpreted(const Kernel& kernel);
-// The kernel was interpreted for so long. When that has come to enough, machine code is made in the
-// background; blocks that begin later take it.
-void took(const Kernel& kernel, std::uint64_t nanoseconds);
+// Records that the kernel was interpreted for so long. After enough time it is compiled in the
+// background, and blocks that begin later use the code.
+void record_interpreted(const Kernel& kernel, std::uint64_t nanoseconds);
 // `compiled`, "interpreted", or why there is no machine code.
 inline constexpr const char* compiled = "compiled";
 std::string state_of(const Kernel& kernel);
-// The kernel's printed source: what a compiler is given behind the semantics.
-std::string printed(const Kernel& kernel);
-// Lines about what a process in this mode compiles, by which compiler, and where that is kept.
+// The kernel's emitted source, which a compiler receives after the semantics.
+std::string emitted_source(const Kernel& kernel);
+// Lines that say what a process in this mode compiles, with which compiler, and where the code is
+// kept.
 std::string description(Mode mode);
-// No compiler is started from here on, and nobody waits for those under way. Those of the
-// background continue, where the cache keeps what they make.
+// Starts no more compilers, and does not wait for running ones. Those of the background continue if
+// the cache keeps their results.
 void stop();
 
 }  // namespace cupola::cpu::compiler

@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/process.cpp - starting compilers, and waiting for them.
+// csrc/cpu/compiler/process.cpp - starts compilers, and waits for them.
 #include "cpu/compiler/process.hpp"
 
 #include <dirent.h>
@@ -23,14 +23,14 @@ extern char** environ;
 namespace cupola::cpu::compiler {
 namespace {
 
-// Compilers that run. Never destroyed: threads that compile go on while the process ends.
-struct UnderWay {
+// Running compilers. Never destroyed: threads that compile continue while the process ends.
+struct RunningProcesses {
     std::mutex mutex;
     std::set<pid_t> children;
     bool stopped = false;
 };
-UnderWay& under_way() {
-    static auto* one = new UnderWay;
+RunningProcesses& running_processes() {
+    static auto* one = new RunningProcesses;
     return *one;
 }
 
@@ -38,7 +38,7 @@ std::string log_of(const std::string& product) {
     return product.empty() ? "/dev/null" : product + ".log";
 }
 
-std::string beginning_of(const std::string& file) {
+std::string head_of(const std::string& file) {
     std::ifstream in(file);
     std::string text(2000, '\0');
     in.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -46,8 +46,8 @@ std::string beginning_of(const std::string& file) {
     return text;
 }
 
-// The program's files are none of the compiler's affair, whatever their flags say. Closing one that
-// was closed meanwhile is no error.
+// Closes all other files of the program, even inheritable ones. A file that another thread closes
+// meanwhile causes no error.
 void close_others(posix_spawn_file_actions_t& files) {
     DIR* open = opendir("/proc/self/fd");
     if (!open) return;
@@ -57,15 +57,15 @@ void close_others(posix_spawn_file_actions_t& files) {
     closedir(open);
 }
 
-// Whether a child ended well. Programs that ignore SIGCHLD, or wait for whatever child there is,
-// leave no status: then what it made tells, which compilers remove where they fail.
-bool child_ended_well(pid_t child, const std::string& product) {
+// Whether a child succeeded. A program that ignores SIGCHLD or waits for any child leaves no
+// status. The product then decides, because compilers remove it when they fail.
+bool child_succeeds(pid_t child, const std::string& product) {
     siginfo_t about;
     int failed;
-    // First without taking it away: until then its number is nobody else's, and may be killed.
+    // First waits without reaping: until then the process id is not reused, and can be killed.
     do failed = waitid(P_PID, static_cast<id_t>(child), &about, WEXITED | WNOWAIT);
     while (failed != 0 && errno == EINTR);
-    UnderWay& all = under_way();
+    RunningProcesses& all = running_processes();
     std::lock_guard lock(all.mutex);
     all.children.erase(child);
     int status = 0;
@@ -79,19 +79,19 @@ bool child_ended_well(pid_t child, const std::string& product) {
 
 }  // namespace
 
-std::string on_path(const std::string& name) {
+std::string find_executable(const std::string& name) {
     if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
     const char* path = std::getenv("PATH");
     std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
     for (std::string folder; std::getline(folders, folder, ':');) {
-        if (folder.empty() || folder[0] != '/') continue;  // not what lies in some current folder
+        if (folder.empty() || folder[0] != '/') continue;  // relative to the current folder
         const std::string file = folder + "/" + name;
         if (access(file.c_str(), X_OK) == 0) return file;
     }
     return "";
 }
 
-int above_standard(int file) {
+int move_above_stdio(int file) {
     if (file < 0 || file > STDERR_FILENO) return file;
     const int other = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     close(file);
@@ -103,7 +103,7 @@ int start_process(std::vector<std::string> command, int input, int output, const
     std::vector<char*> arguments, environment;
     for (auto& word : command) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    // A library that was preloaded for the program is none of the compiler's affair.
+    // A library that was preloaded into the program is not preloaded into the compiler.
     for (char** each = environ; *each; ++each)
         if (std::strncmp(*each, "LD_PRELOAD=", 11) != 0) environment.push_back(*each);
     environment.push_back(nullptr);
@@ -128,7 +128,7 @@ int start_process(std::vector<std::string> command, int input, int output, const
     for (const int each : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGHUP}) sigaddset(&usual, each);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &usual);
-    // In a process group of its own: what the terminal interrupts is the program.
+    // Its own process group: an interrupt from the terminal is meant for the program.
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(
         &attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
@@ -142,29 +142,29 @@ int start_process(std::vector<std::string> command, int input, int output, const
 
 Process::Process(std::vector<std::string> command, std::string product, int output)
     : command_(std::move(command)), product_(std::move(product)) {
-    error_ = ECANCELED;  // the process ends
-    UnderWay& all = under_way();
+    error_ = ECANCELED;  // the process is ending
+    RunningProcesses& all = running_processes();
     std::lock_guard lock(all.mutex);
     if (!all.stopped) error_ = start_process(command_, -1, output, log_of(product_), false, child_);
     if (error_ == 0) all.children.insert(child_);
 }
 
-bool Process::ended_well(std::string& why) {
+bool Process::succeeds(std::string& why) {
     if (error_ != 0) {
         why = command_[0] + " cannot be started: " + std::strerror(error_);
         return false;
     }
-    const bool done = child_ended_well(child_, product_);
-    if (!done) why = command_[0] + " failed: " + beginning_of(log_of(product_));
+    const bool done = child_succeeds(child_, product_);
+    if (!done) why = command_[0] + " failed: " + head_of(log_of(product_));
     if (!product_.empty()) unlink(log_of(product_).c_str());
     return done;
 }
 
-std::string output_of(std::vector<std::string> command) {
-    const int file = above_standard(memfd_create("cupola", MFD_CLOEXEC));
+std::string capture_output(std::vector<std::string> command) {
+    const int file = move_above_stdio(memfd_create("cupola", MFD_CLOEXEC));
     if (file < 0) return "";
     std::string text(4000, '\0'), why;
-    Process(std::move(command), "", file).ended_well(why);
+    Process(std::move(command), "", file).succeeds(why);
     const ssize_t size = pread(file, text.data(), text.size(), 0);
     close(file);
     text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
@@ -174,11 +174,11 @@ std::string output_of(std::vector<std::string> command) {
 void remove_folder(const std::string& folder) {
     struct stat about;
     if (lstat(folder.c_str(), &about) == 0)
-        output_of({"/bin/sh", "-c", "command -p rm -rf \"$0\"", folder});
+        capture_output({"/bin/sh", "-c", "command -p rm -rf \"$0\"", folder});
 }
 
 void stop_processes() {
-    UnderWay& all = under_way();
+    RunningProcesses& all = running_processes();
     std::lock_guard lock(all.mutex);
     all.stopped = true;
     for (const pid_t child : all.children) kill(-child, SIGTERM);

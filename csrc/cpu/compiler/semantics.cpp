@@ -1,7 +1,7 @@
-// csrc/cpu/compiler/semantics.cpp - the semantics' text, taken into the library.
+// csrc/cpu/compiler/semantics.cpp - embeds the text of the semantics in the library.
 #include "cpu/compiler/semantics.hpp"
 
-// What gather_headers() of csrc/recipe.py wrote.
+// The file that gather_headers() of csrc/recipe.py writes.
 __asm__(
     ".pushsection .rodata\n"
     "cupola_semantics_begin:\n"

@@ -1,14 +1,14 @@
-// csrc/cpu/compiler/semantics.hpp - the text of the instructions' semantics, as this library has
-// them.
+// csrc/cpu/compiler/semantics.hpp - the text of the instructions' semantics, embedded in this
+// library.
 #pragma once
 
 #include <string_view>
 
 namespace cupola::cpu::compiler {
 
-// printed.hpp with all that it includes, as one text: what printed kernels begin with.
+// emitted.hpp with everything that it includes, as one text. It precedes each emitted source.
 std::string_view semantics();
-// A hash of that text, made when the library was built: its last line.
+// The hash of that text, which is its last line.
 std::string_view semantics_hash();
 
 }  // namespace cupola::cpu::compiler

@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/sha256.hpp - a hash that tells texts and files apart.
+// csrc/cpu/compiler/sha256.hpp - the hash that identifies sources and files.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/toolchain.cpp - which compiler and which folder a process uses.
+// csrc/cpu/compiler/toolchain.cpp - the compiler and the cache of this process.
 #include "cpu/compiler/toolchain.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ std::atomic<const Cache*> opened{nullptr};
 
 // Never destroyed: threads outlive static objects.
 struct ProcessIdentity {
-    std::mutex running;  // is taken first
+    std::mutex running;  // locked before `mutex`
     std::mutex mutex;
     std::string text;
     bool run = false;
@@ -73,19 +73,19 @@ const Cache& cache() {
     return *made;
 }
 
-const Cache* cache_if_there() {
+const Cache* existing_cache() {
     static const auto* found = Cache::find().release();
-    const Cache* made = cache_if_made();
+    const Cache* made = opened_cache();
     return made ? made : found;
 }
 
-const Cache* cache_if_made() { return opened.load(); }
+const Cache* opened_cache() { return opened.load(); }
 
 std::string identity() {
     ProcessIdentity& all = identity_of_process();
     std::lock_guard running(all.running);
-    if (all.run) return identity_if_kept(cache());
-    // Without the other lock: a function that is looked up does not wait for this process.
+    if (all.run) return cached_identity(cache());
+    // Not under the other lock: a lookup of a function must not wait for this process.
     const std::string version = compiler().version(), text = compiler().file + "\n" + version;
     {
         std::lock_guard lock(all.mutex);
@@ -94,15 +94,15 @@ std::string identity() {
     }
     std::int64_t age;
     const std::string key = note_key();
-    // Written again where it is old, so that it is not removed. A compiler that says nothing may
-    // have been ended.
+    // Refreshes an old note, so it is not removed. A compiler that prints nothing may have been
+    // killed.
     constexpr std::int64_t day = 24 * 3600;
     if (!version.empty() && (cache().note(key, age) != text || age > day))
         cache().write_note(key, text);
     return text;
 }
 
-std::string identity_if_kept(const Cache& cache) {
+std::string cached_identity(const Cache& cache) {
     ProcessIdentity& all = identity_of_process();
     std::lock_guard lock(all.mutex);
     std::int64_t age;
@@ -112,7 +112,7 @@ std::string identity_if_kept(const Cache& cache) {
 
 std::string key_of(const Job& job, const std::string& identity) {
     std::string text = identity + "\n";
-    for (const auto& flag : flags(own_level())) text += flag + " ";
+    for (const auto& flag : flags(device_level())) text += flag + " ";
     text += "\n" + std::string(semantics_hash()) + "\n" + job.source.text();
     const std::string hint = job.slots.size() == 1 ? job.hint : sha256(job.hint);
     return hint.substr(0, Cache::hint_digits) +
@@ -123,7 +123,7 @@ bool write_source(const Job& job, std::size_t files, std::string& stem, std::str
     static std::atomic<unsigned> made{0};
     const std::string text = job.source.text(files);
     bool written;
-    do {  // a process with this number may have left its files, or run in another container
+    do {  // a process with this number may have left files, or may run in another container
         stem = cache().folder() + "/" + std::to_string(getpid()) + "." + std::to_string(made++);
         written = write_file(stem + ".cpp", semantics(), text);
     } while (!written && errno == EEXIST);

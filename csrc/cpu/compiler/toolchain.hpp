@@ -13,26 +13,27 @@ namespace cupola::cpu::compiler {
 void set_processors(std::size_t count);
 std::size_t processors();
 
-// Why this process compiles nothing, and loads nothing that was compiled; empty where it may.
+// Why this process neither compiles nor loads compiled code; empty if it does.
 std::string objection_to_compiling();
 
 const Compiler& compiler();
-// Made if need be. Throws std::runtime_error.
+// Opened at first use. Throws std::runtime_error.
 const Cache& cache();
-// The same, or that of earlier processes; nullptr where there is none.
-const Cache* cache_if_there();
-// The same; nullptr where this process has made or used none.
-const Cache* cache_if_made();
+// The same, or the cache of earlier processes; nullptr if there is none.
+const Cache* existing_cache();
+// The same; nullptr if this process has not opened it.
+const Cache* opened_cache();
 
-// The compiler with its version: what another one makes is another library. It is run once, and
-// the cache keeps what it said.
+// The compiler and its version, which are part of a library's key. The compiler is run once, and
+// the cache keeps its answer.
 std::string identity();
-// The same as far as the cache has it; empty where it has not. Costs no process.
-std::string identity_if_kept(const Cache& cache);
+// The same from the cache, without a process; empty if the cache does not have it.
+std::string cached_identity(const Cache& cache);
 
 std::string key_of(const Job& job, const std::string& identity);
 
-// A job's source in a new file in the cache's folder. `stem`: how the names of its files begin.
+// Writes a job's source to a new file in the cache's folder. `stem`: the common beginning of the
+// names of its files.
 bool write_source(const Job& job, std::size_t files, std::string& stem, std::string& why);
 
 }  // namespace cupola::cpu::compiler

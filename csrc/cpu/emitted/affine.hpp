@@ -1,5 +1,7 @@
-// csrc/cpu/emitted/affine.hpp - values of a warp that rise by a constant from lane to lane, as
-// scalars: what ir/affine.cpp has found likely, looked at when the code runs.
+// csrc/cpu/emitted/affine.hpp - affine values of a warp, as scalars.
+//
+// ir/affine.cpp finds which values are likely to be affine. Emitted code tests at run time whether
+// they are.
 #pragma once
 
 #include "cpu/emitted/lanes.hpp"
@@ -9,26 +11,26 @@ namespace cupola::cpu::CUPOLA_ISA {
 
 using compiler::Proof;
 
-// Lane i of each half has the half's first value and i times S, if it holds.
+// Lane i of each half warp has the first value of that half, plus i times S, if `holds` is true.
 template <class V, std::int64_t S>
-struct Line {
-    V low, high;  // of lanes 0 and 16
+struct Affine {
+    V low, high;  // values of lanes 0 and 16
     bool holds;
 };
 template <class V, std::int64_t S>
-struct Rise {
+struct LaneOffsets {
     alignas(64) V of[lanes] = {};
-    constexpr Rise() {
+    constexpr LaneOffsets() {
         for (unsigned i = 0; i < lanes; ++i)
             of[i] = static_cast<V>(static_cast<std::uint64_t>(S) * (i % (lanes / 2)));
     }
 };
 template <class V, std::int64_t S>
-inline constexpr Rise<V, S> rise{};
+inline constexpr LaneOffsets<V, S> lane_offsets{};
 
-// Looks for a line in all lanes, active or not.
+// Tests all lanes, active or not, for affine values of step S.
 template <std::int64_t S, unsigned E>
-CUPOLA_INLINE Line<Bytes<E>, S> line_of(const Lanes<E>& v) {
+CUPOLA_INLINE Affine<Bytes<E>, S> match_affine(const Lanes<E>& v) {
     using V = Bytes<E>;
     using L = Lanes<E>;
     using Wide __attribute__((vector_size(L::size))) = V;
@@ -39,109 +41,111 @@ CUPOLA_INLINE Line<Bytes<E>, S> line_of(const Lanes<E>& v) {
     const V first[2] = {x[0][0], x[middle][0]};
     for (unsigned k = 0; k < L::count; ++k) {
         Wide expected;
-        __builtin_memcpy(&expected, rise<V, S>.of + k * each, L::size);
+        __builtin_memcpy(&expected, lane_offsets<V, S>.of + k * each, L::size);
         off |= x[k] ^ (expected + first[middle == 0 ? 0 : k / middle]);
     }
     return {first[0], first[1], is_zero(off)};
 }
 
-// Looked for when the launch began.
+// The test was made when the launch began.
 template <std::int64_t S>
-CUPOLA_INLINE Line<std::uint32_t, S> thread_line(const ThreadLine& line) {
-    return {line.low, line.high, line.holds};
+CUPOLA_INLINE Affine<std::uint32_t, S> thread_affine(const ThreadAffine& affine) {
+    return {affine.low, affine.high, affine.holds};
 }
 
-// ---- lines of results ---------------------------------------------------------------------
+// ---- affine results -----------------------------------------------------------------------
 
 template <unsigned Lane, class T>
 CUPOLA_INLINE Uniform<T> value_at(Uniform<T> o) {
     return o;
 }
 template <unsigned Lane, class V, std::int64_t S>
-CUPOLA_INLINE Uniform<V> value_at(Line<V, S> line) {
+CUPOLA_INLINE Uniform<V> value_at(Affine<V, S> affine) {
     constexpr auto off = static_cast<V>(static_cast<std::uint64_t>(S) * (Lane % (lanes / 2)));
-    return {static_cast<V>((Lane < lanes / 2 ? line.low : line.high) + off)};
+    return {static_cast<V>((Lane < lanes / 2 ? affine.low : affine.high) + off)};
 }
 template <class T>
 CUPOLA_INLINE bool holds(Uniform<T>) {
     return true;
 }
 template <class V, std::int64_t S>
-CUPOLA_INLINE bool holds(Line<V, S> line) {
-    return line.holds;
+CUPOLA_INLINE bool holds(Affine<V, S> affine) {
+    return affine.holds;
 }
 
-// Whether the lanes of each half are in order as numbers of T: no value wraps between them.
+// Whether the lanes of each half warp are monotonic as numbers of type T, so no value wraps between
+// them.
 template <class T, class W>
-CUPOLA_INLINE bool in_order(Uniform<W>) {
+CUPOLA_INLINE bool is_monotonic(Uniform<W>) {
     return true;
 }
 template <class T, class V, std::int64_t S>
-CUPOLA_INLINE bool in_order(Line<V, S> line) {
+CUPOLA_INLINE bool is_monotonic(Affine<V, S> affine) {
     const auto rises = [](Uniform<V> first, Uniform<V> last) {
         return bit_cast<T>(first.value) <= bit_cast<T>(last.value);
     };
     if constexpr (S == 0)
         return true;
     else
-        return (S > 0) == rises(value_at<0>(line), value_at<lanes / 2 - 1>(line)) &&
-               (S > 0) == rises(value_at<lanes / 2>(line), value_at<lanes - 1>(line));
+        return (S > 0) == rises(value_at<0>(affine), value_at<lanes / 2 - 1>(affine)) &&
+               (S > 0) == rises(value_at<lanes / 2>(affine), value_at<lanes - 1>(affine));
 }
 
 template <class T>
-CUPOLA_INLINE bool is_of_low_bits(Uniform<T> mask) {
+CUPOLA_INLINE bool is_low_bit_mask(Uniform<T> mask) {
     return (mask.value & (mask.value + 1)) == 0;
 }
 template <class V, std::int64_t S>
-CUPOLA_INLINE bool is_of_low_bits(Line<V, S> mask) {
-    return S != 0 || (mask.low == mask.high && is_of_low_bits(Uniform<V>{mask.low}));
+CUPOLA_INLINE bool is_low_bit_mask(Affine<V, S> mask) {
+    return S != 0 || (mask.low == mask.high && is_low_bit_mask(Uniform<V>{mask.low}));
 }
-// What Proof asks beside the ends; a source that rises is no mask.
+// The tests that a Proof needs besides the ends of the half warps. A divergent affine source is no
+// mask.
 template <Proof P, class Row, class M, class... O>
 CUPOLA_INLINE bool is_proved(O... sources) {
-    if constexpr (P == Proof::ends)
-        return (in_order<Element<Row, 1, M>>(sources) && ...);
+    if constexpr (P == Proof::endpoints)
+        return (is_monotonic<Element<Row, 1, M>>(sources) && ...);
     else if constexpr (P == Proof::low_bits)
-        return (is_of_low_bits(sources) && ...);
+        return (is_low_bit_mask(sources) && ...);
     else
         return true;
 }
 
-// The row's function at the halves' first lanes. At their last ones too for a result that is wider
-// than its sources (a source that wraps has a line, its result has none), and for what only the
-// ends prove.
+// Applies the row's function to the first lane of each half warp. A result that is wider than its
+// sources is also computed for the last lanes: a source that wraps is affine, but its result is
+// not. So is a result whose proof compares the ends.
 template <class Row, class M, class V, std::int64_t S, bool Widens, Proof P, class... O>
-CUPOLA_INLINE Line<V, S> line(O... sources) {
+CUPOLA_INLINE Affine<V, S> apply_affine(O... sources) {
     V first, second;
-    once<Row, M>(first, value_at<0>(sources)...);
-    once<Row, M>(second, value_at<lanes / 2>(sources)...);
-    Line<V, S> made = {first, second, (holds(sources) && ...)};
-    if constexpr (Widens || P == Proof::ends || P == Proof::low_bits) {
+    apply_uniform<Row, M>(first, value_at<0>(sources)...);
+    apply_uniform<Row, M>(second, value_at<lanes / 2>(sources)...);
+    Affine<V, S> made = {first, second, (holds(sources) && ...)};
+    if constexpr (Widens || P == Proof::endpoints || P == Proof::low_bits) {
         V low, high;
-        once<Row, M>(low, value_at<lanes / 2 - 1>(sources)...);
-        once<Row, M>(high, value_at<lanes - 1>(sources)...);
+        apply_uniform<Row, M>(low, value_at<lanes / 2 - 1>(sources)...);
+        apply_uniform<Row, M>(high, value_at<lanes - 1>(sources)...);
         made.holds &= (low == value_at<lanes / 2 - 1>(made).value) &
                       (high == value_at<lanes - 1>(made).value) & is_proved<P, Row, M>(sources...);
     }
     return made;
 }
 
-// A line's values as a register, of the lanes that run.
+// Expands an affine value into a register, for the active lanes.
 template <bool Masked, class V, std::int64_t S>
-CUPOLA_INLINE void write_line(std::uint32_t mask, Lanes<sizeof(V)>& to, Line<V, S> line) {
+CUPOLA_INLINE void write_affine(std::uint32_t mask, Lanes<sizeof(V)>& to, Affine<V, S> affine) {
     using L = Lanes<sizeof(V)>;
     using Wide __attribute__((vector_size(L::size))) = V;
-    const V first[2] = {line.low, line.high};
+    const V first[2] = {affine.low, affine.high};
     Lanes<sizeof(V)> made;
     for (unsigned k = 0; k < L::count; ++k) {
         Wide x;
-        __builtin_memcpy(&x, rise<V, S>.of + k * (L::size / sizeof(V)), L::size);
+        __builtin_memcpy(&x, lane_offsets<V, S>.of + k * (L::size / sizeof(V)), L::size);
         x += first[k / (L::count / 2)];
         __builtin_memcpy(&made.v[k], &x, L::size);
     }
     if (Masked && mask != all_lanes) {
         alignas(64) V old[lanes], now[lanes];
-        spread(to, old), spread(made, now);
+        unpack(to, old), unpack(made, now);
         for (unsigned i = 0; i < lanes; ++i) old[i] = mask >> i & 1 ? now[i] : old[i];
         pack(old, to);
     } else {
@@ -149,176 +153,184 @@ CUPOLA_INLINE void write_line(std::uint32_t mask, Lanes<sizeof(V)>& to, Line<V, 
     }
 }
 
-// ---- lines in rounds to come ----------------------------------------------------------------
+// ---- affine values in later iterations ------------------------------------------------------
 
 template <class V, std::int64_t S>
-CUPOLA_INLINE Line<V, S> later(Line<V, S> line, std::uint64_t rounds, V rise) {
-    const V way = static_cast<V>(rounds) * rise;
-    return {static_cast<V>(line.low + way), static_cast<V>(line.high + way), line.holds};
+CUPOLA_INLINE Affine<V, S> advance(Affine<V, S> affine, std::uint64_t iterations, V stride) {
+    const V distance = static_cast<V>(iterations) * stride;
+    return {static_cast<V>(affine.low + distance), static_cast<V>(affine.high + distance),
+            affine.holds};
 }
 
 template <class T>
 CUPOLA_INLINE std::uint64_t widened(Uniform<std::uint32_t> value) {
     return static_cast<std::uint64_t>(std::int64_t{bit_cast<T>(value.value)});
 }
-// Whether all lanes answer an ordered comparison so, by those at the ends of the halves; x: what is
-// compared, as numbers.
+// Whether an ordered comparison has the wanted result in all lanes. The ends of the half warps
+// decide. Writes the compared values to x.
 template <class Row, class M, bool Wanted, class A, class B>
-CUPOLA_INLINE bool goes_round(A a, B b, std::uint64_t* x) {
+CUPOLA_INLINE bool all_lanes_compare(A a, B b, std::uint64_t* x) {
     using T = Element<Row, 1, M>;
-    bool all = holds(a) && holds(b) && in_order<T>(a) && in_order<T>(b);
-    const auto ask = [&](auto left, auto right) {
+    bool all = holds(a) && holds(b) && is_monotonic<T>(a) && is_monotonic<T>(b);
+    const auto test = [&](auto lhs, auto rhs) {
         std::uint32_t p;
-        once<Row, M>(p, left, right);
+        apply_uniform<Row, M>(p, lhs, rhs);
         all &= (p != 0) == Wanted;
     };
-    ask(value_at<0>(a), value_at<0>(b));
-    ask(value_at<lanes / 2 - 1>(a), value_at<lanes / 2 - 1>(b));
-    ask(value_at<lanes / 2>(a), value_at<lanes / 2>(b));
-    ask(value_at<lanes - 1>(a), value_at<lanes - 1>(b));
+    test(value_at<0>(a), value_at<0>(b));
+    test(value_at<lanes / 2 - 1>(a), value_at<lanes / 2 - 1>(b));
+    test(value_at<lanes / 2>(a), value_at<lanes / 2>(b));
+    test(value_at<lanes - 1>(a), value_at<lanes - 1>(b));
     x[0] = widened<T>(value_at<0>(a)), x[1] = widened<T>(value_at<lanes / 2>(a));
     x[2] = widened<T>(value_at<0>(b)), x[3] = widened<T>(value_at<lanes / 2>(b));
     return all;
 }
 
-// Rounds that a warp goes before the next one of the block has its turn, where they lie far apart:
-// then the next warp's lie beside its own, and memory is read in order. The first cache has eight
-// places for what lies 4 KiB apart, so that no more rounds than that are fetched ahead.
-inline constexpr std::uint32_t turn = 16, ahead_in_turn = 6;
-CUPOLA_INLINE bool is_far(std::uint64_t rise) { return rise + 1024 > 2048; }
+// Iterations that a warp runs before the next warp of the block continues, if iterations are far
+// apart in memory. The next warp's data is then adjacent, so memory is read in order. An L1 cache
+// has eight ways for addresses 4 KiB apart, so the prefetch distance is shorter in this mode.
+inline constexpr std::uint32_t iterations_per_slice = 16, interleaved_prefetch_distance = 6;
+CUPOLA_INLINE bool is_far_stride(std::uint64_t stride) { return stride + 1024 > 2048; }
 
-// What is known of the rounds to come of a loop, for each warp: how many are `left` to it while
-// others have their turns, whether to look again behind them, and by what they rise.
+// State of a batched loop for each warp: the iterations that remain while other warps run, whether
+// to predict again afterwards, and the stride of each compared value.
 template <unsigned Count>
-struct Rounds {
+struct LoopBatch {
     static constexpr unsigned warps = 1024 / lanes;
-    std::uint32_t left[warps] = {};
-    bool again[warps];
-    std::uint64_t by[warps][Count];
-    void keep(const Warp& w, std::uint32_t rounds, bool ahead) {
-        left[w.index] = rounds, again[w.index] = ahead;
+    std::uint32_t remaining[warps] = {};
+    bool predict_again[warps];
+    std::uint64_t strides[warps][Count];
+    void save(const Warp& w, std::uint32_t iterations, bool predict) {
+        remaining[w.index] = iterations, predict_again[w.index] = predict;
     }
-    void take(const Warp& w, std::uint32_t& rounds, bool& ahead) {
-        rounds = left[w.index];
-        ahead = rounds == 0 || again[w.index];
-        left[w.index] = 0;
+    void restore(const Warp& w, std::uint32_t& iterations, bool& predict) {
+        iterations = remaining[w.index];
+        predict = iterations == 0 || predict_again[w.index];
+        remaining[w.index] = 0;
     }
 };
-// A whole warp stops at a loop's head, where the next one can go on.
-CUPOLA_INLINE void pass(Warp& w, const DecodedOp* head) {
+// A whole warp yields at a loop header, where the next warp may continue.
+CUPOLA_INLINE void yield_at(Warp& w, const DecodedOp* head) {
     w.resume = {w.mask, head};
     w.status = Status::yielded;
 }
 
-// How many rounds after this one are like it. `at` tells whether all is well in a round, and Count
-// numbers that have to rise by the same, `by`, from round to round: the last four are what is
-// compared. `ahead`: whether it is worth asking before the loop has been left.
+// Predicts how many of the next iterations need no check. `at` evaluates one iteration: it returns
+// whether all accesses are allowed, and writes Count values that must have constant strides. The
+// last four values are those of the loop's comparison. `predict`: whether another prediction is
+// useful before the loop exits.
 template <unsigned Count, class At>
-[[gnu::noinline]] std::uint32_t rounds_ahead(const At& at, bool& ahead, std::int32_t& budget,
-                                             std::int32_t cost, std::uint64_t* by) {
-    constexpr std::uint64_t far = std::uint64_t{1} << 48, few = 2, most = 1 << 12;
+[[gnu::noinline]] std::uint32_t predict_iterations(const At& at, bool& predict,
+                                                   std::int32_t& budget, std::int32_t cost,
+                                                   std::uint64_t* strides) {
+    constexpr std::uint64_t max_stride = std::uint64_t{1} << 48, min_iterations = 2,
+                            max_iterations = 1 << 12;
     std::uint64_t now[Count], next[Count], last[Count];
-    ahead = false;
+    predict = false;
     if (!at(1, next) || !at(0, now)) return 0;
-    bool well = true;
+    bool valid = true;
     for (unsigned n = 0; n < Count; ++n) {
-        by[n] = next[n] - now[n];
-        well &= by[n] + far < 2 * far;
+        strides[n] = next[n] - now[n];
+        valid &= strides[n] + max_stride < 2 * max_stride;
     }
-    if (!well) return 0;
-    std::uint64_t rounds = most;
-    if (cost > 0 && static_cast<std::int64_t>(rounds) * cost >= budget)
-        rounds = budget > 0 ? static_cast<std::uint64_t>((budget - 1) / cost) : 0;
-    const std::uint64_t bound = rounds;
+    if (!valid) return 0;
+    std::uint64_t iterations = max_iterations;
+    if (cost > 0 && static_cast<std::int64_t>(iterations) * cost >= budget)
+        iterations = budget > 0 ? static_cast<std::uint64_t>((budget - 1) / cost) : 0;
+    const std::uint64_t bound = iterations;
     for (unsigned n = Count - 4; n < Count - 2; ++n) {
         const auto off = static_cast<std::int64_t>(now[n] - now[n + 2]),
-                   rise = static_cast<std::int64_t>(by[n] - by[n + 2]);
-        if (rise == 0 || (off < 0) == (rise < 0)) continue;
-        const std::int64_t left = ((off < 0 ? -off : off) - 1) / (rise < 0 ? -rise : rise);
-        if (left < static_cast<std::int64_t>(rounds))
-            rounds = left < 0 ? 0 : static_cast<std::uint64_t>(left);
+                   stride = static_cast<std::int64_t>(strides[n] - strides[n + 2]);
+        if (stride == 0 || (off < 0) == (stride < 0)) continue;
+        const std::int64_t remaining =
+            ((off < 0 ? -off : off) - 1) / (stride < 0 ? -stride : stride);
+        if (remaining < static_cast<std::int64_t>(iterations))
+            iterations = remaining < 0 ? 0 : static_cast<std::uint64_t>(remaining);
     }
-    // Where it was not those compared that end it, as at an array's end: as far as possible.
-    for (; rounds >= few; rounds /= 2) {
-        bool alike = at(rounds, last);
-        for (unsigned n = 0; n < Count; ++n) alike &= last[n] - now[n] == rounds * by[n];
-        if (!alike) continue;
-        ahead = rounds == bound;
-        budget -= static_cast<std::int32_t>(rounds) * cost;
-        return static_cast<std::uint32_t>(rounds);
+    // Something other than the comparison may end the batch, such as the end of an array: halve
+    // until the last iteration is valid.
+    for (; iterations >= min_iterations; iterations /= 2) {
+        bool linear = at(iterations, last);
+        for (unsigned n = 0; n < Count; ++n) linear &= last[n] - now[n] == iterations * strides[n];
+        if (!linear) continue;
+        predict = iterations == bound;
+        budget -= static_cast<std::int32_t>(iterations) * cost;
+        return static_cast<std::uint32_t>(iterations);
     }
     return 0;
 }
 
-// ---- lines over a row of threads ------------------------------------------------------
+// ---- affine values over a row of threads ---------------------------------------------
 
-// Thread i has the first one's value and i times S, if it holds.
+// Thread i of a row of the block has the first value plus i times S, if `holds` is true.
 template <class V, std::int64_t S>
 struct BlockAffine {
     V first, last;
     bool holds;
 };
-// Whether no value on the way is on another side of its end than where it began.
+// Whether the values are monotonic as numbers of type T, so no value wraps.
 template <class T, class V, std::int64_t S>
-CUPOLA_INLINE bool in_order(BlockAffine<V, S> line) {
+CUPOLA_INLINE bool is_monotonic(BlockAffine<V, S> affine) {
     if constexpr (S == 0)
         return true;
     else
-        return (S > 0) == (bit_cast<T>(line.first) <= bit_cast<T>(line.last));
+        return (S > 0) == (bit_cast<T>(affine.first) <= bit_cast<T>(affine.last));
 }
 template <class V, std::int64_t S>
-CUPOLA_INLINE bool is_of_low_bits(BlockAffine<V, S> mask) {
-    return S != 0 || is_of_low_bits(Uniform<V>{mask.first});
+CUPOLA_INLINE bool is_low_bit_mask(BlockAffine<V, S> mask) {
+    return S != 0 || is_low_bit_mask(Uniform<V>{mask.first});
 }
-// A sweep ends in the block at hand, of which so many warps are done.
-CUPOLA_INLINE void stop_sweep(const Warp& w, std::uint32_t warps) { w.block->swept_warps = warps; }
+// Ends the batch in the current thread block, of which `warps` have run.
+CUPOLA_INLINE void end_block_batch(const Warp& w, std::uint32_t warps) {
+    w.block->batched_warps = warps;
+}
 
 template <std::int64_t S>
-CUPOLA_INLINE BlockAffine<std::uint32_t, S> stretch_of_threads(std::uint32_t threads) {
+CUPOLA_INLINE BlockAffine<std::uint32_t, S> thread_index_affine(std::uint32_t threads) {
     return {0, static_cast<std::uint32_t>(S) * (threads - 1), true};
 }
 template <bool Last, class T>
-CUPOLA_INLINE Uniform<T> end_of(Uniform<T> o) {
+CUPOLA_INLINE Uniform<T> endpoint(Uniform<T> o) {
     return o;
 }
 template <bool Last, class V, std::int64_t S>
-CUPOLA_INLINE Uniform<V> end_of(BlockAffine<V, S> line) {
-    return {Last ? line.last : line.first};
+CUPOLA_INLINE Uniform<V> endpoint(BlockAffine<V, S> affine) {
+    return {Last ? affine.last : affine.first};
 }
 template <class V, std::int64_t S>
-CUPOLA_INLINE bool holds(BlockAffine<V, S> line) {
-    return line.holds;
+CUPOLA_INLINE bool holds(BlockAffine<V, S> affine) {
+    return affine.holds;
 }
-// Steps are so small that a source begins anew once at most on the way, which shows at its end.
+// The steps are small, so a source wraps at most once along the row. The last value shows it.
 template <class Row, class M, class V, std::int64_t S, Proof P, class... O>
-CUPOLA_INLINE BlockAffine<V, S> stretch(std::uint32_t threads, O... sources) {
+CUPOLA_INLINE BlockAffine<V, S> apply_block_affine(std::uint32_t threads, O... sources) {
     V first, last;
-    once<Row, M>(first, end_of<false>(sources)...);
-    once<Row, M>(last, end_of<true>(sources)...);
-    const auto way = static_cast<V>(static_cast<std::uint64_t>(S) * (threads - 1));
+    apply_uniform<Row, M>(first, endpoint<false>(sources)...);
+    apply_uniform<Row, M>(last, endpoint<true>(sources)...);
+    const auto distance = static_cast<V>(static_cast<std::uint64_t>(S) * (threads - 1));
     return {first, last,
-            (holds(sources) && ...) && last == static_cast<V>(first + way) &&
+            (holds(sources) && ...) && last == static_cast<V>(first + distance) &&
                 is_proved<P, Row, M>(sources...)};
 }
 
-// A comparison that all threads answer alike: of lines by `ordered` relations, so that the first
-// and the last one tell.
+// Whether a comparison has one result for all threads of a row. The relation of affine
+// sources is ordered, so the first and the last thread decide.
 template <class Row, class M, class A, class B>
-CUPOLA_INLINE bool agree(std::uint32_t& p, A a, B b) {
+CUPOLA_INLINE bool compare_row(std::uint32_t& p, A a, B b) {
     using T = Element<Row, 1, M>;
     std::uint32_t last;
-    once<Row, M>(p, end_of<false>(a), end_of<false>(b));
-    once<Row, M>(last, end_of<true>(a), end_of<true>(b));
-    return p == last && holds(a) && holds(b) && in_order<T>(a) && in_order<T>(b);
+    apply_uniform<Row, M>(p, endpoint<false>(a), endpoint<false>(b));
+    apply_uniform<Row, M>(last, endpoint<true>(a), endpoint<true>(b));
+    return p == last && holds(a) && holds(b) && is_monotonic<T>(a) && is_monotonic<T>(b);
 }
 
-// A warp's, from one of its threads on.
+// Expands the values of one warp, whose first thread has index `from`.
 template <class V, std::int64_t S>
-CUPOLA_INLINE Lanes<sizeof(V)> lanes_along(BlockAffine<V, S> line, std::uint32_t from) {
+CUPOLA_INLINE Lanes<sizeof(V)> expand_affine(BlockAffine<V, S> affine, std::uint32_t from) {
     alignas(64) V made[lanes];
     for (unsigned i = 0; i < lanes; ++i)
-        made[i] = static_cast<V>(line.first + static_cast<V>(static_cast<std::uint64_t>(S)) *
-                                                  static_cast<V>(from + i));
+        made[i] = static_cast<V>(affine.first + static_cast<V>(static_cast<std::uint64_t>(S)) *
+                                                    static_cast<V>(from + i));
     Lanes<sizeof(V)> v;
     pack(made, v);
     return v;

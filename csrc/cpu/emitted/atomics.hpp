@@ -1,37 +1,36 @@
-// csrc/cpu/emitted/atomics.hpp - atomics of printed code: those of a whole warp in shared memory at
-// once; else lane by lane.
+// csrc/cpu/emitted/atomics.hpp - atomics and shuffles of emitted code.
 #pragma once
 
 #include "cpu/emitted/access.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// An operand's elements: of all lanes in `room`, or one for all.
+// The elements of an operand: an array in `buffer`, or one value for all lanes.
 template <class T>
-struct Repeated {
+struct Broadcast {
     T value;
     T operator[](unsigned) const { return value; }
 };
 template <class T>
-CUPOLA_INLINE const T* elements_of(const Lanes<sizeof(T)>& v, T* room) {
-    spread(v, room);
-    return room;
+CUPOLA_INLINE const T* elements_of(const Lanes<sizeof(T)>& v, T* buffer) {
+    unpack(v, buffer);
+    return buffer;
 }
 template <class T, class V>
-CUPOLA_INLINE Repeated<T> elements_of(Uniform<V> o, T*) {
+CUPOLA_INLINE Broadcast<T> elements_of(Uniform<V> o, T*) {
     return {bit_cast<T>(o.value)};
 }
 
 // A is an instance of AtomicAs.
 template <class A, Window W, class V, class B, class C>
-[[gnu::noinline]] bool atomic_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
-                                   const V* address, std::int64_t offset, B b, C c,
-                                   typename A::T* d) {
-    Places places;
-    if (!reach_each<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, places))
+[[gnu::noinline]] bool atomic_lanes(const Warp& w, std::uint32_t mask, std::uint32_t slot,
+                                    const V* address, std::int64_t offset, B b, C c,
+                                    typename A::T* d) {
+    LaneAddresses addresses;
+    if (!resolve_lanes<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, addresses))
         return false;
     A::in_turn(
-        *w.block, mask, [&](unsigned i) { return places.from + places.of[i]; }, b, c, d);
+        *w.block, mask, [&](unsigned i) { return addresses.base + addresses.offset[i]; }, b, c, d);
     return true;
 }
 template <class A, Window W, class X, class B, class C>
@@ -44,15 +43,15 @@ CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot,
     alignas(64) T b[lanes], c[lanes], d[lanes];
     const auto left = elements_of<T>(first, b);
     const auto right = elements_of<T>(second, c);
-    if constexpr (A::returns) spread(made, d);
+    if constexpr (A::returns) unpack(made, d);
     if (W == Window::shared && mask == all_lanes &&
-        all_in_shared(*w.block, lanes_of<V>(address), offset, sizeof(T), x)) {
-        for_each_word(x, [&, shared = w.block->shared](unsigned i, std::uint64_t place) {
-            A::one(*w.block, shared + place, i, left, right, d);
+        check_shared(*w.block, to_lanes<V>(address), offset, sizeof(T), x)) {
+        for_each_word(x, [&, shared = w.block->shared](unsigned i, std::uint64_t at) {
+            A::one(*w.block, shared + at, i, left, right, d);
         });
     } else {
-        spread(lanes_of<V>(address), x);
-        if (!atomic_each<A, W>(w, mask, slot, x, offset, left, right, d)) return false;
+        unpack(to_lanes<V>(address), x);
+        if (!atomic_lanes<A, W>(w, mask, slot, x, offset, left, right, d)) return false;
     }
     if constexpr (A::returns) pack(d, made);
     return true;
@@ -60,12 +59,12 @@ CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot,
 
 // ---- shuffles -----------------------------------------------------------------------------
 
-CUPOLA_INLINE void unpack_words(const Lanes<4>& from, std::uint32_t* to) { spread(from, to); }
+CUPOLA_INLINE void unpack_words(const Lanes<4>& from, std::uint32_t* to) { unpack(from, to); }
 CUPOLA_INLINE void unpack_words(Uniform<std::uint32_t> from, std::uint32_t* to) {
     for (unsigned i = 0; i < lanes; ++i) to[i] = from.value;
 }
 
-// Of a whole warp; returns the lanes whose source lies in their segment.
+// Shuffles a whole warp. Returns the lanes whose source is in their segment.
 template <ptx::Mode M, class A, class B, class C>
 CUPOLA_INLINE std::uint32_t shuffle(Lanes<4>& to, A a, B b, C c) {
     alignas(64) std::uint32_t values[lanes], shifts[lanes], segments[lanes], made[lanes];

@@ -1,4 +1,4 @@
-// csrc/cpu/emitted/emitted.hpp - all that printed kernels call.
+// csrc/cpu/emitted/emitted.hpp - includes everything that emitted kernels call.
 #pragma once
 
 #include "cpu/emitted/atomics.hpp"

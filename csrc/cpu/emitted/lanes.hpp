@@ -1,5 +1,6 @@
-// csrc/cpu/emitted/lanes.hpp - what printed code is made of: registers of 32 lanes in local
-// variables, and the table's functions of one lane applied to them.
+// csrc/cpu/emitted/lanes.hpp - the basis of emitted code: registers of 32 lanes as local variables.
+//
+// It applies the instruction table's functions of one lane to them.
 #pragma once
 
 #include "cpu/emitted/rows.hpp"
@@ -10,7 +11,8 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// 32 lanes of E bytes each. Arrays of lanes would stay in memory across a loop; vectors need not.
+// 32 lanes of E bytes each, as vectors: compilers keep arrays of lanes in memory across a loop, but
+// not vectors.
 template <unsigned E>
 struct Lanes {
     static constexpr unsigned size = lanes * E < vector_bytes ? lanes * E : vector_bytes;
@@ -20,7 +22,7 @@ struct Lanes {
 };
 
 template <class T>
-CUPOLA_INLINE void spread(const Lanes<sizeof(T)>& from, T* to) {
+CUPOLA_INLINE void unpack(const Lanes<sizeof(T)>& from, T* to) {
     using L = Lanes<sizeof(T)>;
     for (unsigned k = 0; k < L::count; ++k)
         __builtin_memcpy(reinterpret_cast<std::byte*>(to) + k * L::size, &from.v[k], L::size);
@@ -41,9 +43,9 @@ CUPOLA_INLINE bool is_zero(const Lanes<E>& all) {
 
 // ---- warps --------------------------------------------------------------------------------
 
-// Whether the running lanes are all that the warp has, and nobody cares that they exit: then it
-// has ended.
-CUPOLA_INLINE bool ends_whole(Warp& w, std::uint32_t mask) {
+// Ends the warp if its active lanes are all its live lanes and no barrier waits for their exit.
+// Returns whether it did.
+CUPOLA_INLINE bool exit_whole_warp(Warp& w, std::uint32_t mask) {
     Block& b = *w.block;
     if (!is_whole(w, mask) || b.awaited) return false;
     w.live = w.mask = 0;
@@ -53,62 +55,63 @@ CUPOLA_INLINE bool ends_whole(Warp& w, std::uint32_t mask) {
     return true;
 }
 
-// Compiled once, as they are rare: where lanes go who come to a place behind which others wait, or
-// whose turn is over; and where those go on who run first when lanes part.
-[[gnu::noinline, gnu::cold]] inline const DecodedOp* onward(Warp& w, const DecodedOp* next,
-                                                            const RuntimeCallbacks& s) {
+// Slow paths, compiled once. reschedule() handles a pc at or past the warp's limit, and the end of
+// a time slice. diverge_branch() splits the active lanes at a branch.
+[[gnu::noinline, gnu::cold]] inline const DecodedOp* reschedule(Warp& w, const DecodedOp* next,
+                                                                const RuntimeCallbacks& s) {
     if (!(next < w.limit)) next = s.arrive(w, next);
     return w.budget < 0 ? s.end_time_slice(w, next) : next;
 }
-[[gnu::noinline]] inline const DecodedOp* parted(Warp& w, std::uint32_t taken,
-                                                 const DecodedOp* first, const DecodedOp* second,
-                                                 std::int32_t cost, const RuntimeCallbacks& s) {
+[[gnu::noinline]] inline const DecodedOp* diverge_branch(Warp& w, std::uint32_t taken,
+                                                         const DecodedOp* first,
+                                                         const DecodedOp* second, std::int32_t cost,
+                                                         const RuntimeCallbacks& s) {
     const DecodedOp* const next = diverge(w, taken, first, second, s.arrive);
     return (w.budget -= cost) < 0 ? s.end_time_slice(w, next) : next;
 }
 
-// The warp behind it, or the first one behind the last, where that can have its turn at once: from
-// an entry on, with nobody who would be ready elsewhere (though some may wait).
-CUPOLA_INLINE Warp* following(Warp* w, const RuntimeCallbacks& s, std::uint32_t& at) {
+// The next warp of the block, or the first one after the last, if it can run now: it yielded at an
+// entry, and has no other ready lanes.
+CUPOLA_INLINE Warp* next_ready_warp(Warp* w, const RuntimeCallbacks& s, std::uint32_t& target) {
     const Block& b = *w->block;
     const bool last = w->index + 1u >= b.warp_count;
     if (last && !b.alone) return nullptr;
     Warp* const next = last ? w - w->index : w + 1;
     if (next->status != Status::yielded || next->ready_count != 0 || next->wake != 0)
         return nullptr;
-    at = static_cast<std::uint32_t>(next->resume.pc - s.code);
-    if (s.entry[at] == 0) return nullptr;
+    target = static_cast<std::uint32_t>(next->resume.pc - s.code);
+    if (s.entry[target] == 0) return nullptr;
     mask_lanes(*next, next->resume.mask);
     update_reconvergence_pc(*next);
     next->status = Status::ready;
-    next->block->at_work = next;
+    next->block->running_warp = next;
     return next;
 }
 
 // ---- the register file --------------------------------------------------------------------
 
-// Uniform value for all lanes.
+// One value for all lanes.
 template <class T>
-CUPOLA_INLINE void fill_one(T& u, const std::byte* r, int offset) {
+CUPOLA_INLINE void fill_uniform(T& u, const std::byte* r, int offset) {
     __builtin_memcpy(&u, r + offset, sizeof u);
 }
 template <class T>
-CUPOLA_INLINE void spill_one(T u, std::byte* r, int offset) {
+CUPOLA_INLINE void spill_uniform(T u, std::byte* r, int offset) {
     T* const to = reinterpret_cast<T*>(r + offset);
     for (unsigned i = 0; i < lanes; ++i) to[i] = u;
 }
 
 // ---- operands -----------------------------------------------------------------------------
 
-// As printed code writes them: registers as they are, by reference. (A compiler looks long for what
-// a variable holds where an object has a reference to it.) A value of all lanes is a plain unsigned
-// integer of its width.
+// Emitted code passes registers by reference and unwrapped: a reference in an object makes the
+// compiler's alias analysis slow. A uniform value is a plain unsigned integer of the register's
+// width.
 template <class T>
 struct Uniform {
     T value;
 };
 template <class T>
-CUPOLA_INLINE Uniform<T> one(T value) {
+CUPOLA_INLINE Uniform<T> uniform(T value) {
     return {value};
 }
 template <class O>
@@ -128,62 +131,63 @@ struct Predicate {
 };
 CUPOLA_INLINE Predicate predicate(std::uint32_t bits) { return {bits}; }
 template <bool Masked, unsigned E>
-struct Writes {
+struct LanesOutput {
     Lanes<E>& v;
 };
 template <bool Masked>
-struct WritesBits {
+struct PredicateOutput {
     std::uint32_t &p, &q;
     bool both;
 };
 template <bool Masked>
-CUPOLA_INLINE WritesBits<Masked> bits(std::uint32_t& p) {
+CUPOLA_INLINE PredicateOutput<Masked> predicate_output(std::uint32_t& p) {
     return {p, p, false};
 }
 template <bool Masked>
-CUPOLA_INLINE WritesBits<Masked> bits(std::uint32_t& p, std::uint32_t& q) {
+CUPOLA_INLINE PredicateOutput<Masked> predicate_output(std::uint32_t& p, std::uint32_t& q) {
     return {p, q, true};
 }
-// A result, as what it is written by.
+// Wraps a result as an output operand.
 template <bool Masked, unsigned E>
-CUPOLA_INLINE Writes<Masked, E> written(Lanes<E>& v) {
+CUPOLA_INLINE LanesOutput<Masked, E> as_output(Lanes<E>& v) {
     return {v};
 }
 template <bool Masked>
-CUPOLA_INLINE WritesBits<Masked> written(std::uint32_t& p) {
+CUPOLA_INLINE PredicateOutput<Masked> as_output(std::uint32_t& p) {
     return {p, p, false};
 }
 template <bool, bool Masked>
-CUPOLA_INLINE const WritesBits<Masked>& written(const WritesBits<Masked>& to) {
+CUPOLA_INLINE const PredicateOutput<Masked>& as_output(const PredicateOutput<Masked>& to) {
     return to;
 }
 template <bool Masked>
-CUPOLA_INLINE void write_bits(const WritesBits<Masked>& to, std::uint32_t mask,
+CUPOLA_INLINE void write_bits(const PredicateOutput<Masked>& to, std::uint32_t mask,
                               std::uint32_t made) {
     if (to.both) to.q = Masked ? (to.q & ~mask) | (~made & mask) : ~made;
     to.p = Masked ? (to.p & ~mask) | (made & mask) : made;
 }
-struct Number {
+struct Immediate {
     std::uint64_t value;
 };
-CUPOLA_INLINE Number number(std::uint64_t value) { return {value}; }
+CUPOLA_INLINE Immediate immediate(std::uint64_t value) { return {value}; }
 
-// ---- operands of what is called --------------------------------------------------------------
+// ---- operands of outlined functions ----------------------------------------------------------
 
-// What is called has its operands in memory; where it was called from they need not be.
+// Copies an operand for an outlined function, which takes it by address. The caller's variable then
+// needs no address.
 template <class O>
 struct SpilledOperand {
     O operand;
     explicit SpilledOperand(const O& o) : operand(o) {}
-    const O& lend() const { return operand; }
+    const O& ref() const { return operand; }
 };
 template <bool Masked>
-struct SpilledOperand<WritesBits<Masked>> {
-    const WritesBits<Masked>& to;
+struct SpilledOperand<PredicateOutput<Masked>> {
+    const PredicateOutput<Masked>& to;
     std::uint32_t p, q;
-    explicit SpilledOperand(const WritesBits<Masked>& o) : to(o), p(o.p), q(o.q) {}
+    explicit SpilledOperand(const PredicateOutput<Masked>& o) : to(o), p(o.p), q(o.q) {}
     ~SpilledOperand() { to.p = p, to.q = to.both ? q : to.q; }
-    WritesBits<Masked> lend() { return {p, q, to.both}; }
+    PredicateOutput<Masked> ref() { return {p, q, to.both}; }
 };
 
 // ---- ports: an operand as the lane function's type ----------------------------------------
@@ -208,7 +212,7 @@ struct PortOf;
 template <class T, unsigned E>
 struct PortOf<T, Lanes<E>> {
     alignas(64) Bytes<E> x[lanes];
-    explicit PortOf(const Lanes<E>& v) { spread(v, x); }
+    explicit PortOf(const Lanes<E>& v) { unpack(v, x); }
     T get(unsigned i) const { return bit_cast<T>(x[i]); }
     void finish(std::uint32_t) {}
 };
@@ -227,23 +231,23 @@ struct PortOf<void, Predicate> {
     void finish(std::uint32_t) {}
 };
 template <>
-struct PortOf<void, Number> {
+struct PortOf<void, Immediate> {
     std::uint64_t value;
-    explicit PortOf(Number o) : value(o.value) {}
+    explicit PortOf(Immediate o) : value(o.value) {}
     std::uint64_t get(unsigned) const { return value; }
     void finish(std::uint32_t) {}
 };
 template <class T, bool Masked, unsigned E>
-struct PortOf<T, Writes<Masked, E>> {
+struct PortOf<T, LanesOutput<Masked, E>> {
     Lanes<E>& v;
     alignas(64) T made[lanes];
-    explicit PortOf(Writes<Masked, E> o) : v(o.v) {}
+    explicit PortOf(LanesOutput<Masked, E> o) : v(o.v) {}
     T& get(unsigned i) { return made[i]; }
     void finish(std::uint32_t mask) {
         const auto* from = reinterpret_cast<const Bytes<E>*>(made);
         if constexpr (Masked) {
             alignas(64) Bytes<E> old[lanes], now[lanes];
-            spread(v, old);
+            unpack(v, old);
             select(mask, from, old, now);
             pack(now, v);
         } else {
@@ -253,14 +257,14 @@ struct PortOf<T, Writes<Masked, E>> {
     }
 };
 template <bool Masked>
-struct PortOf<void, WritesBits<Masked>> {
+struct PortOf<void, PredicateOutput<Masked>> {
     std::uint32_t &p, &q;
     const bool both;
     alignas(64) std::int32_t made[lanes];
-    explicit PortOf(WritesBits<Masked> o) : p(o.p), q(o.q), both(o.both) {}
+    explicit PortOf(PredicateOutput<Masked> o) : p(o.p), q(o.q), both(o.both) {}
     std::int32_t& get(unsigned i) { return made[i]; }
     void finish(std::uint32_t mask) {
-        write_bits(WritesBits<Masked>{p, q, both}, mask, pack(made));
+        write_bits(PredicateOutput<Masked>{p, q, both}, mask, pack(made));
     }
 };
 
@@ -271,8 +275,8 @@ CUPOLA_INLINE void run_ports(std::uint32_t mask, std::index_sequence<I...>, P...
     (ports.finish(mask), ...);
 }
 template <class Row, class M, std::size_t... I, class... O>
-CUPOLA_INLINE void map_at(std::uint32_t mask, std::index_sequence<I...> index,
-                          const O&... operands) {
+CUPOLA_INLINE void apply_ports(std::uint32_t mask, std::index_sequence<I...> index,
+                               const O&... operands) {
     run_ports<Row, M>(mask, index, PortOf<Element<Row, I, M>, O>(operands)...);
 }
 
@@ -282,7 +286,7 @@ template <class Op>
 struct LogicOf<PredicateLogic<Op>> {
     using type = Op;
 };
-// A row's function of predicates, all lanes at a time.
+// Applies a row's function of predicates to all lanes at a time.
 template <class Row, bool Masked>
 CUPOLA_INLINE void logic(std::uint32_t mask, std::uint32_t& p, std::uint32_t a,
                          std::uint32_t b = 0) {
@@ -290,42 +294,44 @@ CUPOLA_INLINE void logic(std::uint32_t mask, std::uint32_t& p, std::uint32_t a,
     p = Masked ? (p & ~mask) | (made & mask) : made;
 }
 
-// ---- once for all lanes -------------------------------------------------------------------
+// ---- uniform results ----------------------------------------------------------------------
 
 template <class T, class O>
-struct OneOf;
+struct UniformPort;
 template <class T, class V>
-struct OneOf<T, Uniform<V>> : PortOf<T, Uniform<V>> {
+struct UniformPort<T, Uniform<V>> : PortOf<T, Uniform<V>> {
     using PortOf<T, Uniform<V>>::PortOf;
 };
 template <class O>
-struct OneOf<void, O> : PortOf<void, O> {
+struct UniformPort<void, O> : PortOf<void, O> {
     using PortOf<void, O>::PortOf;
 };
 template <class V>
-struct OneOut {
+struct UniformOutput {
     V& value;
 };
 template <class T, class V>
-struct OneOf<T, OneOut<V>> {
+struct UniformPort<T, UniformOutput<V>> {
     V& value;
     T made;
-    explicit OneOf(OneOut<V> o) : value(o.value) {}
+    explicit UniformPort(UniformOutput<V> o) : value(o.value) {}
     T& get(unsigned) { return made; }
     void finish(std::uint32_t) { value = bit_cast<V>(made); }
 };
-struct BitsOneOut {
+struct UniformPredicateOutput {
     std::uint32_t &p, &q;
     bool both;
 };
-CUPOLA_INLINE BitsOneOut bits_one(std::uint32_t& p) { return {p, p, false}; }
-CUPOLA_INLINE BitsOneOut bits_one(std::uint32_t& p, std::uint32_t& q) { return {p, q, true}; }
+CUPOLA_INLINE UniformPredicateOutput uniform_predicate(std::uint32_t& p) { return {p, p, false}; }
+CUPOLA_INLINE UniformPredicateOutput uniform_predicate(std::uint32_t& p, std::uint32_t& q) {
+    return {p, q, true};
+}
 template <>
-struct OneOf<void, BitsOneOut> {
+struct UniformPort<void, UniformPredicateOutput> {
     std::uint32_t &p, &q;
     const bool both;
     std::int32_t made;
-    explicit OneOf(BitsOneOut o) : p(o.p), q(o.q), both(o.both) {}
+    explicit UniformPort(UniformPredicateOutput o) : p(o.p), q(o.q), both(o.both) {}
     std::int32_t& get(unsigned) { return made; }
     void finish(std::uint32_t) {
         p = static_cast<std::uint32_t>(made);
@@ -334,7 +340,7 @@ struct OneOf<void, BitsOneOut> {
 };
 
 template <class Row, class M, class... P>
-CUPOLA_INLINE void run_once(P... ports) {
+CUPOLA_INLINE void run_uniform(P... ports) {
     Row::Sem::template lane<M>(ports.get(0)...);
     (ports.finish(0), ...);
 }
@@ -347,32 +353,34 @@ CUPOLA_INLINE bool value_of(const Predicate& o) {
     return (o.bits & 1) != 0;
 }
 template <class>
-CUPOLA_INLINE std::uint64_t value_of(const Number& o) {
+CUPOLA_INLINE std::uint64_t value_of(const Immediate& o) {
     return o.value;
 }
-// Into a variable, or to several (`bits_one`).
+// The result is a variable, or a predicate and its negation (`uniform_predicate`).
 template <class Row, class M, std::size_t... I, class D, class... O>
-CUPOLA_INLINE void once_at(std::index_sequence<I...>, D& to, const O&... from) {
+CUPOLA_INLINE void apply_uniform_at(std::index_sequence<I...>, D& to, const O&... from) {
     using T = Element<Row, 0, M>;
-    if constexpr (std::is_integral_v<D> && !(std::is_same_v<O, BitsOneOut> || ...)) {
+    if constexpr (std::is_integral_v<D> && !(std::is_same_v<O, UniformPredicateOutput> || ...)) {
         std::conditional_t<std::is_void_v<T>, std::int32_t, T> made;
         Row::Sem::template lane<M>(made, value_of<Element<Row, I + 1, M>>(from)...);
         to = bit_cast<D>(made);
     } else {
-        using Out = std::conditional_t<std::is_integral_v<D>, OneOut<D>, D>;
-        run_once<Row, M>(OneOf<T, Out>(Out{to}), OneOf<Element<Row, I + 1, M>, O>(from)...);
+        using Out = std::conditional_t<std::is_integral_v<D>, UniformOutput<D>, D>;
+        run_uniform<Row, M>(UniformPort<T, Out>(Out{to}),
+                            UniformPort<Element<Row, I + 1, M>, O>(from)...);
     }
 }
 template <class Row, class M, class D, class... O>
-CUPOLA_INLINE void once(D&& to, const O&... from) {
-    once_at<Row, M>(std::index_sequence_for<O...>(), to, from...);
+CUPOLA_INLINE void apply_uniform(D&& to, const O&... from) {
+    apply_uniform_at<Row, M>(std::index_sequence_for<O...>(), to, from...);
 }
 
 template <class T>
-CUPOLA_INLINE T parameter(const Warp& w, std::int64_t at) {
+CUPOLA_INLINE T parameter(const Warp& w, std::int64_t offset) {
     T value;
     __builtin_memcpy(
-        &value, reinterpret_cast<const void*>(w.block->parameters + static_cast<std::uint64_t>(at)),
+        &value,
+        reinterpret_cast<const void*>(w.block->parameters + static_cast<std::uint64_t>(offset)),
         sizeof value);
     return value;
 }

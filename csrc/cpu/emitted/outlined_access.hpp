@@ -1,28 +1,31 @@
-// csrc/cpu/emitted/outlined_access.hpp - loads and stores of kernels in parts, where lanes are away
-// or there is no line: compiled once for all places, the handler's way with them.
+// csrc/cpu/emitted/outlined_access.hpp - loads and stores of split kernels, as outlined functions.
+//
+// They handle inactive lanes and addresses that are not affine. Each is compiled once for all
+// accesses, and includes the call of the handler.
 #pragma once
 
 #include "cpu/emitted/access.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-struct Place {
-    std::uint32_t slot, code;
-    std::int64_t offset, from;        // of the address, and of what has been looked at
-    std::int32_t address, values[4];  // where these lie in the register file, if they are not there
+struct AccessSite {
+    std::uint32_t slot, op;
+    std::int64_t offset, base_offset;  // added to the address, or to the checked address
+    // Offsets of the operands in the register file; 0: the operand is there already.
+    std::int32_t address, values[4];
 };
-// Always inlined: GCC 13.2 forgets that a function which it doesn't inline reads what it passes on
-// by value, and drops what was stored there.
+// Always inlined: GCC 13.2 misses that a function which it does not inline reads arguments that it
+// passes on by value, and drops the stores to them.
 template <unsigned E>
-CUPOLA_INLINE void put(const Lanes<E>& v, std::byte* r, std::int32_t at) {
-    if (at != 0) *reinterpret_cast<Lanes<E>*>(r + at) = v;
+CUPOLA_INLINE void spill_operand(const Lanes<E>& v, std::byte* r, std::int32_t offset) {
+    if (offset != 0) *reinterpret_cast<Lanes<E>*>(r + offset) = v;
 }
 template <class T>
-CUPOLA_INLINE void put(Uniform<T> o, std::byte* r, std::int32_t at) {
-    if (at != 0) spill_one(o.value, r, at);
+CUPOLA_INLINE void spill_operand(Uniform<T> o, std::byte* r, std::int32_t offset) {
+    if (offset != 0) spill_uniform(o.value, r, offset);
 }
-inline const DecodedOp* by_handler(Warp& w, std::uint32_t mask, std::byte* r,
-                                   const RuntimeCallbacks& s, std::uint32_t n) {
+inline const DecodedOp* run_handler(Warp& w, std::uint32_t mask, std::byte* r,
+                                    const RuntimeCallbacks& s, std::uint32_t n) {
     const std::uint32_t running = w.mask;
     if (mask != running) s.set_mask(w, mask);
     const DecodedOp* const next = s.handlers[n](s.code + n, w, r);
@@ -30,44 +33,46 @@ inline const DecodedOp* by_handler(Warp& w, std::uint32_t mask, std::byte* r,
     return next;
 }
 
-// Operands are copies that what calls these has made: nobody's address is known beyond them. Of
-// several elements a lane, which a compiler takes long for, there is the handler's way alone.
+// The caller passes copies of its operands, so no variable's address escapes. Vector accesses of
+// several elements always run the handler, because they take a compiler long.
 template <class T, Window W, std::int64_t S, class A, class... D>
-[[gnu::noinline]] const DecodedOp* load_apart(Warp& w, std::uint32_t mask, std::byte* r,
-                                              const RuntimeCallbacks& s, const Place& place,
-                                              Near near, const A& address, D&... to) {
+[[gnu::noinline]] const DecodedOp* load_outlined(Warp& w, std::uint32_t mask, std::byte* r,
+                                                 const RuntimeCallbacks& s, const AccessSite& site,
+                                                 CheckedAddress checked, const A& address,
+                                                 D&... to) {
     if constexpr (sizeof...(D) == 1) {
-        const DecodedOp* const behind = s.code + place.code + 1;
-        if (near.holds) {
-            load_some<T, S>(near, place.from, mask, to...);
-            return behind;
+        const DecodedOp* const next_op = s.code + site.op + 1;
+        if (checked.holds) {
+            load_affine_masked<T, S>(checked, site.base_offset, mask, to...);
+            return next_op;
         }
-        if (load<T, W>(w, mask, place.slot, address, place.offset, to...)) return behind;
+        if (load<T, W>(w, mask, site.slot, address, site.offset, to...)) return next_op;
     }
-    put(address, r, place.address);
+    spill_operand(address, r, site.address);
     unsigned k = 0;
-    (put(to, r, place.values[k++]), ...);
-    const DecodedOp* const next = by_handler(w, mask, r, s, place.code);
+    (spill_operand(to, r, site.values[k++]), ...);
+    const DecodedOp* const next = run_handler(w, mask, r, s, site.op);
     k = 0;
-    ((to = *reinterpret_cast<const D*>(r + place.values[k++])), ...);
+    ((to = *reinterpret_cast<const D*>(r + site.values[k++])), ...);
     return next;
 }
 template <class T, Window W, std::int64_t S, class A, class... V>
-[[gnu::noinline]] const DecodedOp* store_apart(Warp& w, std::uint32_t mask, std::byte* r,
-                                               const RuntimeCallbacks& s, const Place& place,
-                                               Near near, const A& address, const V&... values) {
+[[gnu::noinline]] const DecodedOp* store_outlined(Warp& w, std::uint32_t mask, std::byte* r,
+                                                  const RuntimeCallbacks& s, const AccessSite& site,
+                                                  CheckedAddress checked, const A& address,
+                                                  const V&... values) {
     if constexpr (sizeof...(V) == 1) {
-        const DecodedOp* const behind = s.code + place.code + 1;
-        if (near.holds) {
-            store_some<T, S>(near, place.from, mask, values...);
-            return behind;
+        const DecodedOp* const next_op = s.code + site.op + 1;
+        if (checked.holds) {
+            store_affine_masked<T, S>(checked, site.base_offset, mask, values...);
+            return next_op;
         }
-        if (store<T, W>(w, mask, place.slot, address, place.offset, values...)) return behind;
+        if (store<T, W>(w, mask, site.slot, address, site.offset, values...)) return next_op;
     }
-    put(address, r, place.address);
+    spill_operand(address, r, site.address);
     unsigned k = 0;
-    (put(values, r, place.values[k++]), ...);
-    return by_handler(w, mask, r, s, place.code);
+    (spill_operand(values, r, site.values[k++]), ...);
+    return run_handler(w, mask, r, s, site.op);
 }
 
 }  // namespace cupola::cpu::CUPOLA_ISA

@@ -1,5 +1,7 @@
-// csrc/cpu/emitted/rows.hpp - the rows of the instruction table that are functions of one lane, as
-// types: printed code names a row by chapter and number.
+// csrc/cpu/emitted/rows.hpp - rows of the instruction table that are functions of one lane, as
+// types.
+//
+// Emitted code names a row by its instruction group and number.
 #pragma once
 
 #include <tuple>
@@ -21,7 +23,7 @@ struct RowsOf {
     using row = RowOf<std::tuple_element_t<I, std::tuple<S...>>, Rows, I>;
 };
 
-// A chapter that is not here is run by its handlers: see print_rows of statement.cpp.
+// Other groups are run by their handlers: see has_row_type() in ir/op_effects.cpp.
 #define FORM(mnemonic, semantics, ...) , semantics
 using IntegerRows = RowsOf<ptx::table::integer
 #include "ptx/table/integer.inc"
@@ -40,7 +42,7 @@ using MoveRows = RowsOf<ptx::table::move
                         >;
 #undef FORM
 
-// The modifiers which semantics see: as bind.hpp walks them.
+// The modifiers that lane functions take as template arguments, as bind.hpp selects them.
 template <class Row>
 constexpr Bits fixed_bits(Bits bits) {
     Bits kept = 0;

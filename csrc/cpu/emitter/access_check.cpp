@@ -1,5 +1,5 @@
-// csrc/cpu/emitter/access_check.cpp - what a block computes before its first instruction: lines of
-// addresses, and whether all that is accessed along them may be.
+// csrc/cpu/emitter/access_check.cpp - emits the affine addresses of a basic block, and the checks
+// of its accesses.
 #include <algorithm>
 
 #include "cpu/emitter/cpp_emitter.hpp"
@@ -14,8 +14,8 @@ const char* name_of(Proof proof) {
     switch (proof) {
         case Proof::linear:
             return "linear";
-        case Proof::ends:
-            return "ends";
+        case Proof::endpoints:
+            return "endpoints";
         case Proof::low_bits:
             return "low_bits";
         case Proof::uniform:
@@ -26,91 +26,92 @@ const char* name_of(Proof proof) {
 
 }  // namespace
 
-// The line of an operand as an expression, "" where it has none.
-std::string CppEmitter::line_of(const Access& access, std::int64_t& step) {
-    const Register* r = program_.at(access.offset);
+// The affine value of an operand as an expression; "" if it has none.
+std::string CppEmitter::affine_operand(const Access& access, std::int64_t& step) {
+    const Register* r = analysis_.at(access.offset);
     step = 0;
     if (!r || r->constant || r->uniform) return input(access);
     step = r->step;
     if (r->invariant_affine) return "l" + to_string(r->offset);
-    const auto found = lines_.find(r->offset);
-    if (found != lines_.end()) {
+    const auto found = affine_.find(r->offset);
+    if (found != affine_.end()) {
         step = found->second.step;
         return found->second.name;
     }
     if (!r->is_affine || written_.count(r->offset) != 0) return "";
     const std::string name = "l" + to_string(r->offset) + "_" + to_string(temporaries_++);
-    const std::string text = "const auto " + name + " = line_of<" + to_string(step) + ">(";
-    bases_.push_back({name, r->offset, text + r->name() + ");"});
-    lines_[r->offset] = {name, step};
+    const std::string text = "const auto " + name + " = match_affine<" + to_string(step) + ">(";
+    detected_.push_back({name, r->offset, text + r->name() + ");"});
+    affine_[r->offset] = {name, step};
     return name;
 }
 
-// Lines that never change, as far as a block's addresses need them: first of the indices of
-// threads, then of what is computed from them. Each block has its own, since a warp that waits is
-// entered again behind that, and most blocks need few; around a loop a compiler keeps them.
-void CppEmitter::invariant_affine_lines(std::uint32_t b) {
-    const Block& block = program_.blocks[b];
+// Emits the invariant affine values that the addresses of a basic block need: thread indices first,
+// then values derived from them. Each basic block computes its own, because a warp that waits
+// resumes after them and most blocks need few. The compiler hoists them out of loops.
+void CppEmitter::emit_invariant_affine(std::uint32_t b) {
+    const Block& block = analysis_.blocks[b];
     std::set<std::int32_t> needed;
     const auto need = [&](std::uint32_t n) {
-        for (const Access& access : program_.steps[n].accesses) {
-            const Register* r = access.write ? nullptr : program_.at(access.offset);
+        for (const Access& access : analysis_.ops[n].accesses) {
+            const Register* r = access.write ? nullptr : analysis_.at(access.offset);
             if (r && r->invariant_affine) needed.insert(r->offset);
         }
     };
     for (std::uint32_t n = block.first; n < block.end; ++n) {
         need(n);
-        if (const Register* r = program_.quotient_of(n); r && r->invariant_affine) {
+        if (const Register* r = analysis_.affine_quotient(n); r && r->invariant_affine) {
             needed.insert(r->offset);
-            line_at_[n] = "l" + to_string(r->offset);
+            quotient_variables_[n] = "l" + to_string(r->offset);
         }
     }
-    invariant_affine_lines(needed);
+    emit_invariant_affine(needed);
 }
 
-// The lines of quotients take divisions, so that they are made once, when the warp goes on.
-void CppEmitter::hold_lines() {
+// Affine quotients need divisions, so they are computed once when a warp starts or resumes.
+void CppEmitter::emit_affine_quotients() {
     std::set<std::int32_t> needed;
-    for (std::uint32_t n = 0; n < program_.steps.size(); ++n)
-        if (const Register* r = program_.quotient_of(n); r && r->invariant_affine)
+    for (std::uint32_t n = 0; n < analysis_.ops.size(); ++n)
+        if (const Register* r = analysis_.affine_quotient(n); r && r->invariant_affine)
             needed.insert(r->offset);
-    invariant_affine_lines(needed);
-    held_ = std::move(needed);
+    emit_invariant_affine(needed);
+    function_affine_ = std::move(needed);
 }
 
-// Those of these registers, and of what they are computed from.
-void CppEmitter::invariant_affine_lines(std::set<std::int32_t>& needed) {
-    for (auto each = program_.invariant_affine.rbegin(); each != program_.invariant_affine.rend();
+// Emits the needed values, and the values that they are derived from.
+void CppEmitter::emit_invariant_affine(std::set<std::int32_t>& needed) {
+    for (auto each = analysis_.invariant_affine.rbegin(); each != analysis_.invariant_affine.rend();
          ++each) {
-        const Register& r = program_.registers[*each];
-        if (needed.count(r.offset) == 0 || held_.count(r.offset) != 0) continue;
-        for (const Access& access : program_.steps[r.definition].accesses) {
-            const Register* from = access.write ? nullptr : program_.at(access.offset);
+        const Register& r = analysis_.registers[*each];
+        if (needed.count(r.offset) == 0 || function_affine_.count(r.offset) != 0) continue;
+        for (const Access& access : analysis_.ops[r.definition].accesses) {
+            const Register* from = access.write ? nullptr : analysis_.at(access.offset);
             if (from && from->invariant_affine) needed.insert(from->offset);
         }
     }
-    for (const Register& r : program_.registers) {
-        if (!r.special || needed.count(r.offset) == 0 || held_.count(r.offset) != 0) continue;
+    for (const Register& r : analysis_.registers) {
+        if (!r.special || needed.count(r.offset) == 0 || function_affine_.count(r.offset) != 0)
+            continue;
         const std::string begin = "const auto l" + to_string(r.offset) + " = ";
         const std::string step = "<" + to_string(r.step) + ">(";
-        if (r.thread >= 0 && r.bytes == 4) {
-            line(begin + "thread_line" + step + "w.thread[" + to_string(r.thread) + "]);");
+        if (r.tid_dimension >= 0 && r.bytes == 4) {
+            emit(begin + "thread_affine" + step + "w.thread[" + to_string(r.tid_dimension) + "]);");
             continue;
         }
         const std::string t = temporary(r.bytes);
-        line(fill(t, r.bytes, r.offset));
-        line(begin + "line_of" + step + t + ");");
+        emit(fill(t, r.bytes, r.offset));
+        emit(begin + "match_affine" + step + t + ");");
     }
-    for (const std::uint32_t n : program_.invariant_affine) {
-        const Register& r = program_.registers[n];
-        if (needed.count(r.offset) != 0 && held_.count(r.offset) == 0)
-            line(derived(r.definition, "l" + to_string(r.offset)).text);
+    for (const std::uint32_t n : analysis_.invariant_affine) {
+        const Register& r = analysis_.registers[n];
+        if (needed.count(r.offset) != 0 && function_affine_.count(r.offset) == 0)
+            emit(affine_result(r.definition, "l" + to_string(r.offset)).text);
     }
 }
 
-// A variable for the line of an instruction's result; without a text where there is none.
-CppEmitter::Derived CppEmitter::derived(std::uint32_t n, const std::string& name) {
-    const OpEffects& s = program_.steps[n];
+// A variable for the affine result of an instruction. Without text, the result is not affine.
+CppEmitter::AffineResult CppEmitter::affine_result(std::uint32_t n, const std::string& name) {
+    const OpEffects& s = analysis_.ops[n];
     std::vector<std::int64_t> steps;
     std::string text;
     std::int64_t step = 0;
@@ -120,76 +121,81 @@ CppEmitter::Derived CppEmitter::derived(std::uint32_t n, const std::string& name
             written = access.bytes;
             continue;
         }
-        const std::string operand = line_of(access, step);
+        const std::string operand = affine_operand(access, step);
         if (operand.empty()) return {};
         text += (text.empty() ? "" : ", ") + operand;
         steps.push_back(step);
         read = read == 0 || access.bytes < read ? access.bytes : read;
     }
-    Rise rise;
-    if (!program_.rise_of_lanes(n, steps, rise)) return {};
-    const std::string made = row(s) + ", " + word_type(written) + ", " + to_string(rise.step);
+    AffineStep affine;
+    if (!analysis_.affine_step(n, steps, affine)) return {};
+    const std::string made =
+        row_type(s) + ", " + word_type(written) + ", " + to_string(affine.step);
     const bool widens = written > read;
-    const std::string proof = std::string(", Proof::") + name_of(rise.proof) + ">(";
-    const std::string call = sweeping_ ? "stretch<" + made + proof + "threads, "
-                                       : "line<" + made + (widens ? ", true" : ", false") + proof;
-    return {name, "const auto " + name + " = " + call + text + ");", rise, widens};
+    const std::string proof = std::string(", Proof::") + name_of(affine.proof) + ">(";
+    const std::string call = block_batch_
+                                 ? "apply_block_affine<" + made + proof + "threads, "
+                                 : "apply_affine<" + made + (widens ? ", true" : ", false") + proof;
+    return {name, "const auto " + name + " = " + call + text + ");", affine, widens};
 }
 
-// What an instruction has written has its new line, or none.
-void CppEmitter::note_written(std::uint32_t n, const std::string& name, std::int64_t step) {
-    for (const Access& access : program_.steps[n].accesses) {
+// After an instruction, its results have a new affine value or none.
+void CppEmitter::record_write(std::uint32_t n, const std::string& name, std::int64_t step) {
+    for (const Access& access : analysis_.ops[n].accesses) {
         if (!access.write || access.offset == 0) continue;
-        lines_.erase(access.offset);
+        affine_.erase(access.offset);
         written_.insert(access.offset);
-        if (!name.empty()) lines_[access.offset] = {name, step};
+        if (!name.empty()) affine_[access.offset] = {name, step};
     }
 }
 
-// Puts an access with those of the same line, where it is of neighbours or of one place.
-void CppEmitter::note_access(std::uint32_t n) {
-    const OpEffects& s = program_.steps[n];
-    const interpreter::DecodedOp& c = program_.kernel.code[n];
+// Adds an access to a group with the same affine address, if it is contiguous or uniform.
+void CppEmitter::add_to_group(std::uint32_t n) {
+    const OpEffects& s = analysis_.ops[n];
+    const interpreter::DecodedOp& c = analysis_.kernel.code[n];
     const bool write = s.kind == Kind::store;
     const std::int64_t bytes = std::int64_t{ptx::bytes_of(s.origin.key.type)} * c.count;
     std::int64_t step = 0;
-    const std::string line = line_of(s.accesses[0], step);
-    const bool uniform = line.compare(0, 4, "one(") == 0;
-    if (line.empty() || (step != 0 && step != bytes) || (step == 0 && write)) return;
+    const std::string affine = affine_operand(s.accesses[0], step);
+    const bool uniform = affine.compare(0, 8, "uniform(") == 0;
+    if (affine.empty() || (step != 0 && step != bytes) || (step == 0 && write)) return;
     const auto space = static_cast<ptx::Space>(ptx::field::space.get(s.origin.key.modifiers));
     const bool shared = space == ptx::Space::shared;
     const std::int64_t end = c.imm + (step == 0 ? bytes : bytes * (interpreter::lanes / 2));
     for (std::size_t k = 0; k < groups_.size(); ++k) {
-        Group& g = groups_[k];
-        if (g.line != line || g.shared != shared) continue;
+        AccessGroup& g = groups_[k];
+        if (g.affine != affine || g.shared != shared) continue;
         const std::int64_t begin = std::min(g.begin, c.imm), align = std::max(g.align, bytes);
         if (std::max(g.end, end) - begin > 4096 || (c.imm - g.begin) % align != 0) continue;
-        g = {line,  g.name, uniform, shared, write || g.write, g.slot, begin, std::max(g.end, end),
-             align, step};
+        g = {affine, g.name, uniform, shared, write || g.write, g.slot, begin, std::max(g.end, end),
+             align,  step};
         group_of_[n] = k;
         return;
     }
     group_of_[n] = groups_.size();
-    groups_.push_back({line, "g" + to_string(temporaries_++), uniform, shared, write, c.slot, c.imm,
-                       end, bytes, step});
+    groups_.push_back({affine, "g" + to_string(temporaries_++), uniform, shared, write, c.slot,
+                       c.imm, end, bytes, step});
 }
 
-void CppEmitter::check_groups(std::uint32_t b) {
-    for (const Group& g : groups_) {
-        checks_.push_back("auto " + g.name + " = near<Window::" + (g.shared ? "shared" : "flat") +
-                          ">(w, " + to_string(g.slot) + ", " + g.line + ", " + to_string(g.begin) +
-                          ", " + to_string(g.end - g.begin) + ", " + to_string(g.align) + ", " +
-                          (g.write ? "true" : "false") + ");");
-        line(checks_.back());
+void CppEmitter::emit_group_checks(std::uint32_t b) {
+    for (const AccessGroup& g : groups_) {
+        checks_.push_back("auto " + g.name + " = check_affine<Window::" +
+                          (g.shared ? "shared" : "flat") + ">(w, " + to_string(g.slot) + ", " +
+                          g.affine + ", " + to_string(g.begin) + ", " + to_string(g.end - g.begin) +
+                          ", " + to_string(g.align) + ", " + (g.write ? "true" : "false") + ");");
+        emit(checks_.back());
         if (g.shared || g.step == 0) continue;
-        line((question_of(b) < 0 ? "" : "if (left == 0) ") + ("fetch_ahead(" + g.name) +
-             (program_.blocks[b].loop < 0 ? ");" : ", before[" + to_string(places_++) + "]);"));
+        emit((predictable_compare(b) < 0 ? "" : "if (remaining == 0) ") +
+             ("prefetch_ahead(" + g.name) +
+             (analysis_.blocks[b].loop < 0
+                  ? ");"
+                  : ", last_address[" + to_string(prefetch_sites_++) + "]);"));
     }
 }
 
-// Drops lines that neither an access nor the loop's branch needs: a compiler would, after it has
-// read them.
-void CppEmitter::keep_needed_lines() {
+// Drops affine values that neither an access nor the loop's comparison uses. The compiler would
+// drop them too, but only after parsing them.
+void CppEmitter::drop_unused_affine() {
     std::set<std::string> needed;
     const auto need = [&](const std::string& text) {
         std::string word;
@@ -202,56 +208,58 @@ void CppEmitter::keep_needed_lines() {
             word.clear();
         }
     };
-    for (const Group& group : groups_) need(group.line);
-    need(asked_);
-    for (const auto& [n, name] : line_at_) need(name);
+    for (const AccessGroup& group : groups_) need(group.affine);
+    need(compare_operands_);
+    for (const auto& [n, name] : quotient_variables_) need(name);
     const auto unneeded = [&](const auto& each) { return needed.count(each.name) == 0; };
     for (auto each = derived_.rbegin(); each != derived_.rend(); ++each)
         if (!unneeded(*each)) need(each->text);
     derived_.erase(std::remove_if(derived_.begin(), derived_.end(), unneeded), derived_.end());
-    bases_.erase(std::remove_if(bases_.begin(), bases_.end(), unneeded), bases_.end());
+    detected_.erase(std::remove_if(detected_.begin(), detected_.end(), unneeded), detected_.end());
 }
 
-void CppEmitter::plan(std::uint32_t b) {
-    const Block& block = program_.blocks[b];
-    lines_.clear();
+void CppEmitter::emit_address_checks(std::uint32_t b) {
+    const Block& block = analysis_.blocks[b];
+    affine_.clear();
     written_.clear();
     groups_.clear();
     group_of_.clear();
-    line_at_.clear();
-    invariant_affine_lines(b);
+    quotient_variables_.clear();
+    emit_invariant_affine(b);
     derived_.clear();
     checks_.clear();
-    bases_.clear();
-    asked_.clear();
-    const std::int64_t question = question_of(b);
+    detected_.clear();
+    compare_operands_.clear();
+    const std::int64_t compare = predictable_compare(b);
     for (std::uint32_t n = block.first; n < block.end; ++n) {
-        const OpEffects& s = program_.steps[n];
-        Derived made;
+        const OpEffects& s = analysis_.ops[n];
+        AffineResult made;
         std::int64_t step = 0;
-        if (!s.guarded && (s.kind == Kind::load || s.kind == Kind::store)) note_access(n);
+        if (!s.guarded && (s.kind == Kind::load || s.kind == Kind::store)) add_to_group(n);
         if (!s.guarded && s.kind == Kind::lanes) {
             const Access* to = nullptr;
             for (const Access& access : s.accesses)
                 if (access.write) to = &access;
-            const Register* r = to ? program_.at(to->offset) : nullptr;
+            const Register* r = to ? analysis_.at(to->offset) : nullptr;
             if (r && r->is_affine && !r->uniform && !r->invariant_affine) {
-                made = derived(n, "l" + to_string(r->offset) + "_" + to_string(temporaries_++));
+                made =
+                    affine_result(n, "l" + to_string(r->offset) + "_" + to_string(temporaries_++));
                 if (!made.name.empty()) derived_.push_back(made);
-                if (!made.name.empty() && program_.quotient_of(n)) line_at_[n] = made.name;
+                if (!made.name.empty() && analysis_.affine_quotient(n))
+                    quotient_variables_[n] = made.name;
             }
         }
-        if (n == question && s.accesses[2].bytes == 4) {
-            const std::string left = line_of(s.accesses[2], step),
-                              right = line_of(s.accesses[3], step);
-            if (!left.empty() && !right.empty()) asked_ = left + ", " + right;
+        if (n == compare && s.accesses[2].bytes == 4) {
+            const std::string left = affine_operand(s.accesses[2], step),
+                              right = affine_operand(s.accesses[3], step);
+            if (!left.empty() && !right.empty()) compare_operands_ = left + ", " + right;
         }
-        note_written(n, made.name, made.rise.step);
+        record_write(n, made.name, made.affine.step);
     }
-    keep_needed_lines();
-    for (const Base& base : bases_) line(base.text);
-    for (const Derived& each : derived_) line(each.text);
-    check_groups(b);
+    drop_unused_affine();
+    for (const DetectedAffine& base : detected_) emit(base.text);
+    for (const AffineResult& each : derived_) emit(each.text);
+    emit_group_checks(b);
 }
 
 }  // namespace cupola::cpu::compiler

@@ -1,5 +1,7 @@
-// csrc/cpu/emitter/block_batch.cpp - prints the path that whole blocks take as a function. Of each
-// row of a block's threads, it first tests all that may differ, and then runs warp after warp.
+// csrc/cpu/emitter/block_batch.cpp - emits the path that whole thread blocks take as a function.
+//
+// For each row of a block's threads it tests every assumption, and then runs warp after warp
+// without checks.
 #include "cpu/emitter/cpp_emitter.hpp"
 
 namespace cupola::cpu::compiler {
@@ -7,104 +9,107 @@ namespace cupola::cpu::compiler {
 using std::to_string;
 
 namespace {
-constexpr const char* end_sweep = " return stop_sweep(w, swept);";
+constexpr const char* end_batch = " return end_block_batch(w, warps_done);";
 
-std::string index_of(const Register& r) { return r.thread == 1 ? "y" : "z"; }
+std::string index_of(const Register& r) { return r.tid_dimension == 1 ? "y" : "z"; }
 }  // namespace
 
-// Scalars: the first and the last thread of a row tell the values of all its threads.
-void CppEmitter::sweep_lines() {
-    for (const Register& r : program_.registers)
-        if (r.special && r.invariant_affine && r.thread >= 0)
-            line("const auto l" + to_string(r.offset) + " = " +
-                 (r.thread == 0 ? "stretch_of_threads<1>(threads);"
-                                : "BlockAffine<std::uint32_t, 0>{" + index_of(r) + ", " +
-                                      index_of(r) + ", true};"));
-    for (const PathStep& each : program_.sweep) {
-        const OpEffects& step = program_.steps[each.code];
-        if (step.kind == Kind::load || step.kind == Kind::store) note_access(each.code);
-        if (step.kind == Kind::branch) {
+// Emits scalars: the first and the last thread of a row determine the values of all its threads.
+void CppEmitter::emit_row_values() {
+    for (const Register& r : analysis_.registers)
+        if (r.special && r.invariant_affine && r.tid_dimension >= 0)
+            emit("const auto l" + to_string(r.offset) + " = " +
+                 (r.tid_dimension == 0 ? "thread_index_affine<1>(threads);"
+                                       : "BlockAffine<std::uint32_t, 0>{" + index_of(r) + ", " +
+                                             index_of(r) + ", true};"));
+    for (const PathStep& each : analysis_.batch_path) {
+        const OpEffects& op = analysis_.ops[each.op];
+        if (op.kind == Kind::load || op.kind == Kind::store) add_to_group(each.op);
+        if (op.kind == Kind::branch) {
             const bool negate =
-                (program_.kernel.code[each.code].flags & interpreter::flag::negate) != 0;
-            line("if (" + input(step.accesses[0]) + ".bits " +
-                 (negate == each.taken ? "!=" : "==") + " 0)" + end_sweep);
+                (analysis_.kernel.code[each.op].flags & interpreter::flag::negate) != 0;
+            emit("if (" + input(op.accesses[0]) + ".bits " + (negate == each.taken ? "!=" : "==") +
+                 " 0)" + end_batch);
         }
-        if (step.kind != Kind::lanes && step.kind != Kind::logic) continue;
-        const Register* to = program_.at(step.accesses[0].offset);
-        std::int64_t rise = 0;
+        if (op.kind != Kind::lanes && op.kind != Kind::logic) continue;
+        const Register* to = analysis_.at(op.accesses[0].offset);
+        std::int64_t step = 0;
         if (to && to->invariant_affine && !to->uniform)
-            line(derived(each.code, "l" + to_string(to->offset)).text);
-        if (!each.decided) continue;
-        line("std::uint32_t " + to->name() + ";");
-        if (step.kind == Kind::logic) {
-            logic(each.code);
+            emit(affine_result(each.op, "l" + to_string(to->offset)).text);
+        if (!each.is_uniform) continue;
+        emit("std::uint32_t " + to->name() + ";");
+        if (op.kind == Kind::logic) {
+            emit_logic(each.op);
             continue;
         }
-        const std::string a = line_of(step.accesses[2], rise), b = line_of(step.accesses[3], rise);
-        line("if (!agree<" + row(step) + ">(" + to->name() + ", " + a + ", " + b + "))" +
-             end_sweep);
+        const std::string a = affine_operand(op.accesses[2], step),
+                          b = affine_operand(op.accesses[3], step);
+        emit("if (!compare_row<" + row_type(op) + ">(" + to->name() + ", " + a + ", " + b + "))" +
+             end_batch);
     }
 }
 
-// Of each warp, what is not known by its place.
-void CppEmitter::sweep_warp() {
-    for (const PathStep& each : program_.sweep) {
-        const OpEffects& step = program_.steps[each.code];
-        const bool access = step.kind == Kind::load || step.kind == Kind::store;
-        if (each.decided || (!access && step.kind != Kind::lanes && step.kind != Kind::logic))
+// Emits the statements whose results differ between warps.
+void CppEmitter::emit_warp_statements() {
+    for (const PathStep& each : analysis_.batch_path) {
+        const OpEffects& op = analysis_.ops[each.op];
+        const bool access = op.kind == Kind::load || op.kind == Kind::store;
+        if (each.is_uniform || (!access && op.kind != Kind::lanes && op.kind != Kind::logic))
             continue;
-        bool needed = step.kind == Kind::store;
-        for (const Access& to : step.accesses) {
-            const Register* r = to.write ? program_.at(to.offset) : nullptr;
+        bool needed = op.kind == Kind::store;
+        for (const Access& to : op.accesses) {
+            const Register* r = to.write ? analysis_.at(to.offset) : nullptr;
             if (!r || r->uniform || r->invariant_affine) continue;
             needed = true;
-            line((r->bytes == 0 ? std::string("std::uint32_t ")
+            emit((r->bytes == 0 ? std::string("std::uint32_t ")
                                 : "Lanes<" + to_string(r->bytes) + "> ") +
                  r->name() + ";");
         }
         if (!needed) continue;
         if (access) {
-            memory(0, each.code);
+            emit_memory(0, each.op);
             continue;
         }
-        line("{");
-        if (step.kind == Kind::lanes)
-            lanes(each.code);
+        emit("{");
+        if (op.kind == Kind::lanes)
+            emit_lanes(each.op);
         else
-            logic(each.code);
-        line("}");
+            emit_logic(each.op);
+        emit("}");
     }
 }
 
-void CppEmitter::sweep() {
-    constexpr std::int64_t behind_first = interpreter::lanes / 2 - 1;  // lanes of a half
-    line("struct Sweep { [[gnu::noinline]] static void run(Warp& w, const std::byte* r) {");
-    line("constexpr std::uint32_t mask = all_lanes; (void)mask;");
-    line("const std::uint32_t threads = w.block->shape[0];");
-    constants([](const Register& r) { return is_of_block(r) && !r.of_x; });
-    line("const std::uint32_t end = w.block->end_of_sweep;");
-    line("for (std::uint32_t& x = w.block->index_of_block[0]; x != end; ++x) {");
-    constants([](const Register& r) { return is_of_block(r) && r.of_x; });
-    line("std::uint32_t swept = 0;");
-    line("for (std::uint32_t z = 0; z < w.block->shape[2]; ++z)");
-    line("for (std::uint32_t y = 0; y < w.block->shape[1]; ++y, swept += threads / lanes) {");
-    sweeping_ = full_ = true;
-    sweep_lines();
-    for (const Group& g : groups_) {
-        line("const Near all_" + g.name + " = near_all(w, " + to_string(g.slot) + ", " + g.line +
-             ", " + to_string(g.begin) + ", " + to_string(g.end - g.begin - behind_first * g.step) +
-             ", " + to_string(g.align) + ", " + (g.write ? "true" : "false") + ");");
-        line("if (!all_" + g.name + ".holds)" + end_sweep);
+void CppEmitter::emit_block_batch() {
+    // From the first lane of a half warp to its last.
+    constexpr std::int64_t lanes_after_first = interpreter::lanes / 2 - 1;
+    emit("struct BlockBatch { [[gnu::noinline]] static void run(Warp& w, const std::byte* r) {");
+    emit("constexpr std::uint32_t mask = all_lanes; (void)mask;");
+    emit("const std::uint32_t threads = w.block->shape[0];");
+    define_uniforms([](const Register& r) { return is_of_block(r) && !r.varies_in_x; });
+    emit("const std::uint32_t end = w.block->batch_end;");
+    emit("for (std::uint32_t& x = w.block->index_of_block[0]; x != end; ++x) {");
+    define_uniforms([](const Register& r) { return is_of_block(r) && r.varies_in_x; });
+    emit("std::uint32_t warps_done = 0;");
+    emit("for (std::uint32_t z = 0; z < w.block->shape[2]; ++z)");
+    emit("for (std::uint32_t y = 0; y < w.block->shape[1]; ++y, warps_done += threads / lanes) {");
+    block_batch_ = fast_path_ = true;
+    emit_row_values();
+    for (const AccessGroup& g : groups_) {
+        emit("const CheckedAddress all_" + g.name + " = check_block_affine(w, " +
+             to_string(g.slot) + ", " + g.affine + ", " + to_string(g.begin) + ", " +
+             to_string(g.end - g.begin - lanes_after_first * g.step) + ", " + to_string(g.align) +
+             ", " + (g.write ? "true" : "false") + ");");
+        emit("if (!all_" + g.name + ".holds)" + end_batch);
     }
-    line("for (std::uint32_t from = 0; from < threads; from += lanes) {");
-    for (const Group& g : groups_) {
-        line("const Near " + g.name + " = near_warp<" + to_string(g.step) + ">(all_" + g.name +
-             ", from);");
+    emit("for (std::uint32_t from = 0; from < threads; from += lanes) {");
+    for (const AccessGroup& g : groups_) {
+        emit("const CheckedAddress " + g.name + " = warp_address<" + to_string(g.step) + ">(all_" +
+             g.name + ", from);");
     }
-    sweep_warp();
-    line("} } } } };");
-    line("if (!ip) { Sweep::run(w, r); return nullptr; }");
-    sweeping_ = full_ = false;
+    emit_warp_statements();
+    emit("} } } } };");
+    emit("if (!ip) { BlockBatch::run(w, r); return nullptr; }");
+    block_batch_ = fast_path_ = false;
     groups_.clear();
     group_of_.clear();
 }

@@ -1,19 +1,23 @@
-// csrc/cpu/emitter/cpp_emitter.cpp - the frame of a printed kernel, and how lanes go from block to
-// block.
+// csrc/cpu/emitter/cpp_emitter.cpp - emits a kernel's function, and the control flow between its
+// basic blocks.
 //
-// As the interpreter does, lanes at the lowest place run first. As long as nobody waits at a lower
-// place than where the running lanes go, that is one comparison; else the interpreter's own
-// functions say who runs, and control goes forward past the blocks until it is there.
+// As in the interpreter, lanes at the lowest pc run first. While no group waits below the target of
+// a branch, one comparison is enough. Otherwise the interpreter's functions choose the group, and
+// control moves forward past the basic blocks to its pc.
+//
+// Labels of basic block b: T<b> reloads the mask and enters, L<b> enters, S<b> enters if it is the
+// target and skips it otherwise. R<b> is the next iteration of a batched loop, and E<b> follows a
+// loop's last block. O<b> reschedules lanes, and A<b> continues where the active lanes are then.
 #include "cpu/emitter/cpp_emitter.hpp"
 
 namespace cupola::cpu::compiler {
 
 using std::to_string;
 
-// Each entry fetches what is alive there: in hostile code, that is all of it everywhere.
+// Each entry fills the live registers. In hostile code that is every register at every entry.
 void CppEmitter::check_size() const {
     if (source_.size() + text_.size() > std::size_t{16} << 20)
-        throw Unprintable{"its source is too long"};
+        throw UnsupportedKernel{"its source is too long"};
 }
 
 std::string in_namespace(const std::string& text) {
@@ -22,267 +26,271 @@ std::string in_namespace(const std::string& text) {
 
 std::string name_of_kernel(std::size_t n) { return "cupola_kernel_" + to_string(n); }
 
-// The innermost loop that block b is in, or is the head of, as far as what is printed has it as a
-// whole; -1 where there is none.
-std::int32_t CppEmitter::loop_at(std::uint32_t b) const {
-    const std::int32_t head = program_.blocks[b].loop;
+// The header of the innermost loop that contains block b or starts there, if the emitted function
+// contains that loop; -1 if there is none.
+std::int32_t CppEmitter::innermost_loop(std::uint32_t b) const {
+    const std::int32_t head = analysis_.blocks[b].loop;
     return head >= 0 && is_head(static_cast<std::uint32_t>(head)) ? head : -1;
 }
 
-// The same, but of a loop's head the loop around that.
-std::int32_t CppEmitter::loop_around(std::uint32_t b) const {
-    if (!is_head(b)) return loop_at(b);
+// The same; for a loop header, the header of the enclosing loop.
+std::int32_t CppEmitter::enclosing_loop(std::uint32_t b) const {
+    if (!is_head(b)) return innermost_loop(b);
     for (std::uint32_t head = b; head-- > part_.first;)
         if (is_head(head) && end_of_loop(head) >= end_of_loop(b))
             return static_cast<std::int32_t>(head);
     return -1;
 }
 
-// Where control goes on behind block `last`, inside of a loop; in a part, its ways are for all that
-// are in none.
-std::string CppEmitter::behind(std::uint32_t last, std::int32_t loop) const {
-    if (loop < 0 && parts_) return "dispatch";
+// The label where control continues after block `last` in a loop. In a part of a split kernel,
+// blocks outside loops share the dispatch.
+std::string CppEmitter::label_after(std::uint32_t last, std::int32_t loop) const {
+    if (loop < 0 && split_) return "dispatch";
     const std::uint32_t end = loop < 0 ? part_.last : end_of_loop(loop);
     if (last < end) return "S" + to_string(last + 1);
     return loop < 0 ? "dispatch" : "E" + to_string(loop);
 }
 
-// Past block b, and past the loop whose head it is.
-std::string CppEmitter::beyond(std::uint32_t b) const {
-    return behind(is_head(b) ? end_of_loop(b) : b, loop_around(b));
+// The label after block b, and after the loop that it is the header of.
+std::string CppEmitter::label_past(std::uint32_t b) const {
+    return label_after(is_head(b) ? end_of_loop(b) : b, enclosing_loop(b));
 }
 
-// Whether a warp that waits behind block b may leave at once.
-bool CppEmitter::may_turn(std::uint32_t b) const {
-    return program_.steps[program_.blocks[b].end - 1].entered && b + 1 < program_.blocks.size();
+// Whether a warp that waits after block b may switch to the next warp at once.
+bool CppEmitter::may_switch_warp(std::uint32_t b) const {
+    return analysis_.ops[analysis_.blocks[b].end - 1].entry_after &&
+           b + 1 < analysis_.blocks.size();
 }
 
-// The places behind block b where running lanes are others now, or stand elsewhere. In a part,
-// blocks in no loop have them in common.
-std::string CppEmitter::place(const char* label, std::uint32_t b) const {
-    return label + (parts_ && loop_at(b) < 0 && !may_turn(b) ? "" : to_string(b));
+// A label after block b for lanes that were rescheduled. In a part of a split kernel, blocks
+// outside loops share these labels.
+std::string CppEmitter::label(const char* name, std::uint32_t b) const {
+    return name + (split_ && innermost_loop(b) < 0 && !may_switch_warp(b) ? "" : to_string(b));
 }
 
-void CppEmitter::away(std::uint32_t b) {
-    const bool met = went_ || left_;
-    if (met && place("O", b) != "O") {
-        line(place("O", b) + ": next = onward(w, next, s);");
-        line(place("A", b) + ":");
-        if (may_turn(b))
-            line(
+void CppEmitter::emit_reschedule(std::uint32_t b) {
+    const bool used = uses_reschedule_ || uses_active_label_;
+    if (used && label("O", b) != "O") {
+        emit(label("O", b) + ": next = reschedule(w, next, s);");
+        emit(label("A", b) + ":");
+        if (may_switch_warp(b))
+            emit(
                 "if (w.status == Status::blocked && w.ready_count == 0 && w.waiting_count == 1) "
                 "{ " +
-                alive(b + 1, "spill") + "goto turned; }");
-        elsewhere(behind(b, loop_at(b)));
+                move_live(b + 1, "spill") + "goto next_warp; }");
+        emit_jump_to_next(label_after(b, innermost_loop(b)));
     }
-    went_ = left_ = false;
+    uses_reschedule_ = uses_active_label_ = false;
 }
 
-void CppEmitter::elsewhere(const std::string& label) {
-    line("if (!next || next == s.halt) goto halted;");
-    line("at = static_cast<std::uint32_t>(next - code); goto " + label + ";");
+void CppEmitter::emit_jump_to_next(const std::string& label) {
+    emit("if (!next || next == s.halt) goto halted;");
+    emit("target = static_cast<std::uint32_t>(next - code); goto " + label + ";");
 }
 
-std::string CppEmitter::leaving(std::uint32_t b) {
-    left_ = true;
-    return "goto " + place("A", b) + ";";
+std::string CppEmitter::jump_to_active(std::uint32_t b) {
+    uses_active_label_ = true;
+    return "goto " + label("A", b) + ";";
 }
 
-// All running lanes go from block b to the DecodedOp `to`.
-void CppEmitter::go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n) {
-    const std::uint32_t target = program_.block_at(to);
+// All active lanes branch from block b to the operation `to`.
+void CppEmitter::emit_branch(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n) {
+    const std::uint32_t target = analysis_.block_at(to);
     const bool back = target <= b;
-    const std::uint16_t cost = charged ? program_.kernel.code[n].cost : 0;
-    line("next = code + " + to_string(to) + ";");
-    if (cost != 0) line("w.budget -= " + to_string(cost) + ";");
-    std::string way = "goto T" + to_string(target) + ";";
+    const std::uint16_t cost = charged ? analysis_.kernel.code[n].cost : 0;
+    emit("next = code + " + to_string(to) + ";");
+    if (cost != 0) emit("w.budget -= " + to_string(cost) + ";");
+    std::string jump = "goto T" + to_string(target) + ";";
     if (!part_.has(target))
-        way = "goto gone;";
+        jump = "goto leave_part;";
     else if (back && !is_head(target))
-        way = "{ at = " + to_string(to) + "; goto dispatch; }";
-    else if (target == b && alike_)
-        way = next_round(b);
-    line("if (__builtin_expect(next < w.limit" + std::string(cost ? " && w.budget >= 0" : "") +
-         ", 1)) " + way);
-    line("goto " + place("O", b) + ";");
-    went_ = true;
+        jump = "{ target = " + to_string(to) + "; goto dispatch; }";
+    else if (target == b && batches_loop_)
+        jump = next_iteration(b);
+    emit("if (__builtin_expect(next < w.limit" + std::string(cost ? " && w.budget >= 0" : "") +
+         ", 1)) " + jump);
+    emit("goto " + label("O", b) + ";");
+    uses_reschedule_ = true;
 }
 
-// Whether a branch leads around the next block, which others cannot come to on the way and which
-// nobody waits in.
-bool CppEmitter::is_short(std::uint32_t b, std::uint32_t to) const {
-    constexpr std::uint32_t max_codes = 12;
-    const auto& blocks = program_.blocks;
+// Whether a branch skips only the next block, and no other lanes can enter that block or wait in
+// it.
+bool CppEmitter::is_short_branch(std::uint32_t b, std::uint32_t to) const {
+    constexpr std::uint32_t max_ops = 12;
+    const auto& blocks = analysis_.blocks;
     if (b + 1 > part_.last || b + 2 >= blocks.size() || blocks[b + 2].first != to) return false;
     const Block& next = blocks[b + 1];
-    if (next.end - next.first > max_codes || next.entry || next.head) return false;
+    if (next.end - next.first > max_ops || next.entry || next.is_loop_header) return false;
     for (std::uint32_t n = next.first; n < next.end; ++n) {
-        const OpEffects& step = program_.steps[n];
-        if (step.flows || step.ends || step.retried || step.kind == Kind::branch) return false;
+        const OpEffects& op = analysis_.ops[n];
+        if (op.changes_flow || op.no_fallthrough || op.may_retry || op.kind == Kind::branch)
+            return false;
     }
     return true;
 }
 
-// Lanes that do not take a short branch run what it leads around while the others wait, without
-// parting.
-void CppEmitter::around(std::uint32_t b, std::uint32_t to) {
-    const Block& next = program_.blocks[b + 1];
-    line("if (code + " + to_string(next.first) + " < w.limit) {");
-    line("const std::uint32_t outer = mask; mask &= ~taken; {");
-    partly_ = true;
-    for (std::uint32_t n = next.first; n < next.end; ++n) statement(b, n);
-    partly_ = false;
-    line("} mask = outer;");
-    go(b, to, false, program_.blocks[b].end - 1);
-    line("}");
+// Runs the skipped block under a mask for the lanes that do not take a short branch, so the warp
+// does not diverge.
+void CppEmitter::emit_masked_block(std::uint32_t b, std::uint32_t to) {
+    const Block& next = analysis_.blocks[b + 1];
+    emit("if (code + " + to_string(next.first) + " < w.limit) {");
+    emit("const std::uint32_t outer = mask; mask &= ~taken; {");
+    short_branch_ = true;
+    for (std::uint32_t n = next.first; n < next.end; ++n) emit_statement(b, n);
+    short_branch_ = false;
+    emit("} mask = outer;");
+    emit_branch(b, to, false, analysis_.blocks[b].end - 1);
+    emit("}");
 }
 
-void CppEmitter::transfer(std::uint32_t b, std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
-    const DecodedOp& c = program_.kernel.code[n];
-    if (step.kind == Kind::jump) return go(b, step.targets[0], c.target <= 0, n);
-    if (step.kind == Kind::branch) {
-        const std::string p = input(step.accesses[0]);
+void CppEmitter::emit_transfer(std::uint32_t b, std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const DecodedOp& c = analysis_.kernel.code[n];
+    if (op.kind == Kind::jump) return emit_branch(b, op.targets[0], c.target <= 0, n);
+    if (op.kind == Kind::branch) {
+        const std::string p = input(op.accesses[0]);
         const bool negate = (c.flags & interpreter::flag::negate) != 0;
-        const std::uint32_t to = step.targets[0];
-        line("const std::uint32_t taken = mask & " + std::string(negate ? "~" : "") + p + ".bits;");
-        line("if (taken == 0) {");
-        go(b, n + 1, false, n);
-        line("}");
-        const Register* r = program_.at(step.accesses[0].offset);
-        if (!r || r->uniform) return go(b, to, c.target <= 0, n);  // no lanes part
-        line("if (taken != mask) {");
-        if (is_short(b, to)) around(b, to);
-        line("next = parted(w, taken, code + " + to_string(to) + ", code + " + to_string(n + 1) +
-             ", " + to_string(c.target <= 0 ? c.cost : 0) + ", s);");
-        const std::uint32_t target = program_.block_at(to);
+        const std::uint32_t to = op.targets[0];
+        emit("const std::uint32_t taken = mask & " + std::string(negate ? "~" : "") + p + ".bits;");
+        emit("if (taken == 0) {");
+        emit_branch(b, n + 1, false, n);
+        emit("}");
+        const Register* r = analysis_.at(op.accesses[0].offset);
+        if (!r || r->uniform) return emit_branch(b, to, c.target <= 0, n);  // the branch is uniform
+        emit("if (taken != mask) {");
+        if (is_short_branch(b, to)) emit_masked_block(b, to);
+        emit("next = diverge_branch(w, taken, code + " + to_string(to) + ", code + " +
+             to_string(n + 1) + ", " + to_string(c.target <= 0 ? c.cost : 0) + ", s);");
+        const std::uint32_t target = analysis_.block_at(to);
         if (target <= b && is_head(target))
-            line("if (next == code + " + to_string(to) + ") goto T" + to_string(target) + ";");
-        line(leaving(b) + " }");
-        go(b, to, c.target <= 0, n);
+            emit("if (next == code + " + to_string(to) + ") goto T" + to_string(target) + ";");
+        emit(jump_to_active(b) + " }");
+        emit_branch(b, to, c.target <= 0, n);
         return;
     }
-    if (step.ends) return;  // its handler has said where to
-    // Handlers go on behind themselves whoever waits, but perhaps with fewer lanes: only branches
-    // and joins look.
-    if (step.kind == Kind::join)
-        go(b, n + 1, false, n);
+    if (op.no_fallthrough) return;  // its handler has set the next pc
+    // Handlers continue with the next operation even if other lanes wait, possibly with fewer
+    // active lanes. Only branches and joins check for waiting lanes.
+    if (op.kind == Kind::join)
+        emit_branch(b, n + 1, false, n);
     else if (b == part_.last)
-        line("{ next = code + " + to_string(n + 1) + "; goto gone; }");
+        emit("{ next = code + " + to_string(n + 1) + "; goto leave_part; }");
     else
-        line((step.flows ? "goto T" : "goto L") + to_string(b + 1) + ";");
+        emit((op.changes_flow ? "goto T" : "goto L") + to_string(b + 1) + ";");
 }
 
-// What block b does, and where lanes go on.
-void CppEmitter::body(std::uint32_t b) {
+// Emits the statements of block b, and its branches.
+void CppEmitter::emit_body(std::uint32_t b) {
     const std::string number = to_string(b);
-    const std::size_t label = text_.size();
-    line("L" + number + ": {");
-    plan(b);
-    alike_ = plan_rounds(b);
-    // Another round, or the first one.
-    const std::string round =
-        alike_ ? " " + rounds(b) + ".take(w, left, ahead); R" + number + ":" : "";
-    text_.insert(label, "    T" + number + ":" + round + " mask = w.mask;\n");
+    const std::size_t beginning = text_.size();
+    emit("L" + number + ": {");
+    emit_address_checks(b);
+    batches_loop_ = emit_prediction(b);
+    // The next iteration, or the first one.
+    const std::string iteration =
+        batches_loop_ ? " " + loop_batch(b) + ".restore(w, remaining, predict); R" + number + ":"
+                      : "";
+    text_.insert(beginning, "    T" + number + ":" + iteration + " mask = w.mask;\n");
     if (!groups_.empty()) {
         std::string holds = "mask == all_lanes";
-        for (const Group& group : groups_) holds += " && " + group.name + ".holds";
-        line("if (__builtin_expect(" + holds + ", 1)) {");
-        full_ = true;
-        if (alike_) begin_rounds();
-        statements(b);
-        if (alike_) end_rounds();
-        full_ = false;
-        line("} else {");
+        for (const AccessGroup& group : groups_) holds += " && " + group.name + ".holds";
+        emit("if (__builtin_expect(" + holds + ", 1)) {");
+        fast_path_ = true;
+        if (batches_loop_) begin_loop_batch();
+        emit_statements(b);
+        if (batches_loop_) end_loop_batch();
+        fast_path_ = false;
+        emit("} else {");
     }
-    statements(b);
-    if (!groups_.empty()) line("}");
-    transfer(b, program_.blocks[b].end - 1);
-    line("}");
-    away(b);
+    emit_statements(b);
+    if (!groups_.empty()) emit("}");
+    emit_transfer(b, analysis_.blocks[b].end - 1);
+    emit("}");
+    emit_reschedule(b);
 }
 
-void CppEmitter::block(std::uint32_t b) {
-    const Block& block = program_.blocks[b];
-    if (!parts_ || loop_around(b) >= 0)
-        line("S" + to_string(b) + ": if (at != " + to_string(block.first) + ") goto " + beyond(b) +
-             ";");
-    body(b);
-    // Behind a loop's last block: back to its head, or on.
+void CppEmitter::emit_block(std::uint32_t b) {
+    const Block& block = analysis_.blocks[b];
+    if (!split_ || enclosing_loop(b) >= 0)
+        emit("S" + to_string(b) + ": if (target != " + to_string(block.first) + ") goto " +
+             label_past(b) + ";");
+    emit_body(b);
+    // After a loop's last block: back to its header, or on.
     for (std::uint32_t head = b + 1; head-- > part_.first;)
-        if (is_head(head) && program_.blocks[head].loop_end == b)
-            line("E" + to_string(head) + ": if (at == " + to_string(program_.blocks[head].first) +
-                 ") goto T" + to_string(head) + "; goto " + beyond(head) + ";");
+        if (is_head(head) && analysis_.blocks[head].loop_end == b)
+            emit("E" + to_string(head) +
+                 ": if (target == " + to_string(analysis_.blocks[head].first) + ") goto T" +
+                 to_string(head) + "; goto " + label_past(head) + ";");
 }
 
-// All entries come by here, also those whose place a compiler knows: by another way in, loops would
-// be none to it.
-void CppEmitter::ways(const std::set<std::uint32_t>& entries) {
-    line("dispatch: __asm__ volatile(\"\" : \"+r\"(at)); switch (at) {");
+// All entries pass this switch, also those whose target the compiler could know: a second entry
+// into a loop would keep the compiler from treating it as a loop.
+void CppEmitter::emit_dispatch(const std::set<std::uint32_t>& entries) {
+    emit("dispatch: __asm__ volatile(\"\" : \"+r\"(target)); switch (target) {");
     for (const std::uint32_t b : entries)
-        line("case " + to_string(program_.blocks[b].first) + ": goto T" + to_string(b) + ";");
-    line("default: goto leave; }");
+        emit("case " + to_string(analysis_.blocks[b].first) + ": goto T" + to_string(b) + ";");
+    emit("default: goto leave; }");
 }
 
 void CppEmitter::begin() {
     text_ = "extern \"C\" __attribute__((visibility(\"default\"))) const DecodedOp* " + name_ +
             "(const DecodedOp* ip, Warp& w, std::byte* r, const RuntimeCallbacks& s) {\n";
-    if (!program_.sweep.empty()) sweep();
+    if (!analysis_.batch_path.empty()) emit_block_batch();
 }
 
-// The function at hand is whole.
+// The current function is complete.
 void CppEmitter::end() {
     source_.functions.push_back(in_namespace(text_));
     text_.clear();
 }
 
-void CppEmitter::in_one() {
+void CppEmitter::emit_function() {
     begin();
-    line("const DecodedOp* const code = s.code; const DecodedOp* next;");
-    line("auto at = static_cast<std::uint32_t>(ip - code);");
-    constants(is_of_block);
-    line("bool ahead = false; std::uint32_t left = 0; (void)ahead; (void)left;");
+    emit("const DecodedOp* const code = s.code; const DecodedOp* next;");
+    emit("auto target = static_cast<std::uint32_t>(ip - code);");
+    define_uniforms(is_of_block);
+    emit("bool predict = false; std::uint32_t remaining = 0; (void)predict; (void)remaining;");
     const std::size_t frame = text_.size();
-    line("std::uint64_t before[" + accesses() + "] = {};");
-    line("for (Warp* each = &w;;) {");
-    line("Warp& w = *each; std::byte* const r = w.registers; std::uint32_t mask = w.mask;");
-    variables();
-    declare_uniform(is_of_warp);  // for as long as the warp lives
-    hold_lines();
-    enter();
+    emit("std::uint64_t last_address[" + prefetch_site_count() + "] = {};");
+    emit("for (Warp* each = &w;;) {");
+    emit("Warp& w = *each; std::byte* const r = w.registers; std::uint32_t mask = w.mask;");
+    declare_variables();
+    compute_uniforms(is_of_warp);  // for the life of the warp
+    emit_affine_quotients();
+    emit_entry();
     std::set<std::uint32_t> entries;
-    for (std::uint32_t b = 0; b < program_.blocks.size(); ++b)
-        if (program_.blocks[b].entry) entries.insert(b);
-    ways(entries);
-    for (std::uint32_t b = 0; b < program_.blocks.size(); ++b) {
+    for (std::uint32_t b = 0; b < analysis_.blocks.size(); ++b)
+        if (analysis_.blocks[b].entry) entries.insert(b);
+    emit_dispatch(entries);
+    for (std::uint32_t b = 0; b < analysis_.blocks.size(); ++b) {
         check_size();
-        block(b);
+        emit_block(b);
     }
-    leave();
+    emit_exit();
     text_ += "    }\n}\n";
     text_.insert(frame, frame_);
     end();
 }
 
 Source CppEmitter::print() {
-    part_ = {0, static_cast<std::uint32_t>(program_.blocks.size() - 1)};
-    if (program_.is_large())
-        in_parts();
+    part_ = {0, static_cast<std::uint32_t>(analysis_.blocks.size() - 1)};
+    if (analysis_.is_large())
+        emit_parts();
     else
-        in_one();
+        emit_function();
     return std::move(source_);
 }
 
-// How many places there are, where accesses in loops were.
-std::string CppEmitter::accesses() const {
+// The number of prefetch sites, as an upper bound.
+std::string CppEmitter::prefetch_site_count() const {
     std::uint32_t count = 1;
-    for (const OpEffects& step : program_.steps)
-        count += step.kind == Kind::load || step.kind == Kind::store ? 1 : 0;
+    for (const OpEffects& op : analysis_.ops)
+        count += op.kind == Kind::load || op.kind == Kind::store ? 1 : 0;
     return to_string(count);
 }
 
-Source source_of(const KernelAnalysis& program, std::size_t n) {
-    return CppEmitter(program, name_of_kernel(n)).print();
+Source source_of(const KernelAnalysis& analysis, std::size_t n) {
+    return CppEmitter(analysis, name_of_kernel(n)).print();
 }
 
 }  // namespace cupola::cpu::compiler

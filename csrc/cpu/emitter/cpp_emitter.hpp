@@ -1,4 +1,4 @@
-// csrc/cpu/emitter/cpp_emitter.hpp - a decoded kernel as a C++ function.
+// csrc/cpu/emitter/cpp_emitter.hpp - emits a decoded kernel as a C++ function.
 #pragma once
 
 #include <cstdint>
@@ -14,205 +14,212 @@
 
 namespace cupola::cpu::compiler {
 
-// Writes a kernel. What its functions include is csrc/cpu/emitted/emitted.hpp.
+// Emits one kernel. The emitted functions include csrc/cpu/emitted/emitted.hpp.
 class CppEmitter {
   public:
-    CppEmitter(const KernelAnalysis& program, std::string name)
-        : program_(program), name_(std::move(name)) {}
+    CppEmitter(const KernelAnalysis& analysis, std::string name)
+        : analysis_(analysis), name_(std::move(name)) {}
     Source print();
 
   private:
-    // cpp_emitter.cpp: the frame, and where control goes
+    // cpp_emitter.cpp: the function's frame and control flow; kernel_variables.cpp: its variables
     void check_size() const;
     void begin();
     void end();
-    void in_one();
-    std::string accesses() const;
-    void variables();
+    void emit_function();
+    std::string prefetch_site_count() const;
+    void declare_variables();
     void declare(const Register& r);
-    using Which = bool (*)(const Register& r);
-    void constants(Which which);
-    void declare_uniform(Which which);
-    void enter();
-    std::string alive(std::uint32_t b, const char* verb) const;
-    void keep_constants();
-    // Whether it is a variable that the register file has to have while a warp is left.
-    static bool is_moved(const Register& r) {
-        return !r.file && !r.constant && !r.special && !r.uniform;
+    using Filter = bool (*)(const Register& r);
+    void define_uniforms(Filter filter);
+    void compute_uniforms(Filter filter);
+    void emit_entry();
+    std::string move_live(std::uint32_t b, const char* verb) const;
+    void spill_uniforms();
+    // Whether the register is a variable that is spilled when a warp leaves the function.
+    static bool is_spilled(const Register& r) {
+        return !r.in_file && !r.constant && !r.special && !r.uniform;
     }
-    static bool is_of_block(const Register& r) { return r.uniform && !r.constant && !r.of_warp; }
-    static bool is_of_warp(const Register& r) { return r.of_warp; }
-    void leave();
-    void ways(const std::set<std::uint32_t>& entries);
-    void block(std::uint32_t b);
-    void body(std::uint32_t b);
-    void transfer(std::uint32_t b, std::uint32_t n);
-    void go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n);
-    bool is_short(std::uint32_t b, std::uint32_t to) const;
-    void around(std::uint32_t b, std::uint32_t to);
-    std::int32_t loop_at(std::uint32_t b) const;
-    std::int32_t loop_around(std::uint32_t b) const;
-    std::string behind(std::uint32_t last, std::int32_t loop) const;
-    std::string beyond(std::uint32_t b) const;
-    bool may_turn(std::uint32_t b) const;
-    std::string place(const char* label, std::uint32_t b) const;
-    void away(std::uint32_t b);
-    void elsewhere(const std::string& label);
-    std::string leaving(std::uint32_t b);
+    static bool is_of_block(const Register& r) { return r.uniform && !r.constant && !r.per_warp; }
+    static bool is_of_warp(const Register& r) { return r.per_warp; }
+    void emit_exit();
+    void emit_dispatch(const std::set<std::uint32_t>& entries);
+    void emit_block(std::uint32_t b);
+    void emit_body(std::uint32_t b);
+    void emit_transfer(std::uint32_t b, std::uint32_t n);
+    void emit_branch(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n);
+    bool is_short_branch(std::uint32_t b, std::uint32_t to) const;
+    void emit_masked_block(std::uint32_t b, std::uint32_t to);
+    std::int32_t innermost_loop(std::uint32_t b) const;
+    std::int32_t enclosing_loop(std::uint32_t b) const;
+    std::string label_after(std::uint32_t last, std::int32_t loop) const;
+    std::string label_past(std::uint32_t b) const;
+    bool may_switch_warp(std::uint32_t b) const;
+    std::string label(const char* name, std::uint32_t b) const;
+    void emit_reschedule(std::uint32_t b);
+    void emit_jump_to_next(const std::string& label);
+    std::string jump_to_active(std::uint32_t b);
 
-    // function_splitting.cpp: stretches of blocks as functions of their own
+    // function_splitting.cpp: ranges of basic blocks as functions
     struct Part {
-        std::uint32_t first = 0, last = 0;  // blocks
+        std::uint32_t first = 0, last = 0;  // basic blocks
         bool has(std::uint32_t b) const { return b >= first && b <= last; }
     };
-    void in_parts();
-    void declare_parts(std::size_t count);
+    void emit_parts();
+    void emit_frame(std::size_t count);
     std::string name_of_part(std::size_t number) const;
-    std::string declared(std::size_t number) const;
-    std::vector<Part> parts() const;
-    std::uint32_t codes(Part part) const;
-    void part(std::size_t number, const std::set<std::uint32_t>& entries);
-    void find_here();
-    std::set<std::int32_t> alive_at(const std::set<std::uint32_t>& blocks) const;
-    // A loop that is in the part as a whole.
+    std::string part_signature(std::size_t number) const;
+    std::vector<Part> split_blocks() const;
+    std::uint32_t op_count(Part part) const;
+    void emit_part(std::size_t number, const std::set<std::uint32_t>& entries);
+    void find_part_registers();
+    std::set<std::int32_t> live_at(const std::set<std::uint32_t>& blocks) const;
+    // Whether a loop that is wholly in the part begins at block b.
     bool is_head(std::uint32_t b) const {
-        return program_.blocks[b].head && part_.has(b) && part_.has(program_.blocks[b].loop_end);
+        return analysis_.blocks[b].is_loop_header && part_.has(b) &&
+               part_.has(analysis_.blocks[b].loop_end);
     }
     std::uint32_t end_of_loop(std::int64_t head) const {
-        return program_.blocks[static_cast<std::uint32_t>(head)].loop_end;
+        return analysis_.blocks[static_cast<std::uint32_t>(head)].loop_end;
     }
-    // Whether the part has a variable for it.
-    bool is_here(const Register& r) const { return !parts_ || here_.count(r.offset) != 0; }
-    static bool is_framed(const Register& r) { return r.uniform && !r.constant && !r.file; }
+    // Whether the part has a variable for the register.
+    bool is_in_part(const Register& r) const {
+        return !split_ || part_registers_.count(r.offset) != 0;
+    }
+    static bool is_in_frame(const Register& r) { return r.uniform && !r.constant && !r.in_file; }
 
-    // access_check.cpp: lines of addresses, and the checks of accesses that have them
-    void plan(std::uint32_t b);
-    void invariant_affine_lines(std::uint32_t b);
-    void invariant_affine_lines(std::set<std::int32_t>& needed);
-    void hold_lines();
-    struct Derived {
+    // access_check.cpp: affine addresses, and the checks of their accesses
+    void emit_address_checks(std::uint32_t b);
+    void emit_invariant_affine(std::uint32_t b);
+    void emit_invariant_affine(std::set<std::int32_t>& needed);
+    void emit_affine_quotients();
+    struct AffineResult {
         std::string name = {}, text = {};
-        Rise rise = {};
+        AffineStep affine = {};
         bool widens = false;
     };
-    Derived derived(std::uint32_t n, const std::string& name);
-    void keep_needed_lines();
-    std::string line_of(const Access& access, std::int64_t& step);
-    void note_access(std::uint32_t n);
-    void note_written(std::uint32_t n, const std::string& name, std::int64_t step);
-    void check_groups(std::uint32_t b);
+    AffineResult affine_result(std::uint32_t n, const std::string& name);
+    void drop_unused_affine();
+    std::string affine_operand(const Access& access, std::int64_t& step);
+    void add_to_group(std::uint32_t n);
+    void record_write(std::uint32_t n, const std::string& name, std::int64_t step);
+    void emit_group_checks(std::uint32_t b);
 
-    // loop_batching.cpp
-    std::int64_t question_of(std::uint32_t b) const;
-    std::string rise_of(std::uint32_t b, std::int32_t offset);
-    bool plan_rounds(std::uint32_t b);
-    void begin_rounds();
-    void end_rounds();
-    void each_fetched(const std::function<void(const std::string&, const std::string&)>& use);
-    bool passes() const;
-    std::string next_round(std::uint32_t b) const;
-    std::string rounds(std::uint32_t b) const;
+    // loop_batching.cpp: iterations of a loop with one check
+    std::int64_t predictable_compare(std::uint32_t b) const;
+    std::string stride_of(std::uint32_t b, std::int32_t offset);
+    bool emit_prediction(std::uint32_t b);
+    void begin_loop_batch();
+    void end_loop_batch();
+    void for_each_prefetched(
+        const std::function<void(const std::string&, const std::string&)>& use);
+    bool yields_in_loop() const;
+    std::string next_iteration(std::uint32_t b) const;
+    std::string loop_batch(std::uint32_t b) const;
 
-    // block_batch.cpp
-    void sweep();
-    void sweep_lines();
-    void sweep_warp();
+    // block_batch.cpp: whole thread blocks
+    void emit_block_batch();
+    void emit_row_values();
+    void emit_warp_statements();
 
-    // statement.cpp: one DecodedOp each
-    std::set<std::uint32_t> unread(std::uint32_t b) const;
-    void statements(std::uint32_t b);
-    void statement(std::uint32_t b, std::uint32_t n);
-    void lanes(std::uint32_t n);
-    void logic(std::uint32_t n);
-    std::string parameter(const OpEffects& step, std::size_t k) const;
-    void once(std::uint32_t n);
-    void memory(std::uint32_t b, std::uint32_t n);
-    bool is_held(const OpEffects& step) const;
-    std::string places_of(const OpEffects& step) const;
-    void begin_anew(const Register& r, const OpEffects& step);
-    void atomic(std::uint32_t b, std::uint32_t n);
-    void ballot(std::uint32_t b, std::uint32_t n);
-    void shuffle(std::uint32_t b, std::uint32_t n);
-    void barrier(std::uint32_t b, std::uint32_t n);
-    void handler(std::uint32_t b, std::uint32_t n);
-    std::string row(const OpEffects& step) const;
+    // statement.cpp: registers and lane functions; memory_access.cpp: memory and barriers
+    std::set<std::uint32_t> unused_results(std::uint32_t b) const;
+    void emit_statements(std::uint32_t b);
+    void emit_statement(std::uint32_t b, std::uint32_t n);
+    void emit_lanes(std::uint32_t n);
+    void emit_logic(std::uint32_t n);
+    std::string parameter_text(const OpEffects& op, std::size_t k) const;
+    void emit_uniform(std::uint32_t n);
+    void emit_memory(std::uint32_t b, std::uint32_t n);
+    bool has_variables(const OpEffects& op) const;
+    std::string operand_offsets(const OpEffects& op) const;
+    void clear_variable(const Register& r, const OpEffects& op);
+    void emit_atomic(std::uint32_t b, std::uint32_t n);
+    void emit_ballot(std::uint32_t b, std::uint32_t n);
+    void emit_shuffle(std::uint32_t b, std::uint32_t n);
+    void emit_barrier(std::uint32_t b, std::uint32_t n);
+    void emit_handler_call(std::uint32_t b, std::uint32_t n);
+    std::string row_type(const OpEffects& op) const;
     std::string input(const Access& access);
-    // Of results: whether they are masked, and what is to be done behind the statement.
+    // Of a statement's results: whether they are masked, and the text to emit after the statement.
     struct Output {
         bool guarded, masked = false;
         std::string after = {};
     };
     std::string output(const Access& access, Output& out);
-    std::string bits_output(const Access& p, const Access* q, Output& out);
-    bool guarded(const OpEffects& step) const { return step.guarded || partly_; }
+    std::string predicate_output(const Access& p, const Access* q, Output& out);
+    bool guarded(const OpEffects& op) const { return op.guarded || short_branch_; }
     bool masked(const Register& r, bool guarded) const {
-        return guarded || (r.live_across_blocks && !full_);
+        return guarded || (r.live_across_blocks && !fast_path_);
     }
 
-    void line(const std::string& text) { text_ += "    " + text + "\n"; }
+    void emit(const std::string& text) { text_ += "    " + text + "\n"; }
     std::string temporary(unsigned bytes);
-    std::string copy(const Access& access, const std::string& operand);
+    std::string copy_operand(const Access& access, const std::string& operand);
 
-    const KernelAnalysis& program_;
+    const KernelAnalysis& analysis_;
     const std::string name_;
     Source source_;
-    std::string text_;  // of the function at hand
-    std::uint32_t temporaries_ = 0, places_ = 0;
-    // Of the block at hand: registers whose value has a line in a variable, and those that are
-    // other than where the block began.
-    struct Line {
+    std::string text_;  // of the current function
+    std::uint32_t temporaries_ = 0, prefetch_sites_ = 0;
+    // State of the current basic block: registers whose affine value is in a variable, and
+    // registers that the block has written.
+    struct AffineName {
         std::string name;
         std::int64_t step;
     };
-    std::map<std::int32_t, Line> lines_;
-    std::map<std::uint32_t, std::string> line_at_;  // of quotients, by DecodedOp
-    std::set<std::int32_t> held_;  // registers whose lines are there for the whole function
+    std::map<std::int32_t, AffineName> affine_;
     std::set<std::int32_t> written_;
-    // Accesses whose addresses are one line and constants, with one check for all of them.
-    struct Group {
-        std::string line, name;
+    // Variables of affine quotients, by operation.
+    std::map<std::uint32_t, std::string> quotient_variables_;
+    // Registers whose affine value is computed once in the function.
+    std::set<std::int32_t> function_affine_;
+    // Accesses whose addresses differ from one affine value by constants. They share one check.
+    struct AccessGroup {
+        std::string affine, name;
         bool uniform, shared, write;
         std::uint32_t slot;
-        std::int64_t begin, end;  // offsets that are accessed
+        std::int64_t begin, end;  // range of the accessed offsets
         std::int64_t align, step;
     };
-    // Lines that are looked for where the block begins; statements for those made of them and for
-    // checks, and what rounds to come have to look at beside (print_rounds.cpp).
-    struct Base {
+    // An affine value that is tested at the start of a block.
+    struct DetectedAffine {
         std::string name;
         std::int32_t offset;
         std::string text;
     };
-    std::vector<Base> bases_;
-    std::vector<Derived> derived_;
+    std::vector<DetectedAffine> detected_;
+    std::vector<AffineResult> derived_;
     std::vector<std::string> checks_;
-    std::string frame_;  // variables of the function, for what blocks keep
-    std::string asked_;  // the lines that the loop's branch compares
-    std::vector<Group> groups_;
-    std::map<std::uint32_t, std::size_t> group_of_;  // by DecodedOp
-    bool went_ = false, left_ = false;               // what is come to behind the block at hand
-    bool parts_ = false;                             // what is printed is a kernel in parts
-    Part part_;                                      // of these blocks; else all of them
-    std::set<std::int32_t> here_, changed_;  // registers that the part has, and those it writes
-    bool partly_ = false;                    // what is printed runs for a part of the running lanes
-    bool sweeping_ = false;                  // what is printed runs for whole blocks
-    bool alike_ = false;  // the block at hand is a loop whose rounds are looked at together
-    bool full_ = false;   // what is printed runs where all lanes are active and the checks hold
+    std::string frame_;             // variables of the function that hold state of blocks
+    std::string compare_operands_;  // affine operands of the loop's comparison
+    std::vector<AccessGroup> groups_;
+    std::map<std::uint32_t, std::size_t> group_of_;  // by operation
+    // Whether labels O and A of the current block are used.
+    bool uses_reschedule_ = false, uses_active_label_ = false;
+    bool split_ = false;  // the kernel is split into parts
+    Part part_;           // the current part; of a whole kernel, all its blocks
+    // Registers that the part uses, and those that it writes.
+    std::set<std::int32_t> part_registers_, part_writes_;
+    bool short_branch_ = false;  // statements run under a mask of a short branch
+    bool block_batch_ = false;   // statements run for whole thread blocks
+    bool batches_loop_ = false;  // the current block is a loop whose iterations are batched
+    bool fast_path_ = false;     // statements run where all lanes are active and the checks hold
 };
 
 std::string word_type(unsigned bytes);
 std::string variable_type(unsigned bytes);
-// Between a variable and the register file. Of predicates, which have no bytes: a bit for each
-// lane.
+// Between a variable and the register file. A predicate has no bytes: it is a word with one bit for
+// each lane.
 std::string fill(const std::string& name, unsigned bytes, std::int32_t offset);
 std::string spill(const std::string& name, unsigned bytes, std::int32_t offset);
 std::string fill(const Register& r);
 std::string spill(const Register& r);
 std::string in_namespace(const std::string& text);
 
-// A kernel as source, beside which others may be: its function is `name_of_kernel(n)`. Throws
-// Unprintable.
-Source source_of(const KernelAnalysis& program, std::size_t n);
+// The source of a kernel, whose function is `name_of_kernel(n)`. Sources with different n may be
+// combined. Throws UnsupportedKernel.
+Source source_of(const KernelAnalysis& analysis, std::size_t n);
 std::string name_of_kernel(std::size_t n);
 
 }  // namespace cupola::cpu::compiler

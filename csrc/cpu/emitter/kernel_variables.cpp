@@ -1,5 +1,5 @@
-// csrc/cpu/emitter/kernel_variables.cpp - what a printed kernel holds: its variables, what of them
-// is made once, and what a warp brings from the register file and leaves there.
+// csrc/cpu/emitter/kernel_variables.cpp - emits a kernel's variables, and their fills and spills
+// where warps enter and leave.
 #include "cpu/emitter/cpp_emitter.hpp"
 
 namespace cupola::cpu::compiler {
@@ -7,120 +7,121 @@ namespace cupola::cpu::compiler {
 using std::to_string;
 
 namespace {
-constexpr std::uint32_t nobody = 0xffffffffu;
+constexpr std::uint32_t none = 0xffffffffu;
 }  // namespace
 
 void CppEmitter::declare(const Register& r) {
-    if (r.uniform && parts_)
-        line("auto& " + r.name() + " = f." + r.name() + ";");
+    if (r.uniform && split_)
+        emit("auto& " + r.name() + " = f." + r.name() + ";");
     else if (r.uniform || r.bytes == 0)
-        line(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
+        emit(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
     else
-        line("Lanes<" + to_string(r.bytes) + "> " + r.name() + ";");
+        emit("Lanes<" + to_string(r.bytes) + "> " + r.name() + ";");
 }
 
-void CppEmitter::variables() {
-    for (const Register& r : program_.registers) {
-        if (r.file || r.constant || is_of_block(r) || (parts_ && !r.uniform)) continue;
+void CppEmitter::declare_variables() {
+    for (const Register& r : analysis_.registers) {
+        if (r.in_file || r.constant || is_of_block(r) || (split_ && !r.uniform)) continue;
         declare(r);
     }
 }
 
-// What has one value in all lanes, which lasts.
-void CppEmitter::constants(Which which) {
-    for (const Register& r : program_.registers) {
-        if (r.file || !which(r)) continue;
+// Declares and computes the uniform values of a thread block or a warp.
+void CppEmitter::define_uniforms(Filter filter) {
+    for (const Register& r : analysis_.registers) {
+        if (r.in_file || !filter(r)) continue;
         declare(r);
-        if (r.index >= 0)
-            line(r.name() + " = w.block->index_of_block[" + to_string(r.index) + "];");
+        if (r.ctaid_dimension >= 0)
+            emit(r.name() + " = w.block->index_of_block[" + to_string(r.ctaid_dimension) + "];");
     }
-    declare_uniform(which);
+    compute_uniforms(filter);
 }
 
-void CppEmitter::declare_uniform(Which which) {
-    for (const std::uint32_t n : program_.uniform) {
-        const Register& r = program_.registers[n];
-        if (r.special && which(r))
-            line(r.bytes == 0 ? fill(r)
-                              : "fill_one(" + r.name() + ", r, " + to_string(r.offset) + ");");
+void CppEmitter::compute_uniforms(Filter filter) {
+    for (const std::uint32_t n : analysis_.uniform) {
+        const Register& r = analysis_.registers[n];
+        if (r.special && filter(r))
+            emit(r.bytes == 0 ? fill(r)
+                              : "fill_uniform(" + r.name() + ", r, " + to_string(r.offset) + ");");
     }
-    std::uint32_t done = nobody;
-    for (const std::uint32_t n : program_.uniform) {
-        const Register& r = program_.registers[n];
-        if (r.special || !which(r) || r.definition == done) continue;
+    std::uint32_t done = none;
+    for (const std::uint32_t n : analysis_.uniform) {
+        const Register& r = analysis_.registers[n];
+        if (r.special || !filter(r) || r.definition == done) continue;
         done = r.definition;
-        once(r.definition);
+        emit_uniform(r.definition);
     }
 }
 
-// What a lane needs that goes on at a block's beginning, put into the register file or taken out.
-std::string CppEmitter::alive(std::uint32_t b, const char* verb) const {
+// Fills or spills the registers that are live at the start of a basic block.
+std::string CppEmitter::move_live(std::uint32_t b, const char* verb) const {
     std::string text;
-    const bool put = std::string(verb) == "spill";
-    for (std::uint32_t n = 0; n < program_.registers.size(); ++n) {
-        const Register& r = program_.registers[n];
-        if (program_.blocks[b].live[n] && is_moved(r) && is_here(r) &&
-            !(r.single_assignment && put))
-            text += (put ? spill(r) : fill(r)) + " ";
+    const bool spills = std::string(verb) == "spill";
+    for (std::uint32_t n = 0; n < analysis_.registers.size(); ++n) {
+        const Register& r = analysis_.registers[n];
+        if (analysis_.blocks[b].live[n] && is_spilled(r) && is_in_part(r) &&
+            !(r.single_assignment && spills))
+            text += (spills ? spill(r) : fill(r)) + " ";
     }
     return text;
 }
 
-void CppEmitter::keep_constants() {
-    for (const Register& r : program_.registers)
+void CppEmitter::spill_uniforms() {
+    for (const Register& r : analysis_.registers)
         if (r.uniform && !r.constant && !r.special && r.live_across_blocks)
-            line(r.bytes == 0 ? spill(r)
-                              : "spill_one(" + r.name() + ", r, " + to_string(r.offset) + ");");
+            emit(r.bytes == 0 ? spill(r)
+                              : "spill_uniform(" + r.name() + ", r, " + to_string(r.offset) + ");");
 }
 
-void CppEmitter::enter() {
-    line("if (at == 0) {");
-    // What is read before it is written is what it was.
-    line(alive(0, "fill"));
-    // What is no variable is read from there, by instructions whose operands are not known, too.
-    for (const auto& [which, offset] : program_.kernel.specials) {
+void CppEmitter::emit_entry() {
+    emit("if (target == 0) {");
+    // A register may be read before it is written; it then has the value of the register file.
+    emit(move_live(0, "fill"));
+    // Operations with unknown operands also read these from the register file.
+    for (const auto& [which, offset] : analysis_.kernel.specials) {
         const int index = interpreter::index_dimension(which);
-        const Register* r = program_.at(offset);
-        if (index >= 0 && (!r || r->file))
-            line("spill_one(w.block->index_of_block[" + to_string(index) + "], r, " +
+        const Register* r = analysis_.at(offset);
+        if (index >= 0 && (!r || r->in_file))
+            emit("spill_uniform(w.block->index_of_block[" + to_string(index) + "], r, " +
                  to_string(offset) + ");");
     }
-    if (program_.waits() || passes()) keep_constants();
-    for (const std::uint32_t n : program_.hoisted) {
-        line("{ const std::uint32_t mask = w.mask;");
-        program_.steps[n].kind == Kind::lanes ? lanes(n) : logic(n);
-        line("}");
+    if (analysis_.waits() || yields_in_loop()) spill_uniforms();
+    for (const std::uint32_t n : analysis_.hoisted) {
+        emit("{ const std::uint32_t mask = w.mask;");
+        analysis_.ops[n].kind == Kind::lanes ? emit_lanes(n) : emit_logic(n);
+        emit("}");
     }
-    if (parts_) return line("}");
-    line("} else {");
-    // Where nobody waits, what the running lanes need is all.
-    line("if (w.ready_count + w.waiting_count == 0) switch (at) {");
-    for (std::uint32_t b = 1; b < program_.blocks.size(); ++b) {
+    if (split_) return emit("}");
+    emit("} else {");
+    // If no lanes wait, the registers of the active lanes are enough.
+    emit("if (w.ready_count + w.waiting_count == 0) switch (target) {");
+    for (std::uint32_t b = 1; b < analysis_.blocks.size(); ++b) {
         check_size();
-        if (program_.blocks[b].entry)
-            line("case " + to_string(program_.blocks[b].first) + ": " + alive(b, "fill") +
+        if (analysis_.blocks[b].entry)
+            emit("case " + to_string(analysis_.blocks[b].first) + ": " + move_live(b, "fill") +
                  "goto dispatch;");
     }
-    line("default: break; }");
-    for (const Register& r : program_.registers)
-        if (r.live_across_blocks && is_moved(r)) line(fill(r));
-    line("}");
+    emit("default: break; }");
+    for (const Register& r : analysis_.registers)
+        if (r.live_across_blocks && is_spilled(r)) emit(fill(r));
+    emit("}");
 }
 
-void CppEmitter::leave() {
-    line("leave: next = code + at;");
-    line("goto keep;");
-    line("halted: next = nullptr;");
-    line("if (w.status == Status::done) goto turned;");
-    line("if (w.status == Status::faulted) return nullptr;");
-    line("keep:");
-    for (const Register& r : program_.registers)
-        if (!parts_ && r.live_across_blocks && is_moved(r) && !r.single_assignment) line(spill(r));
-    if (!program_.waits() && !passes()) keep_constants();
-    line("return next;");
-    // The warp has ended, or waits for others of the block, and nothing of it is here.
-    line("turned: each = following(each, s, at);");
-    line("if (!each) return nullptr;");
+void CppEmitter::emit_exit() {
+    emit("leave: next = code + target;");
+    emit("goto spill_registers;");
+    emit("halted: next = nullptr;");
+    emit("if (w.status == Status::done) goto next_warp;");
+    emit("if (w.status == Status::faulted) return nullptr;");
+    emit("spill_registers:");
+    for (const Register& r : analysis_.registers)
+        if (!split_ && r.live_across_blocks && is_spilled(r) && !r.single_assignment)
+            emit(spill(r));
+    if (!analysis_.waits() && !yields_in_loop()) spill_uniforms();
+    emit("return next;");
+    // The warp has ended or waits for other warps, and all its registers are spilled.
+    emit("next_warp: each = next_ready_warp(each, s, target);");
+    emit("if (!each) return nullptr;");
 }
 
 }  // namespace cupola::cpu::compiler

@@ -1,42 +1,41 @@
-// csrc/cpu/emitter/loop_batching.cpp - rounds of a short loop that are alike, with one look for
-// all.
+// csrc/cpu/emitter/loop_batching.cpp - emits loops whose iterations are checked in batches.
 //
-// Of a loop that is one block, and that moves its addresses on by what is the same in each round,
-// the rounds to come are known: where this round's addresses, the next one's and those some rounds
-// on may be accessed and lie as far apart as they should, so may all between; and where the lanes
-// that are first to leave do not leave then, nobody leaves before.
+// It applies to a loop of one basic block whose addresses have constant strides. If the accesses of
+// this iteration, of the next one and of a later one are allowed, and their distances match the
+// strides, those between are allowed too. If the lanes that exit first do not exit by then, no lane
+// does.
 #include "cpu/emitter/cpp_emitter.hpp"
 
 namespace cupola::cpu::compiler {
 
 using std::to_string;
 
-// What the loop's branch asks, if it is one that is known ahead. -1: it is not.
-std::int64_t CppEmitter::question_of(std::uint32_t b) const {
-    const Block& block = program_.blocks[b];
-    const OpEffects& last = program_.steps[block.end - 1];
-    if (!block.head || block.loop_end != b || last.kind != Kind::branch ||
+// The comparison that decides the loop's branch, if its later results can be predicted; else -1.
+std::int64_t CppEmitter::predictable_compare(std::uint32_t b) const {
+    const Block& block = analysis_.blocks[b];
+    const OpEffects& last = analysis_.ops[block.end - 1];
+    if (!block.is_loop_header || block.loop_end != b || last.kind != Kind::branch ||
         last.targets[0] != block.first)
         return -1;
     std::int64_t found = -1;
     for (std::uint32_t n = block.first; n + 1 < block.end; ++n) {
-        const OpEffects& step = program_.steps[n];
-        if (step.flows || step.ends || step.retried || step.entered) return -1;
-        for (const Access& access : step.accesses)
+        const OpEffects& op = analysis_.ops[n];
+        if (op.changes_flow || op.no_fallthrough || op.may_retry || op.entry_after) return -1;
+        for (const Access& access : op.accesses)
             if (access.write && access.offset == last.accesses[0].offset) found = n;
     }
-    return found >= 0 && is_ordered(program_.steps[static_cast<std::uint32_t>(found)]) ? found : -1;
+    return found >= 0 && is_ordered(analysis_.ops[static_cast<std::uint32_t>(found)]) ? found : -1;
 }
 
-// By how much a register rises from round to round, "" where that is not known.
-std::string CppEmitter::rise_of(std::uint32_t b, std::int32_t offset) {
-    const Block& block = program_.blocks[b];
+// The stride of a register between iterations as an expression; "" if it is unknown.
+std::string CppEmitter::stride_of(std::uint32_t b, std::int32_t offset) {
+    const Block& block = analysis_.blocks[b];
     const OpEffects* writer = nullptr;
     for (std::uint32_t n = block.first; n < block.end; ++n)
-        for (const Access& access : program_.steps[n].accesses) {
+        for (const Access& access : analysis_.ops[n].accesses) {
             if (!access.write || access.offset != offset) continue;
             if (writer) return "";
-            writer = &program_.steps[n];
+            writer = &analysis_.ops[n];
         }
     if (!writer) return "0";
     if (writer->guarded || writer->kind != Kind::lanes ||
@@ -46,123 +45,127 @@ std::string CppEmitter::rise_of(std::uint32_t b, std::int32_t offset) {
         return "";
     const Access &a = writer->accesses[1], &c = writer->accesses[2];
     const Access& other = a.offset == offset ? c : a;
-    const Register* r = program_.at(other.offset);
+    const Register* r = analysis_.at(other.offset);
     if ((a.offset != offset && c.offset != offset) || other.offset == offset) return "";
     return !r || r->constant || r->uniform ? input(other) + ".value" : "";
 }
 
-std::string CppEmitter::rounds(std::uint32_t b) const {
-    return (parts_ ? "f.rounds" : "rounds") + to_string(b);
+std::string CppEmitter::loop_batch(std::uint32_t b) const {
+    return (split_ ? "f.loop_batch" : "loop_batch") + to_string(b);
 }
 
-// The lines of some round to come, and whether all is well in it: a function, and how often.
-bool CppEmitter::plan_rounds(std::uint32_t b) {
-    const std::int64_t question = asked_.empty() ? -1 : question_of(b);
-    if (question < 0 || groups_.empty()) return false;
-    // Three rounds tell of those between for sums alone.
-    for (const Derived& each : derived_)
-        if (each.rise.proof != Proof::linear) return false;
+// Emits the prediction: a function that evaluates a later iteration, and its use. Returns whether
+// the loop can be batched.
+bool CppEmitter::emit_prediction(std::uint32_t b) {
+    const std::int64_t compare = compare_operands_.empty() ? -1 : predictable_compare(b);
+    if (compare < 0 || groups_.empty()) return false;
+    // Three iterations prove those between only for linear values.
+    for (const AffineResult& each : derived_)
+        if (each.affine.proof != Proof::linear) return false;
     std::string text;
-    for (const Base& base : bases_) {
-        const std::string rise = rise_of(b, base.offset);
-        if (rise.empty()) return false;
-        if (rise != "0")
-            text +=
-                "const auto " + base.name + " = later(now_" + base.name + ", k, " + rise + ");\n";
+    for (const DetectedAffine& base : detected_) {
+        const std::string stride = stride_of(b, base.offset);
+        if (stride.empty()) return false;
+        if (stride != "0")
+            text += "const auto " + base.name + " = advance(first_" + base.name + ", k, " + stride +
+                    ");\n";
     }
-    for (const Base& base : bases_) line("const auto now_" + base.name + " = " + base.name + ";");
-    const OpEffects& last = program_.steps[program_.blocks[b].end - 1];
+    for (const DetectedAffine& base : detected_)
+        emit("const auto first_" + base.name + " = " + base.name + ";");
+    const OpEffects& last = analysis_.ops[analysis_.blocks[b].end - 1];
     const bool negate =
-        (program_.kernel.code[program_.blocks[b].end - 1].flags & interpreter::flag::negate) != 0;
+        (analysis_.kernel.code[analysis_.blocks[b].end - 1].flags & interpreter::flag::negate) != 0;
     unsigned count = 0;
     std::string holds = "true";
-    const auto look = [&](const std::string& value) {
+    const auto add_value = [&](const std::string& value) {
         text += "x[" + to_string(count++) + "] = " + value + ";\n";
     };
-    for (const Derived& each : derived_) text += each.text + "\n";
+    for (const AffineResult& each : derived_) text += each.text + "\n";
     for (const std::string& each : checks_) text += each + "\n";
-    for (const Group& g : groups_) {
+    for (const AccessGroup& g : groups_) {
         holds += " & " + g.name + ".holds";
-        look(g.name + ".low");
-        look(g.name + ".high");
+        add_value(g.name + ".low");
+        add_value(g.name + ".high");
     }
-    for (const Derived& each : derived_) {
+    for (const AffineResult& each : derived_) {
         if (!each.widens) continue;
-        look(each.name + ".low");
-        look(each.name + ".high");
+        add_value(each.name + ".low");
+        add_value(each.name + ".high");
     }
     const std::string at = to_string(count);
     count += 4;
-    text += "return static_cast<bool>((" + holds + ") & goes_round<" +
-            row(program_.steps[static_cast<std::uint32_t>(question)]) + ", " +
-            (negate ? "false" : "true") + ">(" + asked_ + ", x + " + at + "));";
-    const std::string cost = to_string(program_.kernel.code[program_.blocks[b].end - 1].cost);
-    frame_ += "    Rounds<" + to_string(count) + "> rounds" + to_string(b) + ";\n";
-    line("auto& by = " + rounds(b) + ".by[w.index];");
-    line("if (left != 0) --left;");
-    line("else if (ahead && mask == all_lanes && code + " + to_string(last.targets[0]) +
+    text += "return static_cast<bool>((" + holds + ") & all_lanes_compare<" +
+            row_type(analysis_.ops[static_cast<std::uint32_t>(compare)]) + ", " +
+            (negate ? "false" : "true") + ">(" + compare_operands_ + ", x + " + at + "));";
+    const std::string cost = to_string(analysis_.kernel.code[analysis_.blocks[b].end - 1].cost);
+    frame_ += "    LoopBatch<" + to_string(count) + "> loop_batch" + to_string(b) + ";\n";
+    emit("auto& strides = " + loop_batch(b) + ".strides[w.index];");
+    emit("if (remaining != 0) --remaining;");
+    emit("else if (predict && mask == all_lanes && code + " + to_string(last.targets[0]) +
          " < w.limit) {");
-    line("left = rounds_ahead<" + to_string(count) +
+    emit("remaining = predict_iterations<" + to_string(count) +
          ">([=, &w](std::uint64_t k, std::uint64_t* x) { (void)w; (void)k;");
     text_ += text + "\n";
-    line("}, ahead, w.budget, " + cost + ", by); }");
+    emit("}, predict, w.budget, " + cost + ", strides); }");
     std::string far = "false";
-    each_fetched(
-        [&](const std::string&, const std::string& n) { far += " || is_far(by[" + n + "])"; });
-    line("const bool turns = left >= turn && (" + far + ");");
-    line("std::uint32_t more = turns ? turn - 1 : left;");
-    line("left -= more;");
+    for_each_prefetched([&](const std::string&, const std::string& n) {
+        far += " || is_far_stride(strides[" + n + "])";
+    });
+    emit("const bool interleaved = remaining >= iterations_per_slice && (" + far + ");");
+    emit("std::uint32_t batched = interleaved ? iterations_per_slice - 1 : remaining;");
+    emit("remaining -= batched;");
     return true;
 }
 
-// The groups whose places a round fetches for later ones: names, and numbers in `by`.
-void CppEmitter::each_fetched(
+// Calls use(name, index in `strides`) for each access group that an iteration prefetches.
+void CppEmitter::for_each_prefetched(
     const std::function<void(const std::string&, const std::string&)>& use) {
     for (std::size_t n = 0; n < groups_.size(); ++n)
         if (!groups_[n].shared && groups_[n].step != 0) use(groups_[n].name, to_string(2 * n));
 }
 
-// Around the statements of a round.
-void CppEmitter::begin_rounds() {
+// Emitted around the statements of an iteration.
+void CppEmitter::begin_loop_batch() {
     for (std::size_t n = 0; n < 2 * groups_.size(); ++n)
-        line("const std::uint64_t by" + to_string(n) + " = by[" + to_string(n) + "];");
-    each_fetched([&](const std::string&, const std::string& n) {
-        line("const std::uint64_t way" + n + " = (turns ? ahead_in_turn : ahead_alone) * by" + n +
+        emit("const std::uint64_t stride" + to_string(n) + " = strides[" + to_string(n) + "];");
+    for_each_prefetched([&](const std::string&, const std::string& n) {
+        emit("const std::uint64_t distance" + n +
+             " = (interleaved ? interleaved_prefetch_distance : prefetch_distance) * stride" + n +
              ";");
     });
-    line("for (;; --more) {");
+    emit("for (;; --batched) {");
 }
-void CppEmitter::end_rounds() {
-    line("if (more == 0) break;");
+void CppEmitter::end_loop_batch() {
+    emit("if (batched == 0) break;");
     unsigned n = 0;
-    for (const Group& g : groups_) {
-        line(g.name + ".low += by" + to_string(n) + "; " + g.name + ".high += by" +
+    for (const AccessGroup& g : groups_) {
+        emit(g.name + ".low += stride" + to_string(n) + "; " + g.name + ".high += stride" +
              to_string(n + 1) + ";");
         n += 2;
     }
-    each_fetched([&](const std::string& name, const std::string& n) {
-        line("fetch(" + name + ", way" + n + ");");
+    for_each_prefetched([&](const std::string& name, const std::string& n) {
+        emit("prefetch(" + name + ", distance" + n + ");");
     });
-    line("}");
+    emit("}");
 }
 
-// Whether warps may stop at the head of some loop, with nothing of theirs in variables.
-bool CppEmitter::passes() const {
-    if (parts_) return false;
-    for (std::uint32_t b = 0; b < program_.blocks.size(); ++b)
-        if (program_.blocks[b].entry && question_of(b) >= 0) return true;
+// Whether warps may yield at a loop header, with all their registers spilled.
+bool CppEmitter::yields_in_loop() const {
+    if (split_) return false;
+    for (std::uint32_t b = 0; b < analysis_.blocks.size(); ++b)
+        if (analysis_.blocks[b].entry && predictable_compare(b) >= 0) return true;
     return false;
 }
 
-// Back to the head of loop b, unless that is where the next warp's turn begins.
-std::string CppEmitter::next_round(std::uint32_t b) const {
+// Continues with the next iteration of loop b, or switches to the next warp.
+std::string CppEmitter::next_iteration(std::uint32_t b) const {
     const std::string number = to_string(b);
-    std::string pass;
-    if (program_.blocks[b].entry && !parts_)
-        pass = "if (left != 0) if (Warp* const onto = following(each, s, at)) { " +
-               alive(b, "spill") + rounds(b) +
-               ".keep(w, left, ahead); pass(w, next); each = onto; continue; } ";
-    return "{ " + pass + "goto R" + number + "; }";
+    std::string yield;
+    if (analysis_.blocks[b].entry && !split_)
+        yield = "if (remaining != 0) if (Warp* const onto = next_ready_warp(each, s, target)) { " +
+                move_live(b, "spill") + loop_batch(b) +
+                ".save(w, remaining, predict); yield_at(w, next); each = onto; continue; } ";
+    return "{ " + yield + "goto R" + number + "; }";
 }
 
 }  // namespace cupola::cpu::compiler

@@ -1,5 +1,6 @@
-// csrc/cpu/emitter/memory_access.cpp - loads, stores, atomics, votes and barriers as statements of
-// C++, each with the handler's way for what printed code does not do.
+// csrc/cpu/emitter/memory_access.cpp - emits loads, stores, atomics, votes and barriers.
+//
+// Each falls back to the instruction's handler where emitted code does not apply.
 #include <cstdio>
 
 #include "cpu/emitter/cpp_emitter.hpp"
@@ -8,197 +9,199 @@ namespace cupola::cpu::compiler {
 
 using std::to_string;
 
-// What is not masked need not be kept for its other lanes: a compiler would keep it through all of
-// the function.
-void CppEmitter::begin_anew(const Register& r, const OpEffects& step) {
-    bool needed = masked(r, step.guarded);
-    for (const Access& access : step.accesses) needed |= !access.write && access.offset == r.offset;
-    if (!needed) line(r.name() + " = {};");
+// Clears a register before an unmasked write. Otherwise the compiler would keep its old value for
+// the inactive lanes through the whole function.
+void CppEmitter::clear_variable(const Register& r, const OpEffects& op) {
+    bool needed = masked(r, op.guarded);
+    for (const Access& access : op.accesses) needed |= !access.write && access.offset == r.offset;
+    if (!needed) emit(r.name() + " = {};");
 }
 
-// For what is called, which has its operands in memory: the variable itself need not be there.
-std::string CppEmitter::copy(const Access& access, const std::string& operand) {
-    const Register* r = program_.at(access.offset);
+// Copies an operand of an outlined function, which takes it by address, so the variable itself
+// needs no address.
+std::string CppEmitter::copy_operand(const Access& access, const std::string& operand) {
+    const Register* r = analysis_.at(access.offset);
     if (!access.write && (!r || r->constant || r->uniform)) return operand;
     const std::string t = temporary(access.bytes);
-    line(t + " = " + operand + ";");
+    emit(t + " = " + operand + ";");
     return t;
 }
 
-void CppEmitter::memory(std::uint32_t b, std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
-    const DecodedOp& c = program_.kernel.code[n];
-    const bool load = step.kind == Kind::load;
+void CppEmitter::emit_memory(std::uint32_t b, std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const DecodedOp& c = analysis_.kernel.code[n];
+    const bool load = op.kind == Kind::load;
     const auto group = group_of_.find(n);
-    const bool lined = group != group_of_.end(), near = full_ && lined;
-    const unsigned bytes = ptx::bytes_of(step.origin.key.type);
-    const bool apart = parts_ && !near && is_held(step);
-    line("{");
+    const bool has_affine = group != group_of_.end(), checked = fast_path_ && has_affine;
+    const unsigned bytes = ptx::bytes_of(op.origin.key.type);
+    const bool outlined = split_ && !checked && has_variables(op);
+    emit("{");
     std::string values, after;
-    std::string address = near ? "" : input(step.accesses[0]);
-    if (apart) address = copy(step.accesses[0], address);
-    for (std::size_t k = 1; k < step.accesses.size(); ++k) {
-        const Access& access = step.accesses[k];
+    std::string address = checked ? "" : input(op.accesses[0]);
+    if (outlined) address = copy_operand(op.accesses[0], address);
+    for (std::size_t k = 1; k < op.accesses.size(); ++k) {
+        const Access& access = op.accesses[k];
         values += ", ";
         if (!load) {
             const std::string value = input(access);
-            values += apart ? copy(access, value) : value;
+            values += outlined ? copy_operand(access, value) : value;
             continue;
         }
-        const Register* r = program_.at(access.offset);
-        if (r && !r->file) {
-            if (!near) begin_anew(*r, step);
-            const std::string value = apart ? copy(access, r->name()) : r->name();
+        const Register* r = analysis_.at(access.offset);
+        if (r && !r->in_file) {
+            if (!checked) clear_variable(*r, op);
+            const std::string value = outlined ? copy_operand(access, r->name()) : r->name();
             values += value;
-            if (apart) after += r->name() + " = " + value + ";";
+            if (outlined) after += r->name() + " = " + value + ";";
             continue;
         }
         const std::string t = temporary(access.bytes);
         if (r) {
-            line(fill(t, access.bytes, r->offset));
+            emit(fill(t, access.bytes, r->offset));
             after += spill(t, access.bytes, r->offset);
         }
         values += t;
     }
     const std::string what = std::string(load ? "load" : "store");
-    if (near) {
-        const Group& g = groups_[group->second];
-        line(what + (g.uniform ? "_same<" : "_near<") + word_type(bytes) + ", " +
+    if (checked) {
+        const AccessGroup& g = groups_[group->second];
+        emit(what + (g.uniform ? "_uniform<" : "_affine<") + word_type(bytes) + ", " +
              to_string(g.step) + ">(" + g.name + ", " + to_string(c.imm - g.begin) + values + ");" +
              after + "}");
         return;
     }
-    const auto space = static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
+    const auto space = static_cast<ptx::Space>(ptx::field::space.get(op.origin.key.modifiers));
     const std::string window = space == ptx::Space::shared ? "Window::shared" : "Window::flat";
-    // Where lanes are away, the line may be there all the same.
-    const std::string looked = lined ? groups_[group->second].name : "Near{}";
-    const std::string rise = to_string(lined ? groups_[group->second].step : 0);
-    const std::string from = to_string(lined ? c.imm - groups_[group->second].begin : 0);
-    if (apart) {
-        line("static constexpr Place place = {" + to_string(c.slot) + ", " + to_string(n) + ", " +
-             to_string(c.imm) + ", " + from + places_of(step) + "};");
-        line("next = " + what + "_apart<" + word_type(bytes) + ", " + window + ", " + rise +
-             ">(w, mask, r, s, place, " + looked + ", " + address + values + ");" + after);
-        line("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0)) " + leaving(b) +
-             "}");
+    // With inactive lanes the address may still be affine.
+    const std::string address_name = has_affine ? groups_[group->second].name : "CheckedAddress{}";
+    const std::string step_text = to_string(has_affine ? groups_[group->second].step : 0);
+    const std::string base_offset =
+        to_string(has_affine ? c.imm - groups_[group->second].begin : 0);
+    if (outlined) {
+        emit("static constexpr AccessSite site = {" + to_string(c.slot) + ", " + to_string(n) +
+             ", " + to_string(c.imm) + ", " + base_offset + operand_offsets(op) + "};");
+        emit("next = " + what + "_outlined<" + word_type(bytes) + ", " + window + ", " + step_text +
+             ">(w, mask, r, s, site, " + address_name + ", " + address + values + ");" + after);
+        emit("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0)) " +
+             jump_to_active(b) + "}");
         return;
     }
-    if (lined) {
-        line("if (" + looked + ".holds) {");
-        line(what + "_some<" + word_type(bytes) + ", " + rise + ">(" + looked + ", " + from +
-             ", mask" + values + ");" + after);
-        line("} else");
+    if (has_affine) {
+        emit("if (" + address_name + ".holds) {");
+        emit(what + "_affine_masked<" + word_type(bytes) + ", " + step_text + ">(" + address_name +
+             ", " + base_offset + ", mask" + values + ");" + after);
+        emit("} else");
     }
-    line("if (__builtin_expect(" + what + "<" + word_type(bytes) + ", " + window + ">(w, mask, " +
+    emit("if (__builtin_expect(" + what + "<" + word_type(bytes) + ", " + window + ">(w, mask, " +
          to_string(c.slot) + ", " + address + ", " + to_string(c.imm) + values + "), 1)) {");
-    line(after);
-    line("} else {");
-    handler(b, n);
-    line("} }");
+    emit(after);
+    emit("} else {");
+    emit_handler_call(b, n);
+    emit("} }");
 }
 
-// Whether all that an access reads and writes is in variables, or has one value for ever.
-bool CppEmitter::is_held(const OpEffects& step) const {
-    for (const Access& access : step.accesses) {
-        const Register* r = program_.at(access.offset);
-        if (r ? r->file && !r->constant : access.write) return false;
+// Whether all operands of an access are variables or uniform.
+bool CppEmitter::has_variables(const OpEffects& op) const {
+    for (const Access& access : op.accesses) {
+        const Register* r = analysis_.at(access.offset);
+        if (r ? r->in_file && !r->constant : access.write) return false;
     }
     return true;
 }
 
-// Where these lie in the register file; 0 where it has them already.
-std::string CppEmitter::places_of(const OpEffects& step) const {
+// Offsets of the operands in the register file; 0 for those that are there already.
+std::string CppEmitter::operand_offsets(const OpEffects& op) const {
     std::string text;
-    for (std::size_t k = 0; k < step.accesses.size(); ++k) {
-        const Register* r = program_.at(step.accesses[k].offset);
+    for (std::size_t k = 0; k < op.accesses.size(); ++k) {
+        const Register* r = analysis_.at(op.accesses[k].offset);
         text +=
             (k == 1 ? ", {" : ", ") + to_string(!r || r->constant || r->special ? 0 : r->offset);
     }
     return text + "}";
 }
 
-// Lane after lane, without the interpreter's way there.
-void CppEmitter::atomic(std::uint32_t b, std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
-    const DecodedOp& c = program_.kernel.code[n];
-    const auto& accesses = step.accesses;
+// Runs lane by lane, without the dispatch of the interpreter.
+void CppEmitter::emit_atomic(std::uint32_t b, std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const DecodedOp& c = analysis_.kernel.code[n];
+    const auto& accesses = op.accesses;
     const bool made = accesses.back().write;
     const std::size_t sources = accesses.size() - (made ? 2 : 1);
-    const Register* to = made ? program_.at(accesses.back().offset) : nullptr;
-    if (to && to->file && to->read) return handler(b, n);
-    const auto space = static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
-    const unsigned bytes = ptx::bytes_of(step.origin.key.type);
+    const Register* to = made ? analysis_.at(accesses.back().offset) : nullptr;
+    if (to && to->in_file && to->is_read) return emit_handler_call(b, n);
+    const auto space = static_cast<ptx::Space>(ptx::field::space.get(op.origin.key.modifiers));
+    const unsigned bytes = ptx::bytes_of(op.origin.key.type);
     char bits[32];
     std::snprintf(bits, sizeof bits, "0x%llxull",
                   static_cast<unsigned long long>(ptx::field::operation.put(
-                      ptx::field::operation.get(step.origin.key.modifiers))));
+                      ptx::field::operation.get(op.origin.key.modifiers))));
     const std::string window = space == ptx::Space::shared ? "Window::shared" : "Window::flat";
-    const bool wanted = to && to->read;
+    const bool wanted = to && to->is_read;
     const std::string address = input(accesses[0]), first = input(accesses[1]),
                       second = sources == 2 ? input(accesses[2]) : first;
-    if (wanted) begin_anew(*to, step);
+    if (wanted) clear_variable(*to, op);
     const std::string result = wanted ? to->name() : temporary(bytes);
-    line("if (__builtin_expect(!atomic<AtomicAs<" + window + ", Mods<static_cast<Type>(" +
-         to_string(static_cast<unsigned>(step.origin.key.type)) + "), Type::none, " + bits + ">, " +
+    emit("if (__builtin_expect(!atomic<AtomicAs<" + window + ", Mods<static_cast<Type>(" +
+         to_string(static_cast<unsigned>(op.origin.key.type)) + "), Type::none, " + bits + ">, " +
          (wanted ? "true" : "false") + ">, " + window + ">(w, mask, " + to_string(c.slot) + ", " +
          address + ", " + to_string(c.imm) + ", " + first + ", " + second + ", " + result +
          "), 0)) {");
-    handler(b, n);
-    line("}");
+    emit_handler_call(b, n);
+    emit("}");
 }
 
-// Where all lanes are here and take part, there is nobody to wait for.
-void CppEmitter::ballot(std::uint32_t b, std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
-    const Register* to = program_.at(step.accesses[0].offset);
-    const Register* members = program_.at(step.accesses[2].offset);
-    if (!to || to->file || !members || !(members->constant || members->uniform))
-        return handler(b, n);
-    const std::string p = input(step.accesses[1]);
-    line("if (__builtin_expect(mask == all_lanes && " + input(step.accesses[2]) +
+// If all lanes are active and take part, none has to be waited for.
+void CppEmitter::emit_ballot(std::uint32_t b, std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const Register* to = analysis_.at(op.accesses[0].offset);
+    const Register* members = analysis_.at(op.accesses[2].offset);
+    if (!to || to->in_file || !members || !(members->constant || members->uniform))
+        return emit_handler_call(b, n);
+    const std::string p = input(op.accesses[1]);
+    emit("if (__builtin_expect(mask == all_lanes && " + input(op.accesses[2]) +
          ".value == all_lanes, 1)) {");
-    line("set_same<std::uint32_t>(" + p + ".bits, all_lanes, " + to->name() + ");");
-    line("} else {");
-    handler(b, n);
-    line("}");
+    emit("splat<std::uint32_t>(" + p + ".bits, all_lanes, " + to->name() + ");");
+    emit("} else {");
+    emit_handler_call(b, n);
+    emit("}");
 }
 
-void CppEmitter::shuffle(std::uint32_t b, std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
-    const Register* to = program_.at(step.accesses[0].offset);
-    const Register* valid = program_.at(step.accesses[1].offset);
-    const Register* members = program_.at(step.accesses[5].offset);
-    if (!to || to->file || (valid && valid->file) || !members ||
+void CppEmitter::emit_shuffle(std::uint32_t b, std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const Register* to = analysis_.at(op.accesses[0].offset);
+    const Register* valid = analysis_.at(op.accesses[1].offset);
+    const Register* members = analysis_.at(op.accesses[5].offset);
+    if (!to || to->in_file || (valid && valid->in_file) || !members ||
         !(members->constant || members->uniform))
-        return handler(b, n);
+        return emit_handler_call(b, n);
     const auto mode = static_cast<unsigned>(
-        static_cast<ptx::Mode>(ptx::field::mode.get(step.origin.key.modifiers)));
+        static_cast<ptx::Mode>(ptx::field::mode.get(op.origin.key.modifiers)));
     std::string sources;
-    for (const std::size_t k : {2, 3, 4}) sources += ", " + input(step.accesses[k]);
-    line("if (__builtin_expect(mask == all_lanes && " + input(step.accesses[5]) +
+    for (const std::size_t k : {2, 3, 4}) sources += ", " + input(op.accesses[k]);
+    emit("if (__builtin_expect(mask == all_lanes && " + input(op.accesses[5]) +
          ".value == all_lanes, 1)) {");
-    line("const std::uint32_t valid = shuffle<static_cast<ptx::Mode>(" + to_string(mode) + ")>(" +
+    emit("const std::uint32_t valid = shuffle<static_cast<ptx::Mode>(" + to_string(mode) + ")>(" +
          to->name() + sources + "); (void)valid;");
-    if (valid) line(valid->name() + " = valid;");
-    line("} else {");
-    handler(b, n);
-    line("}");
+    if (valid) emit(valid->name() + " = valid;");
+    emit("} else {");
+    emit_handler_call(b, n);
+    emit("}");
 }
 
-// Where whole warps come, as they nearly always do, it is done here.
-void CppEmitter::barrier(std::uint32_t b, std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
-    const Register* id = program_.at(step.accesses[0].offset);
-    const Register* count = program_.at(step.accesses[1].offset);
+// A whole warp usually arrives at once. That case needs no handler.
+void CppEmitter::emit_barrier(std::uint32_t b, std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const Register* id = analysis_.at(op.accesses[0].offset);
+    const Register* count = analysis_.at(op.accesses[1].offset);
     const bool known = id && id->constant && id->value < 16 && count && count->constant &&
-                       count->value == 0 && b + 1 < program_.blocks.size();
-    if (!known || guarded(step)) return handler(b, n);
-    line("if (__builtin_expect(is_whole(w, mask), 1)) {");
-    line("if (!meet(w, code + " + to_string(n) + ", " + to_string(id->value) + ", s.release)) { " +
-         alive(b + 1, "spill") + "goto turned; }");
-    line("} else {");
-    handler(b, n);
-    line("}");
+                       count->value == 0 && b + 1 < analysis_.blocks.size();
+    if (!known || guarded(op)) return emit_handler_call(b, n);
+    emit("if (__builtin_expect(is_whole(w, mask), 1)) {");
+    emit("if (!arrive_whole_warp(w, code + " + to_string(n) + ", " + to_string(id->value) +
+         ", s.release)) { " + move_live(b + 1, "spill") + "goto next_warp; }");
+    emit("} else {");
+    emit_handler_call(b, n);
+    emit("}");
 }
 
 }  // namespace cupola::cpu::compiler

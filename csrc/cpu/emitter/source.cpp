@@ -1,4 +1,4 @@
-// csrc/cpu/emitter/source.cpp - printed functions as the text of one file or several.
+// csrc/cpu/emitter/source.cpp - emitted functions as the text of one file or several.
 #include "cpu/emitter/source.hpp"
 
 #include <algorithm>
@@ -10,23 +10,24 @@
 namespace cupola::cpu::compiler {
 namespace {
 
-// Bytes that take a compiler longer than the semantics' text, which each file has once more.
-constexpr std::size_t worth_a_file = 40'000;
+// Bytes that take a compiler longer than the text of the semantics, which each file repeats.
+constexpr std::size_t min_file_bytes = 40'000;
 
-// How long a compiler takes for a function: as for so many bytes of what is straight.
+// An estimate of the time to compile a function: its bytes, and some for each branch.
 std::size_t weight(const std::string& function) {
-    constexpr std::size_t of_a_way = 600;
-    const std::string_view way = "goto ";
+    constexpr std::size_t branch_weight = 600;
+    const std::string_view jump = "goto ";
     std::size_t all = function.size();
-    for (std::size_t at = 0; (at = function.find(way, at)) != std::string::npos; at += way.size())
-        all += of_a_way;
+    for (std::size_t at = 0; (at = function.find(jump, at)) != std::string::npos; at += jump.size())
+        all += branch_weight;
     return all;
 }
 
-// Which file each function goes to, so that they take as long as each other: the longest first,
-// each to the file that is the shortest so far.
-std::vector<std::size_t> places(const std::vector<std::string>& functions, std::size_t files) {
-    std::vector<std::size_t> order(functions.size()), place(functions.size()), weights,
+// The file of each function. Balances the files: the heaviest function first, each into the file
+// that is the lightest so far.
+std::vector<std::size_t> assign_files(const std::vector<std::string>& functions,
+                                      std::size_t files) {
+    std::vector<std::size_t> order(functions.size()), file_of(functions.size()), weights,
         sums(files, 0);
     for (const auto& function : functions) weights.push_back(weight(function));
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -35,10 +36,10 @@ std::vector<std::size_t> places(const std::vector<std::string>& functions, std::
     });
     for (const std::size_t n : order) {
         const auto least = std::min_element(sums.begin(), sums.end());
-        place[n] = static_cast<std::size_t>(least - sums.begin());
+        file_of[n] = static_cast<std::size_t>(least - sums.begin());
         *least += weights[n];
     }
-    return place;
+    return file_of;
 }
 
 }  // namespace
@@ -60,14 +61,15 @@ std::string Source::text(std::size_t files) const {
         for (const auto& function : functions) all += function;
         return all;
     }
-    const std::vector<std::size_t> place = places(functions, files);
+    const std::vector<std::size_t> file_of = assign_files(functions, files);
     for (std::size_t n = 0; n < functions.size(); ++n)
-        all += "#if CUPOLA_FILE == " + std::to_string(place[n]) + "\n" + functions[n] + "#endif\n";
+        all +=
+            "#if CUPOLA_FILE == " + std::to_string(file_of[n]) + "\n" + functions[n] + "#endif\n";
     return all;
 }
 
 std::size_t Source::files(std::size_t most) const {
-    return std::clamp<std::size_t>(std::min(size() / worth_a_file, functions.size()), 1, most);
+    return std::clamp<std::size_t>(std::min(size() / min_file_bytes, functions.size()), 1, most);
 }
 
 }  // namespace cupola::cpu::compiler

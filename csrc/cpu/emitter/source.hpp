@@ -1,4 +1,4 @@
-// csrc/cpu/emitter/source.hpp - printed kernels: functions that a compiler can take one by one.
+// csrc/cpu/emitter/source.hpp - emitted kernels: functions that can be compiled separately.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 namespace cupola::cpu::compiler {
 
 struct Source {
-    std::string common;                  // what each of the functions may want declared
+    std::string common;                  // declarations that each function may need
     std::vector<std::string> functions;  // in any order, in any number of files
 
     std::size_t size() const;
     void add(Source more);
-    // All of it for so many files: the n-th is what is left where CUPOLA_FILE is n. For one file
-    // nothing has to be defined.
+    // The text for so many files. With CUPOLA_FILE defined as n, it is the n-th file. For one file
+    // no macro is needed.
     std::string text(std::size_t files = 1) const;
-    // How many files are worth it where so many can be compiled at once.
+    // The number of files that pays off, at most `most`.
     std::size_t files(std::size_t most) const;
 };
 

@@ -1,5 +1,5 @@
-// csrc/cpu/emitter/statement.cpp - one instruction as a statement of C++: which lane function of
-// the table, and which variables.
+// csrc/cpu/emitter/statement.cpp - emits one operation as a C++ statement: a lane function of the
+// table and its operands.
 #include <cstdio>
 
 #include "cpu/emitter/cpp_emitter.hpp"
@@ -11,8 +11,8 @@ using std::to_string;
 
 namespace {
 
-const char* chapter_name(unsigned chapter) {
-    switch (static_cast<ptx::InstructionGroupId>(chapter)) {
+const char* rows_name(unsigned group) {
+    switch (static_cast<ptx::InstructionGroupId>(group)) {
         case ptx::InstructionGroupId::integer:
             return "IntegerRows";
         case ptx::InstructionGroupId::real:
@@ -53,81 +53,81 @@ std::string word_type(unsigned bytes) { return "std::uint" + to_string(8 * bytes
 
 std::string CppEmitter::temporary(unsigned bytes) {
     const std::string name = "t" + to_string(temporaries_++);
-    line(variable_type(bytes) + " " + name + ";");
+    emit(variable_type(bytes) + " " + name + ";");
     return name;
 }
 
-std::string CppEmitter::row(const OpEffects& step) const {
-    const ptx::FormId form = step.origin.form;
+std::string CppEmitter::row_type(const OpEffects& op) const {
+    const ptx::FormId form = op.origin.form;
     const std::string name =
-        std::string(chapter_name(form.group())) + "::row<" + to_string(form.row()) + ">";
+        std::string(rows_name(form.group())) + "::row<" + to_string(form.row()) + ">";
     char bits[32];
     std::snprintf(bits, sizeof bits, "0x%llxull",
-                  static_cast<unsigned long long>(step.origin.key.modifiers));
+                  static_cast<unsigned long long>(op.origin.key.modifiers));
     const std::string mods =
-        "ModsOf<" + name + ", " + to_string(static_cast<unsigned>(step.origin.key.type)) + ", " +
-        to_string(static_cast<unsigned>(step.origin.key.type2)) + ", " + bits + ">";
-    return name + ", " + (step.any_nan ? "AnyNan<" + mods + ">" : mods);
+        "ModsOf<" + name + ", " + to_string(static_cast<unsigned>(op.origin.key.type)) + ", " +
+        to_string(static_cast<unsigned>(op.origin.key.type2)) + ", " + bits + ">";
+    return name + ", " + (op.any_nan ? "AnyNan<" + mods + ">" : mods);
 }
 
 std::string CppEmitter::input(const Access& access) {
-    const Register* r = program_.at(access.offset);
+    const Register* r = analysis_.at(access.offset);
     if (access.bytes == 0) {
         if (!r) return "predicate(0)";
         if (r->constant) return r->value ? "predicate(all_lanes)" : "predicate(0)";
-        if (!r->file) return "predicate(" + r->name() + ")";
+        if (!r->in_file) return "predicate(" + r->name() + ")";
         const std::string t = temporary(0);
-        line(fill(t, 0, access.offset));
+        emit(fill(t, 0, access.offset));
         return "predicate(" + t + ")";
     }
-    if (!r) return "one(" + literal(0, access.bytes) + ")";
-    if (r->constant) return "one(" + literal(r->value, access.bytes) + ")";
-    if (r->uniform) return "one(" + r->name() + ")";
-    if (sweeping_ && r->invariant_affine) {
+    if (!r) return "uniform(" + literal(0, access.bytes) + ")";
+    if (r->constant) return "uniform(" + literal(r->value, access.bytes) + ")";
+    if (r->uniform) return "uniform(" + r->name() + ")";
+    if (block_batch_ && r->invariant_affine) {
         const std::string t = temporary(access.bytes);
-        line(t + " = lanes_along(l" + to_string(r->offset) + ", from);");
+        emit(t + " = expand_affine(l" + to_string(r->offset) + ", from);");
         return t;
     }
-    if (!r->file) return r->name();
+    if (!r->in_file) return r->name();
     const std::string t = temporary(access.bytes);
-    line(fill(t, access.bytes, access.offset));
+    emit(fill(t, access.bytes, access.offset));
     return t;
 }
 
 std::string CppEmitter::output(const Access& access, Output& out) {
-    const Register* r = program_.at(access.offset);
+    const Register* r = analysis_.at(access.offset);
     if (r && r->single_assignment) {
-        line(fill(*r));
+        emit(fill(*r));
         out.after += spill(*r);
     }
-    if (r && !r->file) {
+    if (r && !r->in_file) {
         out.masked |= masked(*r, out.guarded);
         return r->name();
     }
     const std::string t = temporary(access.bytes);
     if (!r) return t;
-    line(fill(t, access.bytes, access.offset));
+    emit(fill(t, access.bytes, access.offset));
     out.after += spill(t, access.bytes, access.offset);
     out.masked = true;
     return t;
 }
 
-std::string CppEmitter::bits_output(const Access& p, const Access* q, Output& out) {
+std::string CppEmitter::predicate_output(const Access& p, const Access* q, Output& out) {
     std::string names;
     for (const Access* access : {&p, q}) {
         if (!access || access->offset == 0) {
             if (access == &p) names = temporary(0);
-            if (access == &p) line(names + " = 0;");
+            if (access == &p) emit(names + " = 0;");
             continue;
         }
-        const Register& r = *program_.at(access->offset);
+        const Register& r = *analysis_.at(access->offset);
         std::string name = r.name();
-        if (r.file) {
+        if (r.in_file) {
             name = temporary(0);
             out.masked = true;
         }
-        if (r.file || r.single_assignment) {
-            line(fill(name, 0, r.offset));
+        if (r.in_file || r.single_assignment) {
+            emit(fill(name, 0, r.offset));
             out.after += spill(name, 0, r.offset);
         }
         out.masked |= masked(r, out.guarded);
@@ -136,241 +136,245 @@ std::string CppEmitter::bits_output(const Access& p, const Access* q, Output& ou
     return names;
 }
 
-void CppEmitter::lanes(std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
-    const ptx::OperandConstraints& shapes = step.origin.form.form().operands;
+void CppEmitter::emit_lanes(std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const ptx::OperandConstraints& shapes = op.origin.form.form().operands;
     std::string text, to;
-    Output first{step.guarded};
+    Output first{op.guarded};
     std::size_t next = 0;
     for (unsigned k = 0; k < shapes.count; ++k) {
         text += ", ";
         if (shapes.list[k] == OperandConstraint::imm) {
-            text += "number(" +
-                    literal(static_cast<std::uint64_t>(program_.kernel.code[n].imm), 8) + ")";
+            text += "immediate(" +
+                    literal(static_cast<std::uint64_t>(analysis_.kernel.code[n].imm), 8) + ")";
             continue;
         }
-        const Access& access = step.accesses[next++];
+        const Access& access = op.accesses[next++];
         if (!access.write || access.bytes != 0) {
             if (access.write) to = output(access, first);
             text += access.write ? to : input(access);
             continue;
         }
         const Access* second =
-            shapes.list[k] == OperandConstraint::pq ? &step.accesses[next++] : nullptr;
+            shapes.list[k] == OperandConstraint::pq ? &op.accesses[next++] : nullptr;
         if (second && second->offset == 0) second = nullptr;
         if (k == 0 && !second) {
-            text += bits_output(access, nullptr, first);
+            text += predicate_output(access, nullptr, first);
         } else {
-            Output own{step.guarded};
-            const std::string names = bits_output(access, second, own);
-            text += (own.masked ? "bits<true>(" : "bits<false>(") + names + ")";
+            Output own{op.guarded};
+            const std::string names = predicate_output(access, second, own);
+            text +=
+                (own.masked ? "predicate_output<true>(" : "predicate_output<false>(") + names + ")";
             first.after += own.after;
         }
     }
     const std::string masked = first.masked ? "true" : "false";
-    if (const auto found = line_at_.find(n); found != line_at_.end())
-        line("if (" + found->second + ".holds) write_line<" + masked + ">(mask, " + to + ", " +
+    if (const auto found = quotient_variables_.find(n); found != quotient_variables_.end())
+        emit("if (" + found->second + ".holds) write_affine<" + masked + ">(mask, " + to + ", " +
              found->second + "); else");
-    line((parts_ ? "map_apart<" : "apply_lanes<") + row(step) + ", " + masked + ">(mask" + text +
-         ");" + first.after);
+    emit((split_ ? "apply_lanes_outlined<" : "apply_lanes<") + row_type(op) + ", " + masked +
+         ">(mask" + text + ");" + first.after);
 }
 
-void CppEmitter::logic(std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
-    const ptx::FormId form = step.origin.form;
+void CppEmitter::emit_logic(std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const ptx::FormId form = op.origin.form;
     std::string text;
-    for (std::size_t k = 1; k < step.accesses.size(); ++k)
-        text += ", " + input(step.accesses[k]) + ".bits";
-    Output out{step.guarded};
-    const std::string to = bits_output(step.accesses[0], nullptr, out);
-    line("logic<" + std::string(chapter_name(form.group())) + "::row<" + to_string(form.row()) +
+    for (std::size_t k = 1; k < op.accesses.size(); ++k)
+        text += ", " + input(op.accesses[k]) + ".bits";
+    Output out{op.guarded};
+    const std::string to = predicate_output(op.accesses[0], nullptr, out);
+    emit("logic<" + std::string(rows_name(form.group())) + "::row<" + to_string(form.row()) +
          (out.masked ? ">, true" : ">, false") + ">(mask, " + to + text + ");" + out.after);
 }
 
-std::string CppEmitter::parameter(const OpEffects& step, std::size_t k) const {
-    const unsigned bytes = step.accesses[k].bytes;
+std::string CppEmitter::parameter_text(const OpEffects& op, std::size_t k) const {
+    const unsigned bytes = op.accesses[k].bytes;
     return "parameter<" + word_type(bytes) + ">(w, " +
-           to_string(step.parameter + static_cast<std::int64_t>(k * bytes)) + ")";
+           to_string(op.parameter + static_cast<std::int64_t>(k * bytes)) + ")";
 }
 
-// An instruction whose results are the same for all lanes for ever.
-void CppEmitter::once(std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
-    const DecodedOp& c = program_.kernel.code[n];
-    if (step.kind == Kind::parameter) {
-        for (std::size_t k = 0; k < step.accesses.size(); ++k)
-            if (const Register* r = program_.at(step.accesses[k].offset))
-                line(r->name() + " = " + parameter(step, k) + ";");
+// Emits an operation with a uniform result, as scalar code.
+void CppEmitter::emit_uniform(std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const DecodedOp& c = analysis_.kernel.code[n];
+    if (op.kind == Kind::parameter) {
+        for (std::size_t k = 0; k < op.accesses.size(); ++k)
+            if (const Register* r = analysis_.at(op.accesses[k].offset))
+                emit(r->name() + " = " + parameter_text(op, k) + ";");
         return;
     }
-    const ptx::OperandConstraints& shapes = step.origin.form.form().operands;
+    const ptx::OperandConstraints& shapes = op.origin.form.form().operands;
     std::string text;
     std::size_t next = 0;
     for (unsigned k = 0; k < shapes.count; ++k) {
         text += k ? ", " : "";
         if (shapes.list[k] == OperandConstraint::imm) {
-            text += "number(" + literal(static_cast<std::uint64_t>(c.imm), 8) + ")";
+            text += "immediate(" + literal(static_cast<std::uint64_t>(c.imm), 8) + ")";
             continue;
         }
-        const Access& access = step.accesses[next++];
+        const Access& access = op.accesses[next++];
         const Access* second =
-            shapes.list[k] == OperandConstraint::pq ? &step.accesses[next++] : nullptr;
+            shapes.list[k] == OperandConstraint::pq ? &op.accesses[next++] : nullptr;
         const auto name = [&](const Access& a) {
-            return a.offset != 0 ? program_.at(a.offset)->name() : std::string("nowhere");
+            return a.offset != 0 ? analysis_.at(a.offset)->name() : std::string("unused");
         };
         if (!access.write)
             text += input(access);
         else if (access.bytes != 0)
             text += name(access);
         else if (second && second->offset != 0)
-            text += "bits_one(" + name(access) + ", " + name(*second) + ")";
+            text += "uniform_predicate(" + name(access) + ", " + name(*second) + ")";
         else
-            text += k == 0 ? name(access) : "bits_one(" + name(access) + ")";
+            text += k == 0 ? name(access) : "uniform_predicate(" + name(access) + ")";
     }
-    line("{ std::uint32_t nowhere; (void)nowhere; once<" + row(step) + ">(" + text + "); }");
+    emit("{ std::uint32_t unused; (void)unused; apply_uniform<" + row_type(op) + ">(" + text +
+         "); }");
 }
 
-// By the interpreter's own function: what it reads is put into the register file, what it writes
-// is taken from there.
-void CppEmitter::handler(std::uint32_t b, std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
+// Calls the interpreter's handler: spills the operands that it reads, and fills those that it
+// writes.
+void CppEmitter::emit_handler_call(std::uint32_t b, std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
     std::string fills;
-    for (const Access& access : step.accesses) {
-        const Register* r = program_.at(access.offset);
-        if (!r || r->file || r->constant) continue;
+    for (const Access& access : op.accesses) {
+        const Register* r = analysis_.at(access.offset);
+        if (!r || r->in_file || r->constant) continue;
         if (r->uniform && r->bytes != 0) {
-            if (!r->special) line("spill_one(" + r->name() + ", r, " + to_string(r->offset) + ");");
+            if (!r->special)
+                emit("spill_uniform(" + r->name() + ", r, " + to_string(r->offset) + ");");
             continue;
         }
-        // Read or not: what is masked keeps its other lanes.
-        const bool keeps = !access.write || masked(*r, step.guarded);
-        if (!r->special && keeps) line(spill(*r));
+        // A masked result keeps its inactive lanes, so it is spilled too.
+        const bool keeps = !access.write || masked(*r, op.guarded);
+        if (!r->special && keeps) emit(spill(*r));
         if (access.write) fills += fill(*r);
     }
-    if (guarded(step)) line("{ const std::uint32_t running = w.mask; s.set_mask(w, mask);");
-    line("next = s.handlers[" + to_string(n) + "](code + " + to_string(n) + ", w, r);");
-    if (!fills.empty()) line(fills);
-    if (!step.ends) line("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0))");
-    line(leaving(b));
-    if (guarded(step)) line("s.set_mask(w, running); }");
+    if (guarded(op)) emit("{ const std::uint32_t running = w.mask; s.set_mask(w, mask);");
+    emit("next = s.handlers[" + to_string(n) + "](code + " + to_string(n) + ", w, r);");
+    if (!fills.empty()) emit(fills);
+    if (!op.no_fallthrough)
+        emit("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0))");
+    emit(jump_to_active(b));
+    if (guarded(op)) emit("s.set_mask(w, running); }");
 }
 
-// Where accesses go by their lines: whether instructions, from the last one on, have made what
-// nobody reads, as addresses are. Compilers leave a part of it.
-std::set<std::uint32_t> CppEmitter::unread(std::uint32_t b) const {
-    const Block& block = program_.blocks[b];
+// Operations whose results are unused when accesses take the fast path, such as addresses.
+// Compilers do not find all of them.
+std::set<std::uint32_t> CppEmitter::unused_results(std::uint32_t b) const {
+    const Block& block = analysis_.blocks[b];
     std::set<std::uint32_t> found;
     std::set<std::int32_t> wanted;
     for (std::uint32_t n = block.end; n-- > block.first;) {
-        const OpEffects& step = program_.steps[n];
-        bool drop = step.kind == Kind::lanes && !step.guarded;
-        for (const Access& access : step.accesses) {
-            const Register* r = access.write ? program_.at(access.offset) : nullptr;
+        const OpEffects& op = analysis_.ops[n];
+        bool drop = op.kind == Kind::lanes && !op.guarded;
+        for (const Access& access : op.accesses) {
+            const Register* r = access.write ? analysis_.at(access.offset) : nullptr;
             if (r)
-                drop &= !r->file && !r->live_across_blocks && !r->single_assignment &&
+                drop &= !r->in_file && !r->live_across_blocks && !r->single_assignment &&
                         wanted.count(r->offset) == 0;
         }
         if (drop) {
             found.insert(n);
             continue;
         }
-        for (std::size_t k = group_of_.count(n); k < step.accesses.size(); ++k)
-            if (!step.accesses[k].write) wanted.insert(step.accesses[k].offset);
+        for (std::size_t k = group_of_.count(n); k < op.accesses.size(); ++k)
+            if (!op.accesses[k].write) wanted.insert(op.accesses[k].offset);
     }
     return found;
 }
 
-void CppEmitter::statements(std::uint32_t b) {
-    const Block& block = program_.blocks[b];
-    const std::set<std::uint32_t> idle = full_ ? unread(b) : std::set<std::uint32_t>{};
+void CppEmitter::emit_statements(std::uint32_t b) {
+    const Block& block = analysis_.blocks[b];
+    const std::set<std::uint32_t> unused =
+        fast_path_ ? unused_results(b) : std::set<std::uint32_t>{};
     for (std::uint32_t n = block.first; n < block.end; ++n)
-        if (idle.count(n) == 0) statement(b, n);
+        if (unused.count(n) == 0) emit_statement(b, n);
 }
 
-void CppEmitter::statement(std::uint32_t b, std::uint32_t n) {
-    const OpEffects& step = program_.steps[n];
-    const DecodedOp& c = program_.kernel.code[n];
-    const auto is_same = [&] {
+void CppEmitter::emit_statement(std::uint32_t b, std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const DecodedOp& c = analysis_.kernel.code[n];
+    const auto is_uniform = [&] {
         bool any = false;
-        for (const Access& access : step.accesses)
+        for (const Access& access : op.accesses)
             if (access.write && access.offset != 0) {
                 any = true;
-                if (!program_.at(access.offset)->uniform) return false;
+                if (!analysis_.at(access.offset)->uniform) return false;
             }
         return any;
     };
-    if (step.hoisted) return;
-    switch (step.kind) {
+    if (op.hoisted) return;
+    switch (op.kind) {
         case Kind::lanes:
-            if (is_same()) break;  // constants of the block or the warp
-            line("{");
-            lanes(n);
-            line("}");
+            if (is_uniform()) break;  // computed once for the thread block or the warp
+            emit("{");
+            emit_lanes(n);
+            emit("}");
             break;
         case Kind::logic:
-            line("{");
-            logic(n);
-            line("}");
+            emit("{");
+            emit_logic(n);
+            emit("}");
             break;
         case Kind::parameter: {
-            if (is_same()) break;
-            for (const Access& access : step.accesses)
-                if (const Register* r = program_.at(access.offset); r && r->file)
-                    return handler(b, n);
-            for (std::size_t k = 0; k < step.accesses.size(); ++k)
-                if (const Register* r = program_.at(step.accesses[k].offset))
-                    line("set_same<" + word_type(r->bytes) + ">(" + parameter(step, k) + ", " +
-                         (masked(*r, step.guarded) ? "mask" : "all_lanes") + ", " + r->name() +
-                         ");");
+            if (is_uniform()) break;
+            for (const Access& access : op.accesses)
+                if (const Register* r = analysis_.at(access.offset); r && r->in_file)
+                    return emit_handler_call(b, n);
+            for (std::size_t k = 0; k < op.accesses.size(); ++k)
+                if (const Register* r = analysis_.at(op.accesses[k].offset))
+                    emit("splat<" + word_type(r->bytes) + ">(" + parameter_text(op, k) + ", " +
+                         (masked(*r, op.guarded) ? "mask" : "all_lanes") + ", " + r->name() + ");");
             break;
         }
         case Kind::load:
         case Kind::store:
-            memory(b, n);
+            emit_memory(b, n);
             break;
         case Kind::guard_begin: {
-            line("{ const std::uint32_t outer = mask;");
-            const std::string p = input(step.accesses[0]);
+            emit("{ const std::uint32_t outer = mask;");
+            const std::string p = input(op.accesses[0]);
             const bool negate = (c.flags & interpreter::flag::negate) != 0;
-            line("mask &= " + std::string(negate ? "~" : "") + p + ".bits;");
-            line("if (mask != 0) {");
+            emit("mask &= " + std::string(negate ? "~" : "") + p + ".bits;");
+            emit("if (mask != 0) {");
             break;
         }
         case Kind::guard_end:
-            line("} mask = outer; }");
+            emit("} mask = outer; }");
             break;
         case Kind::atomic:
-            line("{");
-            atomic(b, n);
-            line("}");
+            emit("{");
+            emit_atomic(b, n);
+            emit("}");
             break;
         case Kind::ballot:
-            line("{");
-            ballot(b, n);
-            line("}");
+            emit("{");
+            emit_ballot(b, n);
+            emit("}");
             break;
         case Kind::shuffle:
-            line("{");
-            shuffle(b, n);
-            line("}");
+            emit("{");
+            emit_shuffle(b, n);
+            emit("}");
             break;
         case Kind::barrier:
-            line("{");
-            barrier(b, n);
-            line("}");
+            emit("{");
+            emit_barrier(b, n);
+            emit("}");
             break;
         case Kind::exit:
-            line("if (ends_whole(w, mask)) goto turned;");
+            emit("if (exit_whole_warp(w, mask)) goto next_warp;");
             [[fallthrough]];
         case Kind::handler:
-            line("{");
-            handler(b, n);
-            line("}");
+            emit("{");
+            emit_handler_call(b, n);
+            emit("}");
             break;
         case Kind::jump:
         case Kind::join:
         case Kind::branch:
-            break;  // transfer
+            break;  // emit_transfer
     }
 }
 

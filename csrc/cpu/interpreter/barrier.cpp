@@ -24,7 +24,7 @@ const DecodedOp* BlockState::arrive_at(Warp& w, const DecodedOp* ip, std::uint32
     awaited = true;
     const bool plain = static_cast<BarrierKind>(ip->count) == BarrierKind::plain;
     if (waits && plain && count == 0 && !watch_ && is_whole(w, w.mask))
-        return meet(w, ip, id, &release_if_complete_of) ? ip + 1 : &halt;
+        return arrive_whole_warp(w, ip, id, &release_if_complete_of) ? ip + 1 : &halt;
     if (watch_) watch_->arrive(w, ip, id, count, b.come[w.index], b.threads);
     b.come[w.index] |= w.mask;
     b.threads += count_lanes(w.mask);

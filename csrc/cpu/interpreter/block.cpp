@@ -23,12 +23,12 @@ void write_constant(std::byte* file, const ConstantLanes& c) {
     for (unsigned i = 0; i < lanes; ++i) std::memcpy(file + c.offset + i * c.width, bytes, c.width);
 }
 
-ThreadLine line_of_threads(const std::uint32_t* index, std::uint32_t step) {
+ThreadAffine affine_thread_index(const std::uint32_t* index, std::uint32_t step) {
     constexpr unsigned half = lanes / 2;
-    ThreadLine line{index[0], index[half], true};
+    ThreadAffine affine{index[0], index[half], true};
     for (unsigned i = 0; i < lanes; ++i)
-        line.holds &= index[i] == (i < half ? line.low : line.high) + i % half * step;
-    return line;
+        affine.holds &= index[i] == (i < half ? affine.low : affine.high) + i % half * step;
+    return affine;
 }
 
 }  // namespace
@@ -87,7 +87,8 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
         (lasts ? lasting_ : changing_).push_back(each);
     }
     shape[0] = launch.block.x, shape[1] = launch.block.y, shape[2] = launch.block.z;
-    sweeps_ = native_ && native_->sweeps && alone && changing_.empty() && shape[0] % lanes == 0;
+    can_batch_ =
+        native_ && native_->has_block_batch && alone && changing_.empty() && shape[0] % lanes == 0;
     // Computed once: the divisions are slow.
     threads_of_.resize(warp_count);
     own_files_.resize(native_ ? warp_count : 0);
@@ -98,10 +99,10 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
         t.z[n % lanes] = n / shape[0] / shape[1];
     }
     for (unsigned n = 0; n < warp_count; ++n) {
-        ThreadLine* const line = warps_.get()[n].thread;
-        line[0] = line_of_threads(threads_of_[n].x, 1);
-        line[1] = line_of_threads(threads_of_[n].y, 0);
-        line[2] = line_of_threads(threads_of_[n].z, 0);
+        ThreadAffine* const thread = warps_.get()[n].thread;
+        thread[0] = affine_thread_index(threads_of_[n].x, 1);
+        thread[1] = affine_thread_index(threads_of_[n].y, 0);
+        thread[2] = affine_thread_index(threads_of_[n].z, 0);
     }
 }
 
@@ -149,7 +150,7 @@ void BlockState::start(Warp& w, unsigned index) {
 }
 
 void BlockState::enter(Warp& w) {
-    at_work = &w;
+    running_warp = &w;
     const DecodedOp* ip;
     if (w.status == Status::yielded) {
         mask_lanes(w, w.resume.mask);
@@ -174,11 +175,11 @@ void BlockState::enter(Warp& w) {
 void BlockState::run_native(const DecodedOp* ip) {
     const MachineCode& native = *native_;
     while (ip && ip != &halt) {
-        Warp* w = at_work;
+        Warp* w = running_warp;
         if (native.entry[static_cast<std::size_t>(ip - code_)]) {
             ip = native.run(ip, *w, w->registers, native.services);
             if (!ip) return;
-            w = at_work;
+            w = running_warp;
         }
         ip = native.handlers[static_cast<std::size_t>(ip - code_)](ip, *w, w->registers);
     }
@@ -195,8 +196,8 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     index_of_block[1] = y;
     index_of_block[2] = z;
     fault_.reset();
-    live_warps = warp_count - swept_warps;
-    live_threads = threads_ - lanes * swept_warps;
+    live_warps = warp_count - batched_warps;
+    live_threads = threads_ - lanes * batched_warps;
     for (; used_barriers != 0; used_barriers &= used_barriers - 1)
         barriers[__builtin_ctz(used_barriers)] = BarrierState{};
     awaited = false;
@@ -206,7 +207,7 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     for (unsigned n = 0; n < warp_count; ++n) {
         Warp& w = warps_.get()[n];
         w.arrived = 0;
-        if (n < swept_warps) {
+        if (n < batched_warps) {
             w.live = w.mask = 0;
             w.status = Status::done;
             continue;
@@ -220,18 +221,18 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
         w.live = lanes_of(n);
         w.status = Status::yielded;
     }
-    swept_warps = 0;
+    batched_warps = 0;
     if (watch_) watch_->begin({x, y, z});
 }
 
 // The first block runs the ordinary way, which fills the cached ranges.
-std::uint32_t BlockState::sweep(std::uint32_t x, std::uint32_t y, std::uint32_t z,
-                                std::uint32_t count) {
-    if (!sweeps_ || !own_files_[0]) return 0;
+std::uint32_t BlockState::run_block_batch(std::uint32_t x, std::uint32_t y, std::uint32_t z,
+                                          std::uint32_t count) {
+    if (!can_batch_ || !own_files_[0]) return 0;
     index_of_block[0] = x;
     index_of_block[1] = y;
     index_of_block[2] = z;
-    end_of_sweep = x + count;
+    batch_end = x + count;
     native_->run(nullptr, warps_.get()[0], own_files_[0], native_->services);
     return index_of_block[0] - x;
 }
@@ -252,7 +253,7 @@ BlockState::Turn BlockState::turn() {
         if (!w.registers) start(w, n);
         enter(w);
         // Machine code may have run later warps too; warps of a block run in index order.
-        if (native_) n = at_work->index;
+        if (native_) n = running_warp->index;
         moved = true;
         if (fault_) return Turn::faulted;
         if (w.status == Status::done && !native_) free_files_.push_back(w.registers);

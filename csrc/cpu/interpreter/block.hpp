@@ -43,7 +43,8 @@ class BlockState final : public Block {
     void begin(std::uint32_t x, std::uint32_t y, std::uint32_t z);
     // Runs up to `count` blocks of a row in one call of machine code. Returns how many it ran. The
     // next block may be done in part, which begin() takes into account.
-    std::uint32_t sweep(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t count);
+    std::uint32_t run_block_batch(std::uint32_t x, std::uint32_t y, std::uint32_t z,
+                                  std::uint32_t count);
     // Runs each warp that is ready for one time slice.
     enum class Turn { moved, stuck, faulted };
     Turn turn();
@@ -141,7 +142,7 @@ class BlockState final : public Block {
     std::vector<Range> ranges_;
     std::vector<ThreadIndices> threads_of_;  // by warp
     Specials lasting_, changing_;  // written once for a register file; written for each warp
-    bool sweeps_ = false;          // machine code may run several blocks in one call
+    bool can_batch_ = false;       // machine code may run several blocks in one call
     TextureViews textures_;
     std::optional<Fault> fault_;
 };

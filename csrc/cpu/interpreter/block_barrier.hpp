@@ -18,8 +18,8 @@ bool release_if_complete_of(Block& block, unsigned id);  // barrier.cpp
 
 // A whole warp arrives at the barrier `at`. True: it completes the barrier and continues; else it
 // blocks.
-[[gnu::always_inline]] inline bool meet(Warp& w, const DecodedOp* at, unsigned id,
-                                        ReleaseIfComplete release) {
+[[gnu::always_inline]] inline bool arrive_whole_warp(Warp& w, const DecodedOp* at, unsigned id,
+                                                     ReleaseIfComplete release) {
     Block& block = *w.block;
     BarrierState& b = block.barriers[id];
     block.used_barriers |= 1u << id;

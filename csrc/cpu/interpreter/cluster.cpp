@@ -66,12 +66,12 @@ void ClusterState::begin(std::uint64_t cluster) {
                              z * shape.z + rank / shape.x / shape.y);
 }
 
-std::uint64_t ClusterState::sweep(std::uint64_t first, std::uint64_t end) {
+std::uint64_t ClusterState::run_block_batch(std::uint64_t first, std::uint64_t end) {
     if (size_ != 1) return 0;
     std::uint32_t x, y, z;
     locate(first, x, y, z);
     const std::uint64_t count = std::min(end - first, in_row_ - x);
-    return blocks_[0]->sweep(x, y, z, static_cast<std::uint32_t>(count));
+    return blocks_[0]->run_block_batch(x, y, z, static_cast<std::uint32_t>(count));
 }
 
 ClusterRunner::Progress ClusterState::advance() {

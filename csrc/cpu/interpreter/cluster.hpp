@@ -15,7 +15,7 @@ class ClusterState final : public ClusterRunner {
   public:
     explicit ClusterState(const Launch& launch);
     void begin(std::uint64_t cluster) override;
-    std::uint64_t sweep(std::uint64_t first, std::uint64_t end) override;
+    std::uint64_t run_block_batch(std::uint64_t first, std::uint64_t end) override;
     Progress advance() override;
     Fault take_fault() override { return std::move(*fault_); }
     bool is_outdated() const override { return blocks_[0]->is_outdated(); }

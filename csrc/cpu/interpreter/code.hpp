@@ -4,7 +4,7 @@
 //
 // A register file is one contiguous piece of memory. A register of 32 lanes has a fixed, 64-byte
 // aligned offset, and its lanes are contiguous; a predicate has 32 bits. Constants and special
-// registers are in the register file too, so every operand is an offset. DecodedOp is threaded:
+// registers are in the register file too, so every operand is an offset. The code is threaded:
 // each handler ends with a jump to the next handler.
 #pragma once
 
@@ -74,9 +74,9 @@ enum class Status : std::uint8_t { ready, done, blocked, yielded, faulted };
 
 struct Block;
 
-// Uniform component of %tid in a warp: the values of lanes 0 and 16. `holds`: in the 15 lanes after
+// One component of %tid in a warp: the values of lanes 0 and 16. `holds`: in the 15 lanes after
 // each, x increases by one, and y and z stay the same.
-struct ThreadLine {
+struct ThreadAffine {
     std::uint32_t low, high;
     bool holds;
 };
@@ -106,10 +106,10 @@ struct Warp {
     Waiting waiting[lanes];
     Group ready[lanes + 1];  // sorted, lowest pc last
     std::uint32_t depth[lanes];
-    ThreadLine thread[3];
+    ThreadAffine thread[3];
 };
 
-// Uniform of the 16 barriers of a block.
+// One of the 16 barriers of a block.
 struct BarrierState {
     std::uint32_t come[lanes] = {};  // arrived lanes of each warp
     std::uint32_t threads = 0;       // number of arrived threads
@@ -135,14 +135,14 @@ struct Block {
     std::uint32_t index_of_block[3] = {};  // %ctaid
     std::uint32_t shape[3] = {1, 1, 1};    // %ntid
     // Machine code runs blocks of a row up to this one.
-    std::uint32_t end_of_sweep = 0;
-    std::uint32_t swept_warps = 0;  // of the next block, the warps that it has run already
+    std::uint32_t batch_end = 0;
+    std::uint32_t batched_warps = 0;  // of the next block, the warps that it has run already
     unsigned warp_count = 0, live_warps = 0, live_threads = 0;
     // Whether threads wait at a barrier: an exit may then complete it.
     bool awaited = false;
     // Whether no other block shares the thread.
     bool alone = false;
-    Warp* at_work = nullptr;  // machine code: the warp that it runs, or ran last
+    Warp* running_warp = nullptr;  // machine code: the warp that it runs, or ran last
     BarrierState barriers[16];
     std::uint32_t used_barriers = 0;  // bit mask of barriers that need a reset
 

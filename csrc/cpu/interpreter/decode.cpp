@@ -78,7 +78,7 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
     }
     for (const std::uint32_t n : functions)
         kernel_->local_align = std::max(kernel_->local_align, local_align(module_.functions[n]));
-    // DecodedOp begins with a jump to the kernel's first instruction.
+    // The code begins with a jump to the kernel's first instruction.
     emit(control.jump);
     kernel_->code[0].cost = 0;
     for (Part& part : parts_) function(part);

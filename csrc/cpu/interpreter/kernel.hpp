@@ -35,7 +35,7 @@ enum class Hidden : std::uint8_t {
 // The dimension where a special register is a component of %ctaid, else -1.
 int index_dimension(unsigned special);
 
-// Uniform value in 32 lanes of `width` bytes; width 0: the 32 bits of a predicate.
+// One value in 32 lanes of `width` bytes; width 0: the 32 bits of a predicate.
 struct ConstantLanes {
     std::int32_t offset;
     std::uint32_t width;
@@ -67,7 +67,7 @@ struct MachineCode {
     std::vector<std::uint8_t> entry;  // 1 where `run` may enter
     RuntimeCallbacks services;
     MachineCodeRun run = nullptr;
-    bool sweeps = false;  // `run` with a null pc runs whole blocks
+    bool has_block_batch = false;  // `run` with a null pc runs whole blocks
 };
 
 // Where a kernel finds its machine code. Its compilation may outlive the kernel.

@@ -1,6 +1,6 @@
 // csrc/cpu/interpreter/lane_schedule.cpp - selects the lanes of a warp that run next.
 //
-// DecodedOp is in reverse post order. The lanes at the lowest pc run first, so the others wait for
+// The code is in reverse post order. The lanes at the lowest pc run first, so the others wait for
 // them at the reconvergence point. Lanes may also wait for each other's stores (a lock), so time
 // slices are bounded. After one ends, other lanes run for a while whatever their pc, and then other
 // warps.

@@ -1,6 +1,6 @@
 // csrc/cpu/interpreter/machine_code.hpp - the interface between machine code and the interpreter.
 //
-// csrc/cpu/compiler makes machine code of a kernel's decoded code. Printed code includes this file,
+// csrc/cpu/compiler makes machine code of a kernel's decoded code. Emitted code includes this file,
 // so it holds plain data only.
 //
 // A warp's state is the same for both: a pc is a DecodedOp, and registers are in the register file
@@ -25,12 +25,12 @@ struct RuntimeCallbacks {
 };
 
 // Runs from an entry. Returns the pc where the interpreter continues, or nullptr where the warp
-// leaves. `ip` then belongs to Block::at_work, as later warps of the block may have run too.
+// leaves. `ip` then belongs to Block::running_warp, as later warps of the block may have run too.
 //
 // With a null pc, where the kernel allows it (ir/block_batch.cpp): runs whole blocks whose rows of
-// threads are full warps, from `index_of_block` along a row to `end_of_sweep`. It stops at the
+// threads are full warps, from `index_of_block` along a row to `batch_end`. It stops at the
 // first block that cannot run so. It leaves that block's index in `index_of_block`, and the number
-// of warps that it ran there in `swept_warps`. `w` is any warp of a block that has not begun.
+// of warps that it ran there in `batched_warps`. `w` is any warp of a block that has not begun.
 using MachineCodeRun = const DecodedOp* (*)(const DecodedOp* ip, Warp& w, std::byte* registers,
                                             const RuntimeCallbacks&);
 

@@ -1,6 +1,6 @@
 // csrc/cpu/interpreter/mbarrier.cpp - mbarrier objects: arrivals and bytes that a phase waits for.
 //
-// An object is 64 bits of the program's shared memory. Uniform host thread at a time runs a
+// An object is 64 bits of the program's shared memory. One host thread at a time runs a
 // cluster, so plain reads and writes are atomic to all its threads.
 #include <cstring>
 

@@ -141,7 +141,7 @@ class Level {
         return add_plane(blend, 0, share - back, bad) && add_plane(blend, 4, back, bad);
     }
 
-    // Uniform channel of the four texels around a point, counterclockwise from the lower left.
+    // One channel of the four texels around a point, counterclockwise from the lower left.
     bool gathered(unsigned component, Texel& out, std::uintptr_t& bad) {
         static constexpr unsigned corners[4] = {2, 3, 1, 0};
         for (unsigned n = 0; n < 4; ++n) {

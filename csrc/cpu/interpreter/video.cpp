@@ -121,7 +121,7 @@ std::uint32_t multiplied(const Described& v, std::uint32_t x, std::uint32_t y, s
     return static_cast<std::uint32_t>(sum);
 }
 
-// Uniform part or all of each register; c is combined with the result, or the result is inserted
+// One part or all of each register; c is combined with the result, or the result is inserted
 // into c.
 std::uint32_t single(const Described& v, std::uint32_t x, std::uint32_t y, std::uint32_t c) {
     if (v.operation == Operation::mad) return multiplied(v, x, y, c);

@@ -1,10 +1,10 @@
-// csrc/cpu/ir/cfg.cpp - blocks, loops and liveness of decoded code.
+// csrc/cpu/ir/cfg.cpp - basic blocks, loops and liveness of decoded code.
 //
-// DecodedOp lies in reverse post order, so a loop is a stretch from its head to the last branch
-// back. Printed code keeps that: lanes go forward through the blocks, back to a head by `goto`.
-// Machine code is entered at its beginning and behind what waits; a compiler's loop must not be
-// entered but at its head (it would not make vector code of what is in it), so a loop with an entry
-// inside goes round by way of the one dispatch.
+// Decoded code is in reverse post order, so a loop is the range from its header to its last
+// backward branch. Emitted code keeps this order: control moves forward through the blocks, and
+// back to a header by `goto`. Warps enter at the start, and after each operation that waits. A loop
+// with such an entry inside is not emitted as a loop, because the compiler would not vectorize a
+// loop with two entries. Its backward branches pass the dispatch.
 #include <algorithm>
 
 #include "cpu/ir/kernel_analysis.hpp"
@@ -13,15 +13,16 @@ namespace cupola::cpu::compiler {
 
 namespace {
 
-// What follows takes time by the product of two of blocks, edges and registers, again and again:
-// that has a bound, which code that a compiler wrote is far from.
+// The analyses below take time proportional to products of blocks, edges and registers, several
+// times. The bounds are far above compiled code.
 constexpr std::size_t max_blocks = 8192, max_edges = std::size_t{1} << 18;
 
-class Work {
+class WorkLimit {
   public:
-    void spend(std::size_t steps) {
-        if (steps > left_) throw Unprintable{"the analysis of its control flow takes too long"};
-        left_ -= steps;
+    void spend(std::size_t cost) {
+        if (cost > left_)
+            throw UnsupportedKernel{"the analysis of its control flow takes too long"};
+        left_ -= cost;
     }
 
   private:
@@ -31,26 +32,27 @@ class Work {
 }  // namespace
 
 void KernelAnalysis::find_blocks() {
-    const auto count = static_cast<std::uint32_t>(steps.size());
+    const auto count = static_cast<std::uint32_t>(ops.size());
     std::vector<bool> leader(count + 1), entry(count + 1);
     leader[0] = entry[0] = true;
     for (std::uint32_t n = 0; n < count; ++n) {
-        const OpEffects& step = steps[n];
-        for (const std::uint32_t to : step.targets) {
+        const OpEffects& op = ops[n];
+        for (const std::uint32_t to : op.targets) {
             leader[to] = true;
-            if (step.flows) entry[to] = true;  // calls and brx
+            if (op.changes_flow) entry[to] = true;  // calls and brx
         }
-        if (step.flows || step.ends || step.kind == Kind::join || step.kind == Kind::branch)
+        if (op.changes_flow || op.no_fallthrough || op.kind == Kind::join ||
+            op.kind == Kind::branch)
             leader[n + 1] = true;
-        if (step.retried) leader[n] = true;
-        if (step.entered) entry[n + 1] = true;
+        if (op.may_retry) leader[n] = true;
+        if (op.entry_after) entry[n + 1] = true;
     }
     for (const std::uint32_t to : returns_) leader[to] = entry[to] = true;
     block_of_.assign(count + 1, 0);
     for (std::uint32_t n = 0; n < count; ++n) {
         if (leader[n]) {
-            if (steps[n].guarded || steps[n].kind == Kind::guard_end)
-                throw Unprintable{"it branches into a guarded instruction"};
+            if (ops[n].guarded || ops[n].kind == Kind::guard_end)
+                throw UnsupportedKernel{"it branches into a guarded instruction"};
             blocks.emplace_back();
             blocks.back().first = n;
             blocks.back().entry = entry[n];
@@ -58,42 +60,43 @@ void KernelAnalysis::find_blocks() {
         blocks.back().end = n + 1;
         block_of_[n] = static_cast<std::uint32_t>(blocks.size() - 1);
     }
-    if (blocks.size() > max_blocks) throw Unprintable{"it has too many blocks"};
+    if (blocks.size() > max_blocks) throw UnsupportedKernel{"it has too many blocks"};
     std::size_t edges = 0;
     for (std::uint32_t b = 0; b < blocks.size(); ++b) {
         Block& block = blocks[b];
-        const OpEffects& last = steps[block.end - 1];
+        const OpEffects& last = ops[block.end - 1];
         for (const std::uint32_t to : last.targets) block.successors.push_back(block_of_[to]);
-        if (!last.ends && b + 1 < blocks.size()) block.successors.push_back(b + 1);
-        if (last.retried) block.successors.push_back(b);
-        // Where a function returns to depends on who called it.
-        const bool returns = last.flows && last.ends && last.targets.empty();
+        if (!last.no_fallthrough && b + 1 < blocks.size()) block.successors.push_back(b + 1);
+        if (last.may_retry) block.successors.push_back(b);
+        // A function returns to after any call.
+        const bool returns = last.changes_flow && last.no_fallthrough && last.targets.empty();
         if (returns)
             for (const std::uint32_t to : returns_) block.successors.push_back(block_of_[to]);
         edges += block.successors.size();
-        if (edges > max_edges) throw Unprintable{"it has too many branches"};
+        if (edges > max_edges) throw UnsupportedKernel{"it has too many branches"};
     }
 }
 
-// Heads of loops that printed code may go round by `goto`; the heads of others become entries.
+// Finds the headers of loops that emitted code repeats by `goto`. Headers of other loops become
+// entries.
 void KernelAnalysis::find_loops() {
     const auto count = static_cast<std::uint32_t>(blocks.size());
     const auto static_branch = [&](std::uint32_t b) {
-        const Kind kind = steps[blocks[b].end - 1].kind;
+        const Kind kind = ops[blocks[b].end - 1].kind;
         return kind == Kind::jump || kind == Kind::branch;
     };
     for (std::uint32_t b = 0; b < count; ++b)
         if (static_branch(b))
             for (const std::uint32_t to : blocks[b].successors)
                 if (to <= b) {
-                    blocks[to].head = true;
+                    blocks[to].is_loop_header = true;
                     blocks[to].loop_end = std::max(blocks[to].loop_end, b);
                 }
-    Work work;
+    WorkLimit work;
     for (bool changed = true; changed;) {
         changed = false;
         const auto give_up = [&](std::uint32_t head) {
-            blocks[head].head = false;
+            blocks[head].is_loop_header = false;
             blocks[head].entry = true;
             changed = true;
         };
@@ -103,9 +106,9 @@ void KernelAnalysis::find_loops() {
             if (blocks[b].entry) {
                 work.spend(open.size());
                 for (const std::uint32_t head : open)
-                    if (blocks[head].head) give_up(head);
+                    if (blocks[head].is_loop_header) give_up(head);
             }
-            if (blocks[b].head) {
+            if (blocks[b].is_loop_header) {
                 if (!open.empty() && blocks[open.back()].loop_end < blocks[b].loop_end) {
                     give_up(open.back());
                     give_up(b);
@@ -114,12 +117,12 @@ void KernelAnalysis::find_loops() {
                 }
             }
         }
-        // Branches into a loop past its head.
+        // Branches into a loop, not to its header.
         for (std::uint32_t b = 0; b < count && !changed; ++b)
             for (const std::uint32_t to : blocks[b].successors) {
                 work.spend(to);
                 for (std::uint32_t head = 0; head < to && to < count; ++head)
-                    if (blocks[head].head && to <= blocks[head].loop_end &&
+                    if (blocks[head].is_loop_header && to <= blocks[head].loop_end &&
                         (b < head || b > blocks[head].loop_end) && !blocks[to].entry)
                         give_up(head);
             }
@@ -127,10 +130,11 @@ void KernelAnalysis::find_loops() {
     std::vector<std::uint32_t> open;
     for (std::uint32_t b = 0; b < count; ++b) {
         while (!open.empty() && blocks[open.back()].loop_end < b) open.pop_back();
-        // Where a turn ends in a loop: the outermost head is no way into another loop.
-        if (blocks[b].head && open.empty() && !blocks[b].entry)
-            blocks[b].entry = blocks[b].resumed = true;
-        if (blocks[b].head) open.push_back(b);
+        // A warp whose time slice ends in a loop yields there. The outermost header may be an
+        // entry, because no other loop contains it.
+        if (blocks[b].is_loop_header && open.empty() && !blocks[b].entry)
+            blocks[b].entry = blocks[b].yield_entry = true;
+        if (blocks[b].is_loop_header) open.push_back(b);
         blocks[b].loop = open.empty() ? -1 : static_cast<std::int32_t>(open.back());
     }
 }
@@ -144,26 +148,27 @@ std::vector<std::uint32_t> KernelAnalysis::entries() const {
 
 bool KernelAnalysis::waits() const {
     return std::any_of(blocks.begin() + 1, blocks.end(),
-                       [](const Block& block) { return block.entry && !block.resumed; });
+                       [](const Block& block) { return block.entry && !block.yield_entry; });
 }
 
-// Backwards over each block until nothing changes. A guarded write leaves the others' values.
-void KernelAnalysis::find_live() {
-    Work work;
-    work.spend(blocks.size() * registers.size());  // of memory, too
+// Iterates backwards over the blocks to a fixed point. A guarded write does not end the liveness of
+// the old value.
+void KernelAnalysis::find_liveness() {
+    WorkLimit work;
+    work.spend(blocks.size() * registers.size());  // memory grows alike
     std::vector<std::vector<bool>> read(blocks.size()), written(blocks.size());
     for (std::uint32_t b = 0; b < blocks.size(); ++b) {
         read[b].assign(registers.size(), false);
         written[b].assign(registers.size(), false);
         blocks[b].live.assign(registers.size(), false);
         for (std::uint32_t n = blocks[b].first; n < blocks[b].end; ++n) {
-            for (const Access& access : steps[n].accesses) {
+            for (const Access& access : ops[n].accesses) {
                 if (access.write || access.offset == 0) continue;
                 const std::uint32_t r = by_offset_.at(access.offset);
                 if (!written[b][r]) read[b][r] = true;
             }
-            for (const Access& access : steps[n].accesses)
-                if (access.write && access.offset != 0 && !steps[n].guarded)
+            for (const Access& access : ops[n].accesses)
+                if (access.write && access.offset != 0 && !ops[n].guarded)
                     written[b][by_offset_.at(access.offset)] = true;
         }
     }

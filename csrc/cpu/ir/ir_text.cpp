@@ -1,8 +1,7 @@
-// csrc/cpu/ir/ir_text.cpp - prints the analysis of a kernel as text: each operation with its
-// operands, and what is known of their values.
+// csrc/cpu/ir/ir_text.cpp - prints the analysis of a kernel as text.
 //
-// %u is uniform, %a affine in the lane with a step in brackets, %v divergent, %p a predicate.
-// %U and %A do not change while a warp lives.
+// Each operation has its operands and their values: %u is uniform, %a affine in the lane with a
+// step in brackets, %v divergent, %p a predicate. %U and %A do not change while a warp lives.
 #include "cpu/ir/ir_text.hpp"
 
 #include <cstdio>
@@ -19,22 +18,22 @@ constexpr const char* special_names[] = {"%tid.x", "%tid.y", "%tid.z"};
 
 class IrText {
   public:
-    explicit IrText(const KernelAnalysis& program) : program_(program) {}
+    explicit IrText(const KernelAnalysis& analysis) : analysis_(analysis) {}
 
     std::string text() {
-        std::string made = "kernel " + program_.kernel.name() + ": " +
-                           to_string(program_.steps.size()) + " operations, " +
-                           to_string(program_.blocks.size()) + " blocks\n";
-        if (!program_.sweep.empty()) made += "  rows of threads run at once\n";
-        for (std::uint32_t b = 0; b < program_.blocks.size(); ++b) made += block(b);
+        std::string made = "kernel " + analysis_.kernel.name() + ": " +
+                           to_string(analysis_.ops.size()) + " operations, " +
+                           to_string(analysis_.blocks.size()) + " blocks\n";
+        if (!analysis_.batch_path.empty()) made += "  rows of threads run at once\n";
+        for (std::uint32_t b = 0; b < analysis_.blocks.size(); ++b) made += block(b);
         return made;
     }
 
   private:
     std::string block(std::uint32_t b) {
-        const Block& block = program_.blocks[b];
+        const Block& block = analysis_.blocks[b];
         std::string made = "block " + to_string(b);
-        if (block.head) made += ", loop to block " + to_string(block.loop_end);
+        if (block.is_loop_header) made += ", loop to block " + to_string(block.loop_end);
         if (block.entry) made += ", entry";
         made += "\n";
         for (std::uint32_t n = block.first; n < block.end; ++n) made += operation(n);
@@ -42,25 +41,25 @@ class IrText {
     }
 
     std::string operation(std::uint32_t n) {
-        const OpEffects& step = program_.steps[n];
+        const OpEffects& op = analysis_.ops[n];
         std::string results, sources;
-        for (std::size_t k = 0; k < step.accesses.size(); ++k) {
-            const Access& access = step.accesses[k];
+        for (std::size_t k = 0; k < op.accesses.size(); ++k) {
+            const Access& access = op.accesses[k];
             std::string& list = access.write ? results : sources;
-            const bool memory = is_memory(step) && k == 0;
-            const std::int64_t offset = memory ? program_.kernel.code[n].imm : 0;
+            const bool memory = is_memory(op) && k == 0;
+            const std::int64_t offset = memory ? analysis_.kernel.code[n].imm : 0;
             list += (list.empty() ? "" : ", ") + (memory ? std::string("[") : std::string()) +
                     operand(access) + (offset > 0 ? "+" : "") +
                     (offset != 0 ? to_string(offset) : "") + (memory ? "]" : "");
         }
         std::string text = "  ";
-        if (step.guarded) text += "guarded ";
+        if (op.guarded) text += "guarded ";
         if (!results.empty()) text += results + " = ";
         text += opcode(n) + (sources.empty() ? "" : " ") + sources;
-        for (const std::uint32_t target : step.targets)
-            text += " -> block " + to_string(program_.block_at(target));
+        for (const std::uint32_t target : op.targets)
+            text += " -> block " + to_string(analysis_.block_at(target));
         std::string notes = effects(n);
-        if (const std::uint32_t line = program_.kernel.code[n].line; line != 0)
+        if (const std::uint32_t line = analysis_.kernel.code[n].line; line != 0)
             notes += (notes.empty() ? "" : ", ") + ("line " + to_string(line));
         if (!notes.empty()) {
             text.resize(text.size() < 56 ? 56 : text.size() + 1, ' ');
@@ -69,58 +68,58 @@ class IrText {
         return text + "\n";
     }
 
-    static bool is_memory(const OpEffects& step) {
-        return step.kind == Kind::load || step.kind == Kind::store || step.kind == Kind::atomic;
+    static bool is_memory(const OpEffects& op) {
+        return op.kind == Kind::load || op.kind == Kind::store || op.kind == Kind::atomic;
     }
 
-    // What it does beside writing its results.
+    // Effects besides the results.
     std::string effects(std::uint32_t n) const {
-        const OpEffects& step = program_.steps[n];
+        const OpEffects& op = analysis_.ops[n];
         std::string text;
         const auto note = [&](bool holds, const char* what) {
             if (holds) text += (text.empty() ? "" : ", ") + std::string(what);
         };
-        note(step.kind == Kind::load, "reads memory");
-        note(step.kind == Kind::store, "writes memory");
-        note(step.kind == Kind::atomic, "updates memory");
-        note(is_memory(step), "may fault");
-        if (step.kind == Kind::load || step.kind == Kind::store) note(true, pattern(n));
-        note(step.hoisted, "hoisted");
-        note(step.retried, "may wait");
-        note(step.kind == Kind::handler, "interpreted");
+        note(op.kind == Kind::load, "reads memory");
+        note(op.kind == Kind::store, "writes memory");
+        note(op.kind == Kind::atomic, "updates memory");
+        note(is_memory(op), "may fault");
+        if (op.kind == Kind::load || op.kind == Kind::store) note(true, pattern(n));
+        note(op.hoisted, "hoisted");
+        note(op.may_retry, "may wait");
+        note(op.kind == Kind::handler, "interpreted");
         return text;
     }
 
-    // The shape of an access.
+    // The pattern of an access.
     const char* pattern(std::uint32_t n) const {
-        const OpEffects& step = program_.steps[n];
-        const Register* r = program_.at(step.accesses[0].offset);
+        const OpEffects& op = analysis_.ops[n];
+        const Register* r = analysis_.at(op.accesses[0].offset);
         const std::int64_t bytes =
-            std::int64_t{ptx::bytes_of(step.origin.key.type)} * program_.kernel.code[n].count;
+            std::int64_t{ptx::bytes_of(op.origin.key.type)} * analysis_.kernel.code[n].count;
         if (!r || r->uniform || r->constant || (r->is_affine && r->step == 0)) return "uniform";
         if (!r->is_affine) return "scattered";
         return r->step == bytes ? "contiguous" : "strided";
     }
 
     std::string opcode(std::uint32_t n) const {
-        const OpEffects& step = program_.steps[n];
-        switch (step.kind) {
+        const OpEffects& op = analysis_.ops[n];
+        switch (op.kind) {
             case Kind::jump:
                 return "jump";
             case Kind::join:
                 return "join";
             case Kind::branch:
-                return (program_.kernel.code[n].flags & interpreter::flag::negate) != 0
+                return (analysis_.kernel.code[n].flags & interpreter::flag::negate) != 0
                            ? "branch if not"
                            : "branch if";
             case Kind::guard_begin:
-                return (program_.kernel.code[n].flags & interpreter::flag::negate) != 0
+                return (analysis_.kernel.code[n].flags & interpreter::flag::negate) != 0
                            ? "guard not"
                            : "guard";
             case Kind::guard_end:
                 return "guard end";
             case Kind::parameter:
-                return "parameter " + to_string(step.parameter);
+                return "parameter " + to_string(op.parameter);
             case Kind::barrier:
                 return "barrier";
             case Kind::exit:
@@ -128,9 +127,9 @@ class IrText {
             default:
                 break;
         }
-        if (!step.known) return "control";
-        const ptx::Form& form = step.origin.form.form();
-        const interpreter::Key& key = step.origin.key;
+        if (!op.has_form) return "control";
+        const ptx::Form& form = op.origin.form.form();
+        const interpreter::Key& key = op.origin.key;
         std::string text(form.mnemonic);
         for (unsigned k = 0; k < form.slots.count; ++k) {
             const ptx::ModifierSlot& slot = *form.slots.list[k];
@@ -148,11 +147,11 @@ class IrText {
     }
 
     std::string operand(const Access& access) {
-        const Register* r = program_.at(access.offset);
+        const Register* r = analysis_.at(access.offset);
         if (!r) return access.write ? "_" : "0";
         if (r->constant) return constant(*r);
-        if (r->thread >= 0) return special_names[r->thread];
-        if (r->index >= 0) return std::string("%ctaid.") + "xyz"[r->index];
+        if (r->tid_dimension >= 0) return special_names[r->tid_dimension];
+        if (r->ctaid_dimension >= 0) return std::string("%ctaid.") + "xyz"[r->ctaid_dimension];
         const auto [at, fresh] = numbers_.emplace(r->offset, numbers_.size());
         const std::string number = to_string(at->second);
         if (r->bytes == 0) return (r->uniform ? "%P" : "%p") + number;
@@ -173,7 +172,7 @@ class IrText {
         return text;
     }
 
-    const KernelAnalysis& program_;
+    const KernelAnalysis& analysis_;
     std::map<std::int32_t, std::size_t> numbers_;  // of registers, in the order of the text
 };
 
@@ -182,7 +181,7 @@ class IrText {
 std::string ir_of(const Kernel& kernel) {
     try {
         return IrText(KernelAnalysis(static_cast<const KernelCode&>(kernel))).text();
-    } catch (const Unprintable& no) {
+    } catch (const UnsupportedKernel& no) {
         return "kernel " + kernel.name() + " has no analysis: " + no.why + "\n";
     }
 }

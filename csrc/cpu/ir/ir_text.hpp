@@ -7,7 +7,7 @@
 
 namespace cupola::cpu::compiler {
 
-// The kernel's operations and what is known of their values; where it can't be analysed, why.
+// The kernel's operations and the values of their operands; or why it cannot be analysed.
 std::string ir_of(const Kernel& kernel);
 
 }  // namespace cupola::cpu::compiler

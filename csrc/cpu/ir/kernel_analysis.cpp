@@ -1,5 +1,4 @@
-// csrc/cpu/ir/kernel_analysis.cpp - registers of a kernel, and which of them have one value for
-// all.
+// csrc/cpu/ir/kernel_analysis.cpp - registers of a kernel, and which of them are uniform.
 #include "cpu/ir/kernel_analysis.hpp"
 
 #include <algorithm>
@@ -12,13 +11,13 @@ using namespace interpreter;
 
 namespace {
 
-// A kernel beyond this takes the compiler minutes.
-constexpr std::size_t max_codes = 20000;
-// Branches may share a table of targets, and each has all of it.
+// Larger kernels take the compiler minutes.
+constexpr std::size_t max_ops = 20000;
+// Branches may share a table of targets, but each operation has its own copy.
 constexpr std::size_t max_targets = std::size_t{1} << 18;
 
-// Whether a special register has one value for the warp.
-bool special_is_same(unsigned which) {
+// Whether a special register is uniform in a warp.
+bool special_is_uniform(unsigned which) {
     using S = ptx::Special;
     if (which >= static_cast<unsigned>(S::count))
         return static_cast<Hidden>(which) == Hidden::shared_base ||
@@ -39,8 +38,8 @@ bool special_is_same(unsigned which) {
     }
 }
 
-// What it rises by from lane to lane, where blocks have usual shapes.
-bool special_has_step(unsigned which, std::int64_t& step) {
+// The likely step of a special register between lanes.
+bool special_is_affine(unsigned which, std::int64_t& step) {
     using S = ptx::Special;
     if (which >= static_cast<unsigned>(S::count)) return false;
     const auto s = static_cast<S>(which);
@@ -62,34 +61,35 @@ std::string Register::name() const {
 }
 
 KernelAnalysis::KernelAnalysis(const KernelCode& decoded)
-    : kernel(decoded), steps(decoded.code.size()) {
-    if (steps.size() > max_codes) throw Unprintable{"it has too many instructions"};
+    : kernel(decoded), ops(decoded.code.size()) {
+    if (ops.size() > max_ops) throw UnsupportedKernel{"it has too many instructions"};
     bool guarded = false;
     std::size_t targets = 0;
-    for (std::uint32_t n = 0; n < steps.size(); ++n) {
+    for (std::uint32_t n = 0; n < ops.size(); ++n) {
         describe(n);
-        OpEffects& step = steps[n];
-        if (step.kind == Kind::guard_end) guarded = false;
-        step.guarded = guarded;
-        if (step.kind == Kind::guard_begin) guarded = true;
-        if (guarded && step.opaque) step.flows = step.retried = step.entered = false;
-        if (guarded && step.flows) throw Unprintable{"it has a guarded instruction that waits"};
-        targets += step.targets.size();
-        if (targets > max_targets) throw Unprintable{"it has too many branches"};
+        OpEffects& op = ops[n];
+        if (op.kind == Kind::guard_end) guarded = false;
+        op.guarded = guarded;
+        if (op.kind == Kind::guard_begin) guarded = true;
+        if (guarded && op.opaque) op.changes_flow = op.may_retry = op.entry_after = false;
+        if (guarded && op.changes_flow)
+            throw UnsupportedKernel{"it has a guarded instruction that waits"};
+        targets += op.targets.size();
+        if (targets > max_targets) throw UnsupportedKernel{"it has too many branches"};
     }
     find_registers();
     find_parameters();
     find_blocks();
     find_loops();
-    find_same();
-    find_steps();
+    find_uniform();
+    find_affine();
     find_invariant_affine();
-    // They are in the register file already, and are read there.
-    for (Register& r : registers) r.file |= r.special && !r.uniform;
-    find_live();
+    // They are in the register file from the start, and are read there.
+    for (Register& r : registers) r.in_file |= r.special && !r.uniform;
+    find_liveness();
     find_single_assignment();
     find_any_nan();
-    find_sweep();
+    find_batch_path();
 }
 
 const Register* KernelAnalysis::at(std::int32_t offset) const {
@@ -108,35 +108,36 @@ Register& KernelAnalysis::reg(std::int32_t offset) {
     return registers[at->second];
 }
 
-// What is read in two widths, or is too wide for a variable, stays in the register file.
-void KernelAnalysis::note(const Access& access, std::uint32_t n) {
+// A register that is accessed with two widths, or is too wide for a variable, stays in the register
+// file.
+void KernelAnalysis::record(const Access& access, std::uint32_t n) {
     if (access.offset == 0) return;
     Register& r = reg(access.offset);
     if (r.bytes == 255) r.bytes = access.bytes;
-    if (r.bytes != access.bytes) r.file = true;
-    if (access.bytes > 8) r.file = true;
+    if (r.bytes != access.bytes) r.in_file = true;
+    if (access.bytes > 8) r.in_file = true;
     if (access.write) {
         ++r.writes;
         r.definition = n;
     }
-    r.read |= !access.write;
+    r.is_read |= !access.write;
 }
 
 void KernelAnalysis::find_registers() {
     bool opaque = false;
-    for (std::uint32_t n = 0; n < steps.size(); ++n) {
-        opaque |= steps[n].opaque;
-        for (const Access& access : steps[n].accesses) note(access, n);
+    for (std::uint32_t n = 0; n < ops.size(); ++n) {
+        opaque |= ops[n].opaque;
+        for (const Access& access : ops[n].accesses) record(access, n);
     }
     for (const ConstantLanes& c : kernel.constants) {
         const auto found = by_offset_.find(c.offset);
         if (found == by_offset_.end()) continue;
         Register& r = registers[found->second];
         r.value = c.value;
-        if (r.writes != 0) throw Unprintable{"it writes to a constant"};
+        if (r.writes != 0) throw UnsupportedKernel{"it writes to a constant"};
         if (r.bytes != c.width || c.width > 8)
-            r.file = true;
-        else if (c.placed)  // what is printed is the same in every process
+            r.in_file = true;
+        else if (c.placed)  // the emitted source is then the same in every process
             r.special = r.uniform = true;
         else
             r.constant = r.uniform = true;
@@ -145,135 +146,134 @@ void KernelAnalysis::find_registers() {
         const auto found = by_offset_.find(offset);
         if (found == by_offset_.end()) continue;
         Register& r = registers[found->second];
-        r.index = index_dimension(which);
-        r.of_x = r.index == 0;
-        r.special = r.index < 0;
-        r.uniform = special_is_same(which) && r.writes == 0;
-        r.of_warp = which == static_cast<unsigned>(ptx::Special::warpid);
-        r.is_affine = special_has_step(which, r.step) && r.writes == 0;
-        r.thread = thread_dimension(which);
-        // Calls move the stack pointer where it lies.
-        if (static_cast<Hidden>(which) == Hidden::stack_pointer || r.writes != 0) r.file = true;
+        r.ctaid_dimension = index_dimension(which);
+        r.varies_in_x = r.ctaid_dimension == 0;
+        r.special = r.ctaid_dimension < 0;
+        r.uniform = special_is_uniform(which) && r.writes == 0;
+        r.per_warp = which == static_cast<unsigned>(ptx::Special::warpid);
+        r.is_affine = special_is_affine(which, r.step) && r.writes == 0;
+        r.tid_dimension = thread_dimension(which);
+        // Calls change the stack pointer in the register file.
+        if (static_cast<Hidden>(which) == Hidden::stack_pointer || r.writes != 0) r.in_file = true;
     }
     for (Register& r : registers) {
-        r.file |= opaque;
-        if (r.file && !r.constant) r.uniform = false;
+        r.in_file |= opaque;
+        if (r.in_file && !r.constant) r.uniform = false;
     }
 }
 
-// Arithmetic on f32 gives one NaN. Where all that reads a result is arithmetic, which makes that of
-// any NaN, or a comparison, it need not be made before.
+// Arithmetic on f32 produces the canonical NaN. If all readers of a result are f32 arithmetic or
+// comparisons, any NaN will do, as no other NaN is observable.
 void KernelAnalysis::find_any_nan() {
-    const auto is_arithmetic = [](const OpEffects& step) {
-        if (!step.known || step.kind != Kind::lanes || step.origin.key.type != ptx::Type::f32 ||
-            !is_printed(step.origin.form))
+    const auto is_arithmetic = [](const OpEffects& op) {
+        if (!op.has_form || op.kind != Kind::lanes || op.origin.key.type != ptx::Type::f32 ||
+            !has_row_type(op.origin.form))
             return false;
-        const std::string_view m = step.origin.form.form().mnemonic;
+        const std::string_view m = op.origin.form.form().mnemonic;
         return m == "add" || m == "sub" || m == "mul" || m == "fma" || m == "mad" || m == "div" ||
                m == "sqrt" || m == "rcp";
     };
-    std::vector<bool> told(registers.size(), false);
-    for (std::uint32_t r = 0; r < registers.size(); ++r) told[r] = registers[r].file;
-    for (const OpEffects& step : steps) {
-        const bool compares = step.known && step.kind == Kind::lanes &&
-                              step.origin.key.type == ptx::Type::f32 &&
-                              step.origin.form.form().mnemonic == "setp";
-        if (compares || is_arithmetic(step)) continue;
-        for (const Access& access : step.accesses)
-            if (!access.write && access.offset != 0) told[by_offset_.at(access.offset)] = true;
+    std::vector<bool> is_observed(registers.size(), false);
+    for (std::uint32_t r = 0; r < registers.size(); ++r) is_observed[r] = registers[r].in_file;
+    for (const OpEffects& op : ops) {
+        const bool compares = op.has_form && op.kind == Kind::lanes &&
+                              op.origin.key.type == ptx::Type::f32 &&
+                              op.origin.form.form().mnemonic == "setp";
+        if (compares || is_arithmetic(op)) continue;
+        for (const Access& access : op.accesses)
+            if (!access.write && access.offset != 0)
+                is_observed[by_offset_.at(access.offset)] = true;
     }
-    for (OpEffects& step : steps) {
-        if (!is_arithmetic(step)) continue;
-        for (const Access& access : step.accesses)
+    for (OpEffects& op : ops) {
+        if (!is_arithmetic(op)) continue;
+        for (const Access& access : op.accesses)
             if (access.write && access.offset != 0)
-                step.any_nan = !told[by_offset_.at(access.offset)];
+                op.any_nan = !is_observed[by_offset_.at(access.offset)];
     }
 }
 
-// Loads from the parameters' address and a constant, as compilers make of a structure's members,
-// are loads of parameters.
+// Loads at a constant offset from the parameters' address become loads of parameters. Compilers
+// emit them for members of structures.
 void KernelAnalysis::find_parameters() {
-    std::map<std::int32_t, std::uint64_t> places;  // registers that have such an address
+    std::map<std::int32_t, std::uint64_t> addresses;  // registers that hold such an address
     for (const auto& [which, offset] : kernel.specials)
-        if (which == static_cast<unsigned>(Hidden::parameter_base)) places[offset] = 0;
-    if (places.empty()) return;
-    const auto place = [&](const Access& access, std::uint64_t& at) {
-        const auto found = places.find(access.offset);
-        if (found != places.end()) at = found->second;
-        return found != places.end();
+        if (which == static_cast<unsigned>(Hidden::parameter_base)) addresses[offset] = 0;
+    if (addresses.empty()) return;
+    const auto address_of = [&](const Access& access, std::uint64_t& at) {
+        const auto found = addresses.find(access.offset);
+        if (found != addresses.end()) at = found->second;
+        return found != addresses.end();
     };
-    for (std::uint32_t n = 0; n < steps.size(); ++n) {
-        OpEffects& step = steps[n];
+    for (std::uint32_t n = 0; n < ops.size(); ++n) {
+        OpEffects& op = ops[n];
         std::uint64_t at = 0;
-        if (!step.known || step.guarded || step.accesses.empty()) continue;
-        if (step.kind == Kind::lanes && step.accesses[0].bytes == 8) {
-            const Register* to =
-                step.accesses[0].write ? this->at(step.accesses[0].offset) : nullptr;
-            if (!to || to->writes != 1 || to->file) continue;
-            const std::string_view m = step.origin.form.form().mnemonic;
-            const std::size_t last = step.accesses.size() - 1;
-            if (m == "mov" && last == 1 && place(step.accesses[1], at)) places[to->offset] = at;
-            if (m != "add" || last != 2 || step.origin.key.type == ptx::Type::f64) continue;
+        if (!op.has_form || op.guarded || op.accesses.empty()) continue;
+        if (op.kind == Kind::lanes && op.accesses[0].bytes == 8) {
+            const Register* to = op.accesses[0].write ? this->at(op.accesses[0].offset) : nullptr;
+            if (!to || to->writes != 1 || to->in_file) continue;
+            const std::string_view m = op.origin.form.form().mnemonic;
+            const std::size_t last = op.accesses.size() - 1;
+            if (m == "mov" && last == 1 && address_of(op.accesses[1], at))
+                addresses[to->offset] = at;
+            if (m != "add" || last != 2 || op.origin.key.type == ptx::Type::f64) continue;
             for (const std::size_t k : {1, 2}) {
-                const Register* by = this->at(step.accesses[3 - k].offset);
-                if (by && by->constant && place(step.accesses[k], at))
-                    places[to->offset] = at + by->value;
+                const Register* by = this->at(op.accesses[3 - k].offset);
+                if (by && by->constant && address_of(op.accesses[k], at))
+                    addresses[to->offset] = at + by->value;
             }
         }
-        if (step.kind != Kind::load || !place(step.accesses[0], at)) continue;
-        bool held = true;
-        for (std::size_t k = 1; k < step.accesses.size(); ++k)
-            if (const Register* to = this->at(step.accesses[k].offset)) held &= !to->file;
-        const auto space =
-            static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
+        if (op.kind != Kind::load || !address_of(op.accesses[0], at)) continue;
+        bool in_variables = true;
+        for (std::size_t k = 1; k < op.accesses.size(); ++k)
+            if (const Register* to = this->at(op.accesses[k].offset)) in_variables &= !to->in_file;
+        const auto space = static_cast<ptx::Space>(ptx::field::space.get(op.origin.key.modifiers));
         const std::uint64_t all =
-            std::uint64_t{ptx::bytes_of(step.origin.key.type)} * (step.accesses.size() - 1);
+            std::uint64_t{ptx::bytes_of(op.origin.key.type)} * (op.accesses.size() - 1);
         at += static_cast<std::uint64_t>(kernel.code[n].imm);
-        if (!held || space == ptx::Space::shared || at % all != 0 || at > kernel.parameter_bytes ||
-            kernel.parameter_bytes - at < all)
+        if (!in_variables || space == ptx::Space::shared || at % all != 0 ||
+            at > kernel.parameter_bytes || kernel.parameter_bytes - at < all)
             continue;
-        step.kind = Kind::parameter;
-        step.parameter = static_cast<std::int64_t>(at);
-        step.accesses.erase(step.accesses.begin());
+        op.kind = Kind::parameter;
+        op.parameter = static_cast<std::int64_t>(at);
+        op.accesses.erase(op.accesses.begin());
     }
 }
 
-// What is written once, by a function of values that never change, never changes: each lane that
-// reads it behind that place finds the same, whenever it was there.
-void KernelAnalysis::find_same() {
+// A register that is written once, from values that never change, never changes either. All lanes
+// that read it see the same value.
+void KernelAnalysis::find_uniform() {
     std::vector<std::uint32_t> work;
     for (std::uint32_t n = 0; n < registers.size(); ++n)
         if (registers[n].special && registers[n].uniform) uniform.push_back(n);
-    // In the order of code nearly all is found at once; what hostile code hides is left unfound.
-    unsigned rounds = 16;
-    for (bool changed = true; changed && rounds-- > 0;) {
+    // Code order finds nearly all in one pass. The bound limits the time for hostile code.
+    unsigned passes = 16;
+    for (bool changed = true; changed && passes-- > 0;) {
         changed = false;
-        for (std::uint32_t n = 0; n < steps.size(); ++n) {
-            const OpEffects& step = steps[n];
-            if (step.guarded || (step.kind != Kind::lanes && step.kind != Kind::parameter))
-                continue;
+        for (std::uint32_t n = 0; n < ops.size(); ++n) {
+            const OpEffects& op = ops[n];
+            if (op.guarded || (op.kind != Kind::lanes && op.kind != Kind::parameter)) continue;
             bool can = true, fresh = false, of_warp = false, of_x = false;
-            for (const Access& access : step.accesses) {
+            for (const Access& access : op.accesses) {
                 if (access.offset == 0) {
                     can &= access.write;
                     continue;
                 }
                 const Register& r = *at(access.offset);
                 if (access.write) {
-                    can &= r.writes == 1 && !r.file && !r.special && !r.constant;
+                    can &= r.writes == 1 && !r.in_file && !r.special && !r.constant;
                     fresh |= !r.uniform;
                 } else {
-                    can &= r.uniform && !(r.file && !r.constant);
-                    of_warp |= r.of_warp;
-                    of_x |= r.of_x;
+                    can &= r.uniform && !(r.in_file && !r.constant);
+                    of_warp |= r.per_warp;
+                    of_x |= r.varies_in_x;
                 }
             }
             if (!can || !fresh) continue;
-            for (const Access& access : step.accesses)
+            for (const Access& access : op.accesses)
                 if (access.write && access.offset != 0) {
                     reg(access.offset).uniform = true;
-                    reg(access.offset).of_warp = of_warp;
-                    reg(access.offset).of_x = of_x;
+                    reg(access.offset).per_warp = of_warp;
+                    reg(access.offset).varies_in_x = of_x;
                     uniform.push_back(by_offset_.at(access.offset));
                 }
             changed = true;

@@ -1,4 +1,4 @@
-// csrc/cpu/ir/op_effects.cpp - what each DecodedOp of a kernel reads, writes and leads to.
+// csrc/cpu/ir/op_effects.cpp - finds the operands and successors of each operation of a kernel.
 #include "cpu/interpreter/control.hpp"
 #include "cpu/ir/kernel_analysis.hpp"
 
@@ -12,8 +12,8 @@ namespace field = ptx::field;
 
 namespace {
 
-bool is_in(ptx::FormId form, InstructionGroupId chapter) {
-    return form.group() == static_cast<unsigned>(chapter);
+bool is_in(ptx::FormId form, InstructionGroupId group) {
+    return form.group() == static_cast<unsigned>(group);
 }
 
 bool directed(const Key& key) {
@@ -21,7 +21,7 @@ bool directed(const Key& key) {
     return round == ptx::Round::rz || round == ptx::Round::rm || round == ptx::Round::rp;
 }
 
-// Bytes of a lane at an operand of this shape; 0: a predicate.
+// Bytes for each lane of such an operand; 0: a predicate.
 bool bytes_at(OperandConstraint shape, const Key& key, std::uint8_t& bytes, bool& write) {
     const unsigned size = ptx::bytes_of(key.type), size2 = ptx::bytes_of(key.type2);
     write = false;
@@ -87,49 +87,49 @@ unsigned packed_bytes(const DecodedOp& c, bool pack, unsigned& count) {
 
 }  // namespace
 
-bool is_printed(ptx::FormId form) {
+bool has_row_type(ptx::FormId form) {
     return is_in(form, InstructionGroupId::integer) || is_in(form, InstructionGroupId::real) ||
            is_in(form, InstructionGroupId::compare) || is_in(form, InstructionGroupId::convert) ||
            is_in(form, InstructionGroupId::move);
 }
 
 void KernelAnalysis::describe(std::uint32_t n) {
-    OpEffects& step = steps[n];
+    OpEffects& op = ops[n];
     const DecodedOp& c = kernel.code[n];
     if (const interpreter::Origin* origin = kernel.origin_of(c)) {
-        step.known = true;
-        step.origin = *origin;
+        op.has_form = true;
+        op.origin = *origin;
         return describe_row(n);
     }
     for (const unsigned bytes : {1u, 2u, 4u, 8u, 16u})
         if (c.run == isa().find_parameter_load(bytes)) {
-            step.kind = bytes <= 8 ? Kind::parameter : Kind::handler;
-            step.parameter = c.imm;
-            step.accesses.push_back({c.op[0], static_cast<std::uint8_t>(bytes), true});
+            op.kind = bytes <= 8 ? Kind::parameter : Kind::handler;
+            op.parameter = c.imm;
+            op.accesses.push_back({c.op[0], static_cast<std::uint8_t>(bytes), true});
             return;
         }
     unsigned count = 0;
     for (const bool pack : {true, false})
         if (const unsigned bytes = packed_bytes(c, pack, count)) {
-            step.accesses.push_back({c.op[0], static_cast<std::uint8_t>(bytes * count), pack});
+            op.accesses.push_back({c.op[0], static_cast<std::uint8_t>(bytes * count), pack});
             for (unsigned k = 1; k <= count; ++k)
-                step.accesses.push_back({c.op[k], static_cast<std::uint8_t>(bytes), !pack});
+                op.accesses.push_back({c.op[k], static_cast<std::uint8_t>(bytes), !pack});
             return;
         }
     describe_control(n);
 }
 
-// A row of the table. Where its operands' places are not known, neither is what it touches.
+// Describes a row of the table. If its operands' encoding is unknown, so are its accesses.
 void KernelAnalysis::describe_row(std::uint32_t n) {
-    OpEffects& step = steps[n];
+    OpEffects& op = ops[n];
     const DecodedOp& c = kernel.code[n];
-    const ptx::Form& form = step.origin.form.form();
-    const Key& key = step.origin.key;
+    const ptx::Form& form = op.origin.form.form();
+    const Key& key = op.origin.key;
     if (describe_memory(n)) return;
-    const bool sync = is_in(step.origin.form, InstructionGroupId::sync);
+    const bool sync = is_in(op.origin.form, InstructionGroupId::sync);
     if (form.mnemonic == "isspacep") {
         const auto bytes = static_cast<std::uint8_t>((c.flags & flag::address32) ? 4 : 8);
-        step.accesses = {{c.op[0], 0, true}, {c.op[1], bytes, false}};
+        op.accesses = {{c.op[0], 0, true}, {c.op[1], bytes, false}};
         return;
     }
     bool plain = true;
@@ -137,137 +137,137 @@ void KernelAnalysis::describe_row(std::uint32_t n) {
         const OperandConstraint shape = form.operands.list[k];
         const unsigned slot = slot_of(form.operands, k);
         if (shape == OperandConstraint::imm) continue;
-        if (shape == OperandConstraint::dp) {  // of warp operations
-            step.accesses.push_back({c.op[slot], 4, true});
-            step.accesses.push_back({c.op[slot + 1], 0, true});
+        if (shape == OperandConstraint::dp) {  // results of warp operations
+            op.accesses.push_back({c.op[slot], 4, true});
+            op.accesses.push_back({c.op[slot + 1], 0, true});
             plain &= sync;
             continue;
         }
         Access access{c.op[slot], 0, false};
         plain &= bytes_at(shape, key, access.bytes, access.write);
-        step.accesses.push_back(access);
-        if (shape == OperandConstraint::pq) step.accesses.push_back({c.op[slot + 1], 0, true});
+        op.accesses.push_back(access);
+        if (shape == OperandConstraint::pq) op.accesses.push_back({c.op[slot + 1], 0, true});
     }
-    const bool printed = is_printed(step.origin.form);
-    const bool by_lane = step.origin.by_lane && printed;
-    if (!plain || (!step.origin.by_lane && !printed && !sync)) {
-        step.opaque = true;
-        step.flows = step.retried = step.entered = true;
-        step.accesses.clear();
+    const bool printed = has_row_type(op.origin.form);
+    const bool by_lane = op.origin.by_lane && printed;
+    if (!plain || (!op.origin.by_lane && !printed && !sync)) {
+        op.opaque = true;
+        op.changes_flow = op.may_retry = op.entry_after = true;
+        op.accesses.clear();
         return;
     }
     if (sync && form.operands.count != 0 && form.mnemonic != "activemask")
-        step.flows = step.retried = true;
+        op.changes_flow = op.may_retry = true;
     if (sync && (form.mnemonic == "vote.sync.ballot" || form.mnemonic == "vote.ballot.sync"))
-        step.kind = Kind::ballot;
-    if (sync && form.mnemonic == "shfl.sync") step.kind = Kind::shuffle;
+        op.kind = Kind::ballot;
+    if (sync && form.mnemonic == "shfl.sync") op.kind = Kind::shuffle;
     bool wide = false;
-    for (const Access& access : step.accesses) wide |= access.bytes > 8;
-    if (by_lane && !directed(key) && !wide) step.kind = Kind::lanes;
+    for (const Access& access : op.accesses) wide |= access.bytes > 8;
+    if (by_lane && !directed(key) && !wide) op.kind = Kind::lanes;
     if (printed && !by_lane && key.type == Type::pred &&
         form.operands.list[0] == OperandConstraint::p)
-        step.kind = Kind::logic;
+        op.kind = Kind::logic;
 }
 
-// Loads, stores and atomics, as Decoder::memory lays them out.
+// Describes loads, stores and atomics, as Decoder::memory encodes them.
 bool KernelAnalysis::describe_memory(std::uint32_t n) {
-    OpEffects& step = steps[n];
+    OpEffects& op = ops[n];
     const DecodedOp& c = kernel.code[n];
-    const std::string_view m = step.origin.form.form().mnemonic;
-    const Key& key = step.origin.key;
+    const std::string_view m = op.origin.form.form().mnemonic;
+    const Key& key = op.origin.key;
     const auto bytes = static_cast<std::uint8_t>(ptx::bytes_of(key.type));
     const auto address = static_cast<std::uint8_t>((c.flags & flag::address32) ? 4 : 8);
     const bool load = m == "ld" || m == "ld.global" || m == "ldu", store = m == "st";
     if (m.substr(0, 8) == "prefetch") return true;
     if (!load && !store && m != "atom" && m != "red") return false;
-    step.accesses.push_back({c.op[4], address, false});
+    op.accesses.push_back({c.op[4], address, false});
     if (!load && !store) {
-        const bool swaps = step.origin.form.form().operands.count == 4;
-        step.accesses.push_back({c.op[1], bytes, false});
-        if (swaps) step.accesses.push_back({c.op[2], bytes, false});
-        if (m == "atom") step.accesses.push_back({c.op[0], bytes, true});
+        const bool swaps = op.origin.form.form().operands.count == 4;
+        op.accesses.push_back({c.op[1], bytes, false});
+        if (swaps) op.accesses.push_back({c.op[2], bytes, false});
+        if (m == "atom") op.accesses.push_back({c.op[0], bytes, true});
         const auto space = static_cast<ptx::Space>(field::space.get(key.modifiers));
         if (bytes <= 8 && !(c.flags & (flag::acquire | flag::release)) &&
             space != ptx::Space::local)
-            step.kind = Kind::atomic;
+            op.kind = Kind::atomic;
         return true;
     }
-    for (unsigned k = 0; k < c.count; ++k) step.accesses.push_back({c.op[k], bytes, load});
+    for (unsigned k = 0; k < c.count; ++k) op.accesses.push_back({c.op[k], bytes, load});
     const auto space = static_cast<ptx::Space>(field::space.get(key.modifiers));
     const bool simple =
         !(c.flags & flag::strong) && bytes <= 8 && space != ptx::Space::local && c.count != 3;
-    if (simple) step.kind = load ? Kind::load : Kind::store;
+    if (simple) op.kind = load ? Kind::load : Kind::store;
     return true;
 }
 
 void KernelAnalysis::describe_control(std::uint32_t n) {
-    OpEffects& step = steps[n];
+    OpEffects& op = ops[n];
     const DecodedOp& c = kernel.code[n];
     const auto to = static_cast<std::uint32_t>(static_cast<std::int64_t>(n) + c.target);
     const Handler h = c.run;
     const auto saved = [&](bool write) {
         for (const auto& [offset, bytes] : kernel.calls[static_cast<std::size_t>(c.imm)].saved)
-            step.accesses.push_back({offset, static_cast<std::uint8_t>(bytes), write});
+            op.accesses.push_back({offset, static_cast<std::uint8_t>(bytes), write});
     };
     if (h == control.jump) {
-        step.kind = Kind::jump;
-        step.targets = {to};
-        step.ends = true;
+        op.kind = Kind::jump;
+        op.targets = {to};
+        op.no_fallthrough = true;
     } else if (h == control.join) {
-        step.kind = Kind::join;
+        op.kind = Kind::join;
     } else if (h == control.branch) {
-        step.kind = Kind::branch;
-        step.accesses = {{c.op[0], 0, false}};
-        step.targets = {to};
+        op.kind = Kind::branch;
+        op.accesses = {{c.op[0], 0, false}};
+        op.targets = {to};
     } else if (h == control.guard_begin || h == control.guard_end) {
-        step.kind = h == control.guard_begin ? Kind::guard_begin : Kind::guard_end;
-        if (h == control.guard_begin) step.accesses = {{c.op[0], 0, false}};
+        op.kind = h == control.guard_begin ? Kind::guard_begin : Kind::guard_end;
+        if (h == control.guard_begin) op.accesses = {{c.op[0], 0, false}};
     } else if (h == control.branch_indexed) {
-        step.flows = step.ends = true;
-        step.accesses = {{c.op[0], 4, false}};
+        op.changes_flow = op.no_fallthrough = true;
+        op.accesses = {{c.op[0], 4, false}};
         for (const std::int32_t each : kernel.tables[static_cast<std::size_t>(c.imm)])
-            step.targets.push_back(static_cast<std::uint32_t>(static_cast<std::int64_t>(n) + each));
+            op.targets.push_back(static_cast<std::uint32_t>(static_cast<std::int64_t>(n) + each));
     } else if (h == control.call || h == control.call_indirect) {
-        step.flows = step.ends = true;
+        op.changes_flow = op.no_fallthrough = true;
         saved(false);
         if (h == control.call) {
-            step.targets = {to};
+            op.targets = {to};
         } else {
-            step.accesses.push_back({c.op[0], 8, false});
+            op.accesses.push_back({c.op[0], 8, false});
             for (const auto& [address, start] :
                  kernel.calls[static_cast<std::size_t>(c.imm)].targets)
-                step.targets.push_back(start);
+                op.targets.push_back(start);
         }
         returns_.push_back(n + 1);
     } else if (h == control.call_end) {
         saved(true);
     } else if (h == control.ret || h == control.exit || h == control.trap || h == control.brkpt) {
-        if (h == control.exit) step.kind = Kind::exit;
-        step.flows = step.ends = true;
+        if (h == control.exit) op.kind = Kind::exit;
+        op.changes_flow = op.no_fallthrough = true;
     } else if (h == control.barrier || h == control.barrier_arrive) {
         const auto kind = static_cast<BarrierKind>(c.count);
-        step.flows = step.entered = true;
-        step.accesses = {{c.op[1], 4, false}, {c.op[2], 4, false}};
-        if (h == control.barrier && kind == BarrierKind::plain) step.kind = Kind::barrier;
-        if (c.op[3] != 0) step.accesses.push_back({c.op[3], 0, false});
+        op.changes_flow = op.entry_after = true;
+        op.accesses = {{c.op[1], 4, false}, {c.op[2], 4, false}};
+        if (h == control.barrier && kind == BarrierKind::plain) op.kind = Kind::barrier;
+        if (c.op[3] != 0) op.accesses.push_back({c.op[3], 0, false});
         if (kind != BarrierKind::plain)
-            step.accesses.push_back(
+            op.accesses.push_back(
                 {c.op[0], static_cast<std::uint8_t>(kind == BarrierKind::popc ? 4 : 0), true});
     } else if (h == control.read_clock || h == control.read_clock_high ||
                h == control.read_timer_low || h == control.read_timer_high) {
-        step.accesses = {{c.op[0], 4, true}};
+        op.accesses = {{c.op[0], 4, true}};
     } else if (h == control.read_clock64 || h == control.read_timer) {
-        step.accesses = {{c.op[0], 8, true}};
+        op.accesses = {{c.op[0], 8, true}};
     } else if (h == control.print || h == control.assertion || h == control.allocate ||
                h == control.release || h == control.set_condition) {
-        // What they read and write is the thread's frame.
+        // They access the thread's frame only.
     } else if (h == control.sleep) {
-        step.flows = step.entered = true;
-        step.accesses = {{c.op[1], 4, false}};
+        op.changes_flow = op.entry_after = true;
+        op.accesses = {{c.op[1], 4, false}};
     } else if (h == cluster_control.arrive || h == cluster_control.wait) {
-        step.flows = step.entered = true;
+        op.changes_flow = op.entry_after = true;
     } else {
-        step.opaque = step.flows = step.retried = step.entered = true;
+        op.opaque = op.changes_flow = op.may_retry = op.entry_after = true;
     }
 }
 

@@ -1,5 +1,6 @@
-// csrc/cpu/ir/proof.hpp - how printed code shows that a result rises by a constant from lane to
-// lane where its sources do. The analysis and printed code use it.
+// csrc/cpu/ir/proof.hpp - how emitted code proves that a result is affine where its sources are.
+//
+// The analysis and emitted code share it.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,10 @@
 namespace cupola::cpu::compiler {
 
 enum class Proof : std::uint8_t {
-    linear,  // no test is needed: sums, and products with a constant
-    ends,    // test the ends: the function rises or falls throughout, as / by a uniform value does
-    low_bits,  // the same, and test that a mask is of low bits: & of a value that rises
-    uniform,   // no test is needed: a function of uniform values
+    linear,     // no test is needed: sums, and products with a constant
+    endpoints,  // test both ends: the function is monotonic, like / by a uniform value
+    low_bits,   // the same, and test that a mask has low bits only: & of an affine value
+    uniform,    // no test is needed: a function of uniform values
 };
 
 }  // namespace cupola::cpu::compiler

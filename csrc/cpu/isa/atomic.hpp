@@ -1,6 +1,6 @@
 // csrc/cpu/isa/atomic.hpp - atom and red: lane by lane, atomic to blocks on other threads.
 //
-// Uniform host thread at a time runs a cluster, so plain updates suffice for shared memory.
+// One host thread at a time runs a cluster, so plain updates suffice for shared memory.
 #pragma once
 
 #include "cpu/isa/memory.hpp"

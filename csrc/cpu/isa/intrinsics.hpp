@@ -115,7 +115,7 @@ template <class T, unsigned Bytes, std::size_t... I>
         (I < sizeof...(I) / 2 ? a[I % (sizeof...(I) / 2)] : b[I % (sizeof...(I) / 2)])...};
 }
 
-// Uniform bit for each lane, in place of a vector of 0 and -1.
+// One bit for each lane, in place of a vector of 0 and -1.
 struct MaskBits {
     std::uint32_t of;
 };

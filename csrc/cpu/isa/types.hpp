@@ -27,7 +27,7 @@ struct Quad {
     std::uint64_t low, high;
 };
 
-// Uniform type of each size, for data that is only copied.
+// One type of each size, for data that is only copied.
 template <std::size_t N>
 struct BytesOf;
 template <>
