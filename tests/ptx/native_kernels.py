@@ -163,6 +163,11 @@ BODIES = {
     "uniform_halves": """.reg .b16 %rs<8>; mov.u32 %r5, 0; mov.u32 %r6, 0; AGAIN: cvt.u16.u32 %rs1, %r5; and.b16 %rs2, %rs1, 255; mul.wide.u16 %r7, %rs2, -13107; shr.u32 %r8, %r7, 18; cvt.u16.u32 %rs3, %r8; mul.lo.s16 %rs4, %rs3, 5; sub.s16 %rs5, %rs1, %rs4; cvt.u32.u16 %r9, %rs5; and.b32 %r10, %r9, 255;
     mad.lo.u32 %r11, %r8, 100, %r4; add.u32 %r11, %r11, %r10; mul.wide.u32 %rd6, %r11, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r12, [%rd6]; mad.lo.u32 %r6, %r6, 3, %r12; cvt.u16.u32 %rs6, %r1; shr.u16 %rs7, %rs6, 1; cvt.u32.u16 %r13, %rs7; mul.wide.u32 %rd7, %r13, 4; add.u64 %rd7, %rd1, %rd7; ld.global.u32 %r14, [%rd7];
     xor.b32 %r6, %r6, %r14; add.u32 %r5, %r5, 1; setp.lt.u32 %p0, %r5, 25; @%p0 bra AGAIN; st.global.u32 [%rd5], %r6;""",
+    "some_lanes": """setp.lt.u32 %p0, %r1, 5; @%p0 bra OUT; setp.gt.u32 %p1, %r1, 90; @%p1 bra OUT; mov.u32 %r5, 0; mov.u32 %r6, 0; mov.u32 %r12, 0; mov.u64 %rd6, %rd4; mov.u64 %rd7, %rd1;
+    LOOP: ld.global.u32 %r7, [%rd6]; ld.global.u32 %r8, [%rd7]; and.b32 %r8, %r8, 7; mad.lo.u32 %r6, %r7, %r8, %r6; add.u32 %r9, %r5, %r8; mul.wide.u32 %rd8, %r9, 4; add.u64 %rd9, %rd8, %rd4; ld.global.u32 %r12, [%rd9];
+    add.u32 %r6, %r6, %r12; st.global.u32 [%rd5], %r6; add.u64 %rd6, %rd6, 4; add.u64 %rd7, %rd7, 4; add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, %r0; @%p2 bra LOOP; xor.b32 %r6, %r6, %r12; st.global.u32 [%rd5], %r6; OUT:""",
+    "fewer_lanes": """and.b32 %r10, %r1, 31; mov.u32 %r5, 31; mov.u32 %r6, 0; mov.u64 %rd6, %rd4; FEWER: div.u32 %r7, %r5, 3; mul.wide.u32 %rd7, %r7, 4; add.u64 %rd8, %rd6, %rd7; ld.global.u32 %r8, [%rd8]; mad.lo.u32 %r6, %r6, 3, %r8; ld.global.u32 %r9, [%rd6]; xor.b32 %r6, %r6, %r9;
+    mul.wide.u32 %rd9, %r5, 1920; add.u64 %rd10, %rd5, %rd9; st.global.u32 [%rd10], %r6; add.u64 %rd6, %rd6, 4; add.u32 %r11, %r10, %r5; setp.lt.u32 %p0, %r11, 33; @%p0 bra LEFT; sub.u32 %r5, %r5, 1; bra FEWER; LEFT: add.u32 %r6, %r6, %r5; st.global.u32 [%rd5], %r6;""",
     "shuffles": """ld.global.u32 %r5, [%rd4]; mov.u32 %r6, 0; and.b32 %r7, %r5, 31; shfl.sync.up.b32 %r8|%p0, %r5, 3, 0, -1; selp.u32 %r9, %r8, 7, %p0; shfl.sync.down.b32 %r10|%p1, %r5, 5, 0x1f, -1; selp.u32 %r11, %r10, 9, %p1; shfl.sync.bfly.b32 %r12, %r5, 16, 0x1f, -1; shfl.sync.idx.b32 %r13|%p2, %r5, %r7, 0x1f, -1;
     shfl.sync.idx.b32 %r14|%p3, %r5, 9, 0x181f, -1; shfl.sync.down.b32 %r15, %r5, %r0, 0x1807, -1; selp.u32 %r16, %r15, %r14, %p3; mad.lo.u32 %r6, %r9, 3, %r11; mad.lo.u32 %r6, %r6, 3, %r12; mad.lo.u32 %r6, %r6, 3, %r13; mad.lo.u32 %r6, %r6, 3, %r16; mov.u32 %r17, 16; AGAIN: shfl.sync.down.b32 %r18, %r6, %r17, 0x1f, -1; add.u32 %r6, %r6, %r18; shr.u32 %r17, %r17, 1; setp.ne.u32 %p4, %r17, 0; @%p4 bra AGAIN;
     setp.lt.u32 %p5, %r1, 40; @%p5 bra SKIP; activemask.b32 %r19; shfl.sync.idx.b32 %r20, %r6, 9, 0x1f, %r19; add.u32 %r6, %r6, %r20; SKIP: mov.u32 %r21, -1; shfl.sync.bfly.b32 %r21, %r6, 1, 0x1f, %r21; shfl.sync.idx.b32 %r21, %r21, %r21, %r21, -1; xor.b32 %r6, %r6, %r21; st.global.u32 [%rd5], %r6;""",
@@ -180,6 +185,8 @@ SHAPES = {
     "lines": [(16, 6), (24, 4), (8, 4, 3), (40,)],
     "quotients": [(16, 6), (24, 4), (40,), (256,)],
     "shuffles": [(64,), (32, 3)],
+    "some_lanes": [(40,), (16, 6), (24, 4)],
+    "fewer_lanes": [(40,), (16, 6)],
     "bits_of_lanes": [(16, 6), (40,), (512,)],
     "sweeping_quotients": [(32,), (64,), (80,), (48, 2)],
     "sweeping_planes": [(32, 4), (96, 2, 3), (64, 5), (16, 6), (32, 1, 5)],

@@ -52,6 +52,14 @@ CUPOLA_INLINE CheckedAddress check_affine(const Warp& w, std::uint32_t slot, Uni
                            align, write);
 }
 
+template <Window W, class V>
+CUPOLA_INLINE CheckedAddress check_affine(const Warp& w, std::uint32_t slot, WarpUniform<V> address,
+                                          std::int64_t offset, std::uint64_t bytes, unsigned align,
+                                          bool write) {
+    return check_affine<W>(w, slot, Affine<V, 0>{address.value, address.value, address.holds},
+                           offset, bytes, align, write);
+}
+
 // The same check for a whole thread block. `low` is the address of the first thread, and `bytes`
 // are those of one thread.
 template <class V, std::int64_t S>

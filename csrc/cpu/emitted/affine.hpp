@@ -28,9 +28,46 @@ struct LaneOffsets {
 template <class V, std::int64_t S>
 inline constexpr LaneOffsets<V, S> lane_offsets{};
 
-// Tests all lanes, active or not, for affine values of step S.
+// All lanes have one value, if `holds` is true.
+template <class V>
+struct WarpUniform {
+    V value;
+    bool holds;
+};
+
+// Lanes from which the values of both half warps follow, if those of the active lanes are affine.
+struct MatchedLanes {
+    std::uint8_t low, high;
+    bool holds;
+};
+// A half warp without active lanes continues the other half.
 template <std::int64_t S, unsigned E>
-CUPOLA_INLINE Affine<Bytes<E>, S> match_affine(const Lanes<E>& v) {
+[[gnu::noinline]] MatchedLanes match_active_lanes(const Lanes<E>& v, std::uint32_t mask) {
+    using V = Bytes<E>;
+    alignas(64) V x[lanes];
+    unpack(v, x);
+    const V* const offsets = lane_offsets<V, S>.of;
+    const std::uint32_t halves[2] = {mask & 0xffff, mask & 0xffff0000};
+    const auto first_of = [](std::uint32_t active) {
+        return static_cast<std::uint8_t>(__builtin_ctz(active));
+    };
+    MatchedLanes found = {first_of(halves[0] ? halves[0] : mask),
+                          first_of(halves[1] ? halves[1] : mask), true};
+    const V low = static_cast<V>(x[found.low] - offsets[found.low]),
+            high = static_cast<V>(x[found.high] - offsets[found.high]);
+    alignas(64) V expected[lanes], seen[lanes];
+    for (unsigned i = 0; i < lanes; ++i)
+        expected[i] = static_cast<V>((i < lanes / 2 ? low : high) + offsets[i]);
+    select(mask, x, expected, seen);
+    V off = 0;
+    for (unsigned i = 0; i < lanes; ++i) off |= seen[i] ^ expected[i];
+    found.holds = off == 0;
+    return found;
+}
+
+// Tests the active lanes for affine values of step S; all lanes, if these are.
+template <std::int64_t S, unsigned E>
+CUPOLA_INLINE Affine<Bytes<E>, S> match_affine(const Lanes<E>& v, std::uint32_t mask) {
     using V = Bytes<E>;
     using L = Lanes<E>;
     using Wide __attribute__((vector_size(L::size))) = V;
@@ -38,13 +75,32 @@ CUPOLA_INLINE Affine<Bytes<E>, S> match_affine(const Lanes<E>& v) {
     static_assert(middle != 0 || S == 0);
     Wide x[L::count], off = {};
     for (unsigned k = 0; k < L::count; ++k) __builtin_memcpy(&x[k], &v.v[k], L::size);
-    const V first[2] = {x[0][0], x[middle][0]};
+    V low = x[0][0], high = x[middle][0];
     for (unsigned k = 0; k < L::count; ++k) {
         Wide expected;
         __builtin_memcpy(&expected, lane_offsets<V, S>.of + k * each, L::size);
-        off |= x[k] ^ (expected + first[middle == 0 ? 0 : k / middle]);
+        off |= x[k] ^ (expected + (middle == 0 || k < middle ? low : high));
     }
-    return {first[0], first[1], is_zero(off)};
+    bool holds = is_zero(off);
+    if (__builtin_expect(!holds && mask != all_lanes, 0)) {
+        const L copy = v;
+        const MatchedLanes found = match_active_lanes<S>(copy, mask);
+        const auto value = [&copy](unsigned lane, unsigned half) {
+            V of[lanes];
+            unpack(copy, of);
+            const auto off_half = static_cast<std::int64_t>(half) - lane;
+            return static_cast<V>(of[lane] +
+                                  static_cast<V>(static_cast<std::uint64_t>(S * off_half)));
+        };
+        low = value(found.low, 0), high = value(found.high, lanes / 2);
+        holds = found.holds;
+    }
+    return {low, high, holds};
+}
+template <unsigned E>
+CUPOLA_INLINE WarpUniform<Bytes<E>> match_uniform(const Lanes<E>& v, std::uint32_t mask) {
+    const Affine<Bytes<E>, 0> halves = match_affine<0>(v, mask);
+    return {halves.low, halves.holds && halves.low == halves.high};
 }
 
 // The test was made when the launch began.
@@ -64,19 +120,33 @@ CUPOLA_INLINE Uniform<V> value_at(Affine<V, S> affine) {
     constexpr auto off = static_cast<V>(static_cast<std::uint64_t>(S) * (Lane % (lanes / 2)));
     return {static_cast<V>((Lane < lanes / 2 ? affine.low : affine.high) + off)};
 }
+template <unsigned Lane, class V>
+CUPOLA_INLINE Uniform<V> value_at(WarpUniform<V> o) {
+    return {o.value};
+}
 template <class T>
 CUPOLA_INLINE bool holds(Uniform<T>) {
     return true;
 }
-template <class V, std::int64_t S>
-CUPOLA_INLINE bool holds(Affine<V, S> affine) {
+template <class O>
+CUPOLA_INLINE bool holds(O affine) {
     return affine.holds;
 }
+template <class O>
+inline constexpr bool is_uniform = false;
+template <class T>
+inline constexpr bool is_uniform<Uniform<T>> = true;
+template <class V>
+inline constexpr bool is_uniform<WarpUniform<V>> = true;
 
 // Whether the lanes of each half warp are monotonic as numbers of type T, so no value wraps between
 // them.
 template <class T, class W>
 CUPOLA_INLINE bool is_monotonic(Uniform<W>) {
+    return true;
+}
+template <class T, class V>
+CUPOLA_INLINE bool is_monotonic(WarpUniform<V>) {
     return true;
 }
 template <class T, class V, std::int64_t S>
@@ -94,6 +164,10 @@ CUPOLA_INLINE bool is_monotonic(Affine<V, S> affine) {
 template <class T>
 CUPOLA_INLINE bool is_low_bit_mask(Uniform<T> mask) {
     return (mask.value & (mask.value + 1)) == 0;
+}
+template <class V>
+CUPOLA_INLINE bool is_low_bit_mask(WarpUniform<V> mask) {
+    return is_low_bit_mask(Uniform<V>{mask.value});
 }
 template <class V, std::int64_t S>
 CUPOLA_INLINE bool is_low_bit_mask(Affine<V, S> mask) {
@@ -115,7 +189,7 @@ CUPOLA_INLINE bool is_proved(O... sources) {
 // sources is also computed for the last lanes: a source that wraps is affine, but its result is
 // not. So is a result whose proof compares the ends.
 template <class Row, class M, class V, std::int64_t S, bool Widens, Proof P, class... O>
-CUPOLA_INLINE Affine<V, S> apply_affine(O... sources) {
+CUPOLA_INLINE Affine<V, S> apply_halves(O... sources) {
     V first, second;
     apply_uniform<Row, M>(first, value_at<0>(sources)...);
     apply_uniform<Row, M>(second, value_at<lanes / 2>(sources)...);
@@ -128,6 +202,18 @@ CUPOLA_INLINE Affine<V, S> apply_affine(O... sources) {
                       (high == value_at<lanes - 1>(made).value) & is_proved<P, Row, M>(sources...);
     }
     return made;
+}
+// Uniform sources have a uniform result.
+template <class Row, class M, class V, std::int64_t S, bool Widens, Proof P, class... O>
+CUPOLA_INLINE auto apply_affine(O... sources) {
+    if constexpr ((is_uniform<O> && ...)) {
+        static_assert(S == 0);
+        WarpUniform<V> made = {V{}, (holds(sources) && ...)};
+        apply_uniform<Row, M>(made.value, value_at<0>(sources)...);
+        return made;
+    } else {
+        return apply_halves<Row, M, V, S, Widens, P>(sources...);
+    }
 }
 
 // Expands an affine value into a register, for the active lanes.
@@ -153,6 +239,11 @@ CUPOLA_INLINE void write_affine(std::uint32_t mask, Lanes<sizeof(V)>& to, Affine
     }
 }
 
+template <bool Masked, class V>
+CUPOLA_INLINE void write_affine(std::uint32_t mask, Lanes<sizeof(V)>& to, WarpUniform<V> o) {
+    write_affine<Masked>(mask, to, Affine<V, 0>{o.value, o.value, o.holds});
+}
+
 // ---- affine values in later iterations ------------------------------------------------------
 
 template <class V, std::int64_t S>
@@ -160,6 +251,11 @@ CUPOLA_INLINE Affine<V, S> advance(Affine<V, S> affine, std::uint64_t iterations
     const V distance = static_cast<V>(iterations) * stride;
     return {static_cast<V>(affine.low + distance), static_cast<V>(affine.high + distance),
             affine.holds};
+}
+
+template <class V>
+CUPOLA_INLINE WarpUniform<V> advance(WarpUniform<V> o, std::uint64_t iterations, V stride) {
+    return {static_cast<V>(o.value + static_cast<V>(iterations) * stride), o.holds};
 }
 
 template <class T>

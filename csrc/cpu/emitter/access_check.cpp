@@ -27,23 +27,21 @@ const char* name_of(Proof proof) {
 }  // namespace
 
 // The affine value of an operand as an expression; "" if it has none.
-std::string CppEmitter::affine_operand(const Access& access, std::int64_t& step) {
+CppEmitter::AffineName CppEmitter::affine_operand(const Access& access) {
     const Register* r = analysis_.at(access.offset);
-    step = 0;
-    if (!r || r->constant || r->uniform) return input(access);
-    step = r->step;
-    if (r->invariant_affine) return "l" + to_string(r->offset);
+    if (!r || r->constant || r->uniform) return {input(access), 0, true};
+    if (r->invariant_affine) return {"l" + to_string(r->offset), r->step, false};
     const auto found = affine_.find(r->offset);
-    if (found != affine_.end()) {
-        step = found->second.step;
-        return found->second.name;
-    }
-    if (!r->is_affine || written_.count(r->offset) != 0) return "";
+    if (found != affine_.end()) return found->second;
+    if (!r->is_affine || written_.count(r->offset) != 0) return {};
+    const bool uniform = r->step == 0 && !r->per_half;
     const std::string name = "l" + to_string(r->offset) + "_" + to_string(temporaries_++);
-    const std::string text = "const auto " + name + " = match_affine<" + to_string(step) + ">(";
-    detected_.push_back({name, r->offset, text + r->name() + ");"});
-    affine_[r->offset] = {name, step};
-    return name;
+    const std::string text =
+        "const auto " + name + " = " +
+        (uniform ? std::string("match_uniform(") : "match_affine<" + to_string(r->step) + ">(");
+    detected_.push_back({name, r->offset, text + r->name() + ", mask);"});
+    affine_[r->offset] = {name, r->step, uniform};
+    return affine_[r->offset];
 }
 
 // Emits the invariant affine values that the addresses of a basic block need: thread indices first,
@@ -100,7 +98,7 @@ void CppEmitter::emit_invariant_affine(std::set<std::int32_t>& needed) {
         }
         const std::string t = temporary(r.bytes);
         emit(fill(t, r.bytes, r.offset));
-        emit(begin + "match_affine" + step + t + ");");
+        emit(begin + "match_affine" + step + t + ", all_lanes);");
     }
     for (const std::uint32_t n : analysis_.invariant_affine) {
         const Register& r = analysis_.registers[n];
@@ -114,17 +112,18 @@ CppEmitter::AffineResult CppEmitter::affine_result(std::uint32_t n, const std::s
     const OpEffects& s = analysis_.ops[n];
     std::vector<std::int64_t> steps;
     std::string text;
-    std::int64_t step = 0;
+    bool uniform = true;
     unsigned read = 0, written = 0;
     for (const Access& access : s.accesses) {
         if (access.write) {
             written = access.bytes;
             continue;
         }
-        const std::string operand = affine_operand(access, step);
-        if (operand.empty()) return {};
-        text += (text.empty() ? "" : ", ") + operand;
-        steps.push_back(step);
+        const AffineName operand = affine_operand(access);
+        if (operand.name.empty()) return {};
+        text += (text.empty() ? "" : ", ") + operand.name;
+        steps.push_back(operand.step);
+        uniform &= operand.uniform;
         read = read == 0 || access.bytes < read ? access.bytes : read;
     }
     AffineStep affine;
@@ -136,16 +135,17 @@ CppEmitter::AffineResult CppEmitter::affine_result(std::uint32_t n, const std::s
     const std::string call = block_batch_
                                  ? "apply_block_affine<" + made + proof + "threads, "
                                  : "apply_affine<" + made + (widens ? ", true" : ", false") + proof;
-    return {name, "const auto " + name + " = " + call + text + ");", affine, widens};
+    return {name, "const auto " + name + " = " + call + text + ");", affine, widens, uniform};
 }
 
 // After an instruction, its results have a new affine value or none.
-void CppEmitter::record_write(std::uint32_t n, const std::string& name, std::int64_t step) {
+void CppEmitter::record_write(std::uint32_t n, const AffineResult& made) {
     for (const Access& access : analysis_.ops[n].accesses) {
         if (!access.write || access.offset == 0) continue;
         affine_.erase(access.offset);
         written_.insert(access.offset);
-        if (!name.empty()) affine_[access.offset] = {name, step};
+        if (!made.name.empty())
+            affine_[access.offset] = {made.name, made.affine.step, made.uniform};
     }
 }
 
@@ -155,9 +155,10 @@ void CppEmitter::add_to_group(std::uint32_t n) {
     const interpreter::DecodedOp& c = analysis_.kernel.code[n];
     const bool write = s.kind == Kind::store;
     const std::int64_t bytes = std::int64_t{ptx::bytes_of(s.origin.key.type)} * c.count;
-    std::int64_t step = 0;
-    const std::string affine = affine_operand(s.accesses[0], step);
-    const bool uniform = affine.compare(0, 8, "uniform(") == 0;
+    const AffineName address = affine_operand(s.accesses[0]);
+    const std::string& affine = address.name;
+    const std::int64_t step = address.step;
+    const bool uniform = address.uniform;
     if (affine.empty() || (step != 0 && step != bytes) || (step == 0 && write)) return;
     const auto space = static_cast<ptx::Space>(ptx::field::space.get(s.origin.key.modifiers));
     const bool shared = space == ptx::Space::shared;
@@ -234,7 +235,6 @@ void CppEmitter::emit_address_checks(std::uint32_t b) {
     for (std::uint32_t n = block.first; n < block.end; ++n) {
         const OpEffects& s = analysis_.ops[n];
         AffineResult made;
-        std::int64_t step = 0;
         if (!s.guarded && (s.kind == Kind::load || s.kind == Kind::store)) add_to_group(n);
         if (!s.guarded && s.kind == Kind::lanes) {
             const Access* to = nullptr;
@@ -250,11 +250,11 @@ void CppEmitter::emit_address_checks(std::uint32_t b) {
             }
         }
         if (n == compare && s.accesses[2].bytes == 4) {
-            const std::string left = affine_operand(s.accesses[2], step),
-                              right = affine_operand(s.accesses[3], step);
+            const std::string left = affine_operand(s.accesses[2]).name,
+                              right = affine_operand(s.accesses[3]).name;
             if (!left.empty() && !right.empty()) compare_operands_ = left + ", " + right;
         }
-        record_write(n, made.name, made.affine.step);
+        record_write(n, made);
     }
     drop_unused_affine();
     for (const DetectedAffine& base : detected_) emit(base.text);

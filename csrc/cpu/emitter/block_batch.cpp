@@ -33,7 +33,6 @@ void CppEmitter::emit_row_values() {
         }
         if (op.kind != Kind::lanes && op.kind != Kind::logic) continue;
         const Register* to = analysis_.at(op.accesses[0].offset);
-        std::int64_t step = 0;
         if (to && to->invariant_affine && !to->uniform)
             emit(affine_result(each.op, "l" + to_string(to->offset)).text);
         if (!each.is_uniform) continue;
@@ -42,8 +41,8 @@ void CppEmitter::emit_row_values() {
             emit_logic(each.op);
             continue;
         }
-        const std::string a = affine_operand(op.accesses[2], step),
-                          b = affine_operand(op.accesses[3], step);
+        const std::string a = affine_operand(op.accesses[2]).name,
+                          b = affine_operand(op.accesses[3]).name;
         emit("if (!compare_row<" + row_type(op) + ">(" + to->name() + ", " + a + ", " + b + "))" +
              end_batch);
     }
@@ -92,7 +91,8 @@ void CppEmitter::emit_block_batch() {
     emit("std::uint32_t warps_done = 0;");
     emit("for (std::uint32_t z = 0; z < w.block->shape[2]; ++z)");
     emit("for (std::uint32_t y = 0; y < w.block->shape[1]; ++y, warps_done += threads / lanes) {");
-    block_batch_ = fast_path_ = true;
+    block_batch_ = true;
+    path_ = Path::all_lanes;
     emit_row_values();
     for (const AccessGroup& g : groups_) {
         emit("const CheckedAddress all_" + g.name + " = check_block_affine(w, " +
@@ -109,7 +109,8 @@ void CppEmitter::emit_block_batch() {
     emit_warp_statements();
     emit("} } } } };");
     emit("if (!ip) { BlockBatch::run(w, r); return nullptr; }");
-    block_batch_ = fast_path_ = false;
+    block_batch_ = false;
+    path_ = Path::unchecked;
     groups_.clear();
     group_of_.clear();
 }

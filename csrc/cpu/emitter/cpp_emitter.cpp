@@ -192,14 +192,23 @@ void CppEmitter::emit_body(std::uint32_t b) {
                       : "";
     text_.insert(beginning, "    T" + number + ":" + iteration + " mask = w.mask;\n");
     if (!groups_.empty()) {
-        std::string holds = "mask == all_lanes";
-        for (const AccessGroup& group : groups_) holds += " && " + group.name + ".holds";
+        // A kernel in parts is large: it has no version for the case that some lanes are inactive.
+        std::string holds = split_ ? "mask == all_lanes" : "";
+        for (const AccessGroup& group : groups_)
+            holds += (holds.empty() ? "" : " && ") + group.name + ".holds";
         emit("if (__builtin_expect(" + holds + ", 1)) {");
-        fast_path_ = true;
+        if (!split_) emit("if (__builtin_expect(mask == all_lanes, 1)) {");
+        path_ = Path::all_lanes;
         if (batches_loop_) begin_loop_batch();
         emit_statements(b);
         if (batches_loop_) end_loop_batch();
-        fast_path_ = false;
+        if (!split_) {
+            emit("} else {");
+            path_ = Path::checked;
+            emit_statements(b);
+            emit("}");
+        }
+        path_ = Path::unchecked;
         emit("} else {");
     }
     emit_statements(b);

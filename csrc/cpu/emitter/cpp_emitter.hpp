@@ -96,13 +96,19 @@ class CppEmitter {
     struct AffineResult {
         std::string name = {}, text = {};
         AffineStep affine = {};
-        bool widens = false;
+        bool widens = false, uniform = false;
+    };
+    // The affine value of an operand, as an expression. Empty: it has none.
+    struct AffineName {
+        std::string name = {};
+        std::int64_t step = 0;
+        bool uniform = false;  // in the whole warp
     };
     AffineResult affine_result(std::uint32_t n, const std::string& name);
     void drop_unused_affine();
-    std::string affine_operand(const Access& access, std::int64_t& step);
+    AffineName affine_operand(const Access& access);
     void add_to_group(std::uint32_t n);
-    void record_write(std::uint32_t n, const std::string& name, std::int64_t step);
+    void record_write(std::uint32_t n, const AffineResult& made);
     void emit_group_checks(std::uint32_t b);
 
     // loop_batching.cpp: iterations of a loop with one check
@@ -150,7 +156,7 @@ class CppEmitter {
     std::string predicate_output(const Access& p, const Access* q, Output& out);
     bool guarded(const OpEffects& op) const { return op.guarded || short_branch_; }
     bool masked(const Register& r, bool guarded) const {
-        return guarded || (r.live_across_blocks && !fast_path_);
+        return guarded || (r.live_across_blocks && path_ != Path::all_lanes);
     }
 
     void emit(const std::string& text) { text_ += "    " + text + "\n"; }
@@ -164,10 +170,6 @@ class CppEmitter {
     std::uint32_t temporaries_ = 0, prefetch_sites_ = 0;
     // State of the current basic block: registers whose affine value is in a variable, and
     // registers that the block has written.
-    struct AffineName {
-        std::string name;
-        std::int64_t step;
-    };
     std::map<std::int32_t, AffineName> affine_;
     std::set<std::int32_t> written_;
     // Variables of affine quotients, by operation.
@@ -204,7 +206,10 @@ class CppEmitter {
     bool short_branch_ = false;  // statements run under a mask of a short branch
     bool block_batch_ = false;   // statements run for whole thread blocks
     bool batches_loop_ = false;  // the current block is a loop whose iterations are batched
-    bool fast_path_ = false;     // statements run where all lanes are active and the checks hold
+    // What holds where statements run: nothing, all checks of the block, or these with all lanes
+    // active.
+    enum class Path : std::uint8_t { unchecked, checked, all_lanes };
+    Path path_ = Path::unchecked;
 };
 
 std::string word_type(unsigned bytes);

@@ -89,8 +89,8 @@ bool CppEmitter::emit_prediction(std::uint32_t b) {
     }
     for (const AffineResult& each : derived_) {
         if (!each.widens) continue;
-        add_value(each.name + ".low");
-        add_value(each.name + ".high");
+        add_value("value_at<0>(" + each.name + ").value");
+        add_value("value_at<lanes / 2>(" + each.name + ").value");
     }
     const std::string at = to_string(count);
     count += 4;

@@ -32,11 +32,19 @@ void CppEmitter::emit_memory(std::uint32_t b, std::uint32_t n) {
     const DecodedOp& c = analysis_.kernel.code[n];
     const bool load = op.kind == Kind::load;
     const auto group = group_of_.find(n);
-    const bool has_affine = group != group_of_.end(), checked = fast_path_ && has_affine;
+    const bool has_affine = group != group_of_.end(),
+               checked = path_ != Path::unchecked && has_affine;
     const unsigned bytes = ptx::bytes_of(op.origin.key.type);
     const bool outlined = split_ && !checked && has_variables(op);
     emit("{");
     std::string values, after;
+    // Inactive lanes of a checked access may be loaded, but not kept or stored.
+    bool some = checked && path_ == Path::checked && !load;
+    if (checked && load && path_ == Path::checked)
+        for (std::size_t k = 1; k < op.accesses.size(); ++k) {
+            const Register* r = analysis_.at(op.accesses[k].offset);
+            some |= r && (r->in_file || masked(*r, op.guarded));
+        }
     std::string address = checked ? "" : input(op.accesses[0]);
     if (outlined) address = copy_operand(op.accesses[0], address);
     for (std::size_t k = 1; k < op.accesses.size(); ++k) {
@@ -49,7 +57,7 @@ void CppEmitter::emit_memory(std::uint32_t b, std::uint32_t n) {
         }
         const Register* r = analysis_.at(access.offset);
         if (r && !r->in_file) {
-            if (!checked) clear_variable(*r, op);
+            if (!checked || some) clear_variable(*r, op);
             const std::string value = outlined ? copy_operand(access, r->name()) : r->name();
             values += value;
             if (outlined) after += r->name() + " = " + value + ";";
@@ -65,9 +73,9 @@ void CppEmitter::emit_memory(std::uint32_t b, std::uint32_t n) {
     const std::string what = std::string(load ? "load" : "store");
     if (checked) {
         const AccessGroup& g = groups_[group->second];
-        emit(what + (g.uniform ? "_uniform<" : "_affine<") + word_type(bytes) + ", " +
-             to_string(g.step) + ">(" + g.name + ", " + to_string(c.imm - g.begin) + values + ");" +
-             after + "}");
+        const std::string form = some ? "_affine_masked<" : g.uniform ? "_uniform<" : "_affine<";
+        emit(what + form + word_type(bytes) + ", " + to_string(g.step) + ">(" + g.name + ", " +
+             to_string(c.imm - g.begin) + (some ? ", mask" : "") + values + ");" + after + "}");
         return;
     }
     const auto space = static_cast<ptx::Space>(ptx::field::space.get(op.origin.key.modifiers));

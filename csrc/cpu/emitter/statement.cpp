@@ -287,7 +287,7 @@ std::set<std::uint32_t> CppEmitter::unused_results(std::uint32_t b) const {
 void CppEmitter::emit_statements(std::uint32_t b) {
     const Block& block = analysis_.blocks[b];
     const std::set<std::uint32_t> unused =
-        fast_path_ ? unused_results(b) : std::set<std::uint32_t>{};
+        path_ != Path::unchecked ? unused_results(b) : std::set<std::uint32_t>{};
     for (std::uint32_t n = block.first; n < block.end; ++n)
         if (unused.count(n) == 0) emit_statement(b, n);
 }

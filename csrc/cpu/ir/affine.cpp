@@ -25,6 +25,12 @@ bool is_integer_or_bits(ptx::Type t) {
     return ptx::is_integer(t) || t == ptx::Type::b16 || t == ptx::Type::b32 || t == ptx::Type::b64;
 }
 
+// Whether an operation is of integers that addresses and counters are made of.
+bool is_of_index_words(const OpEffects& op) {
+    const unsigned bytes = ptx::bytes_of(op.origin.key.type);
+    return op.has_form && is_integer_or_bits(op.origin.key.type) && (bytes == 4 || bytes == 8);
+}
+
 enum class Rule : std::uint8_t {
     none,
     copy,
@@ -188,13 +194,15 @@ void KernelAnalysis::find_affine() {
         if (reg.uniform || reg.constant || reg.is_affine) known[r] = Known::step;
         if ((reg.in_file || reg.special) && known[r] != Known::step) known[r] = Known::none;
     }
-    // The bound limits the time for hostile code. Registers that are not found by then stay divergent.
+    // The bound limits the time for hostile code. Registers that are not found by then stay
+    // divergent.
     unsigned passes = 8;
     for (bool changed = true; changed && passes-- > 0;) {
         changed = false;
         for (std::uint32_t n = 0; n < ops.size(); ++n) {
             std::vector<std::int64_t> sources;
             bool all = true, some = true;  // all sources are known; none is known to be divergent
+            bool per_half = false;
             for (const Access& access : ops[n].accesses) {
                 if (access.write) continue;
                 const std::uint32_t r = access.offset == 0 ? 0 : by_offset_.at(access.offset);
@@ -202,19 +210,24 @@ void KernelAnalysis::find_affine() {
                 if (access.offset == 0) continue;
                 all &= known[r] == Known::step;
                 some &= known[r] != Known::none;
+                per_half |= registers[r].step != 0 || registers[r].per_half;
             }
-            if (!all && some && ops[n].kind == Kind::lanes) continue;
+            if (!all && some && (ops[n].kind == Kind::lanes || ops[n].kind == Kind::load)) continue;
             AffineStep result;
-            const bool found = all && affine_step(n, sources, result);
+            // A load from a uniform address gives a uniform value.
+            const bool found =
+                all && (ops[n].kind == Kind::load ? !per_half && is_of_index_words(ops[n])
+                                                  : affine_step(n, sources, result));
             for (const Access& access : ops[n].accesses) {
                 if (!access.write || access.offset == 0) continue;
                 const std::uint32_t r = by_offset_.at(access.offset);
                 Register& reg = registers[r];
                 if (reg.uniform || reg.constant || reg.special || known[r] == Known::none) continue;
                 const bool fits = found && (known[r] == Known::nothing || reg.step == result.step);
-                if (fits && known[r] == Known::step) continue;
+                if (fits && known[r] == Known::step && (reg.per_half || !per_half)) continue;
                 known[r] = fits ? Known::step : Known::none;
                 reg.step = fits ? result.step : 0;
+                reg.per_half |= per_half;
                 changed = true;
             }
         }

@@ -1,7 +1,8 @@
 // csrc/cpu/ir/ir_text.cpp - prints the analysis of a kernel as text.
 //
 // Each operation has its operands and their values: %u is uniform, %a affine in the lane with a
-// step in brackets, %v divergent, %p a predicate. %U and %A do not change while a warp lives.
+// step in brackets, %v divergent, %p a predicate. %U and %A do not change while a warp lives. A step
+// of 0 means one value in each half of a warp.
 #include "cpu/ir/ir_text.hpp"
 
 #include <cstdio>
@@ -96,7 +97,9 @@ class IrText {
         const Register* r = analysis_.at(op.accesses[0].offset);
         const std::int64_t bytes =
             std::int64_t{ptx::bytes_of(op.origin.key.type)} * analysis_.kernel.code[n].count;
-        if (!r || r->uniform || r->constant || (r->is_affine && r->step == 0)) return "uniform";
+        if (!r || r->uniform || r->constant || (r->is_affine && r->step == 0 && !r->per_half))
+            return "uniform";
+        if (r->is_affine && r->step == 0) return "uniform in halves";
         if (!r->is_affine) return "scattered";
         return r->step == bytes ? "contiguous" : "strided";
     }
@@ -157,8 +160,8 @@ class IrText {
         if (r->bytes == 0) return (r->uniform ? "%P" : "%p") + number;
         if (r->uniform) return "%U" + number;
         if (!r->is_affine) return "%v" + number;
-        if (r->step == 0) return (r->invariant_affine ? "%U" : "%u") + number;
-        return (r->invariant_affine ? "%A" : "%a") + number + "(" + (r->step > 0 ? "+" : "") +
+        if (r->step == 0 && !r->per_half) return (r->invariant_affine ? "%U" : "%u") + number;
+        return (r->invariant_affine ? "%A" : "%a") + number + "(" + (r->step < 0 ? "" : "+") +
                to_string(r->step) + ")";
     }
 

@@ -153,6 +153,7 @@ void KernelAnalysis::find_registers() {
         r.per_warp = which == static_cast<unsigned>(ptx::Special::warpid);
         r.is_affine = special_is_affine(which, r.step) && r.writes == 0;
         r.tid_dimension = thread_dimension(which);
+        r.per_half = r.is_affine && r.step == 0;
         // Calls change the stack pointer in the register file.
         if (static_cast<Hidden>(which) == Hidden::stack_pointer || r.writes != 0) r.in_file = true;
     }

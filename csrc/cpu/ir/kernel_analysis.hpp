@@ -78,6 +78,7 @@ struct Register {
     bool single_assignment = false;   // never changes, and is spilled where it is written
     bool is_affine = false;           // likely to be affine with `step`
     std::int64_t step = 0;
+    bool per_half = false;  // of step 0, but the halves of a warp may have different values
     std::uint64_t value = 0;
     std::uint32_t writes = 0, definition = 0;  // number of writes, and the last one
     bool is_read = false;
