@@ -138,7 +138,8 @@ def test_the_compiler_of_ziglang_is_named_and_not_imported(tmp_path):
     zig.parent.mkdir()
     zig.write_text("")
     program = "import os, sys, cupola; print(os.environ.get('CUPOLA_CPU_ZIG'), *sys.modules)"
-    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    folders = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
 
     def said(**more):
         command = [sys.executable, "-c", program]

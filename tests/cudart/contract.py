@@ -34,6 +34,8 @@ SECONDS = 60  # a program that takes longer hangs
 # Programs whose calls return something else with cupola's runtime, and why. A reason that begins
 # with CPU_DEVICE holds for the CPU device alone: over NVIDIA's driver, the program agrees.
 CPU_DEVICE = "CPU device: "
+# One that begins with NVIDIA_DRIVER holds over NVIDIA's driver alone.
+NVIDIA_DRIVER = "NVIDIA's driver: "
 OTHERWISE = {
     "arrays.channels_of_named_formats": "CPU device: no normalized or compressed formats of arrays",
     "arrays.planes": "CPU device: no formats of several planes",
@@ -51,9 +53,12 @@ OTHERWISE = {
     "libraries.code_that_is_wrong": "CPU device: code is read when it is loaded",
     "registered_images.parts_that_do_not_fit": "CPU device: PTX that lacks a symbol is invalid",
     "registration.attributes": "version 12 keeps attributes of functions and of kernels apart",
-    "registration.cooperative_launches_on_devices": "CPU device: no grids of several devices",
+    "registration.cooperative_launches_on_devices": "NVIDIA's runtime refuses grids of several devices",
+    "start.the_driver_resets_the_device": (
+        "NVIDIA's driver: its own function for a reset ends the context that the runtime uses"
+    ),
     "textures.every_field": "NVIDIA's runtime leaves border colors unset",
-    "textures.filters_without_documented_samples": "CPU device: unknown samples are refused",
+    "textures.filters_without_documented_samples": "NVIDIA's runtime leaves border colors unset",
     "textures.views_of_what_is_not_there": "CPU device: views must be of what the resource has",
 }
 

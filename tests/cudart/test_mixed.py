@@ -54,7 +54,8 @@ def script(driver, libraries):
             folders.append(os.path.dirname(cupola.paths.cpu_driver()))
         path = os.pathsep.join([*folders, os.environ.get("LD_LIBRARY_PATH", "")])
         done = subprocess.run(
-            [sys.executable, "-c", HEAD + textwrap.dedent(code), *libraries],
+            # Python warns of fork where a driver has threads.
+            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", HEAD + textwrap.dedent(code), *libraries],
             env={**os.environ, "CUPOLA_DRIVER": driver, "LD_LIBRARY_PATH": path},
             capture_output=True,
             text=True,

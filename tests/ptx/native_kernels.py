@@ -168,6 +168,9 @@ BODIES = {
     add.u32 %r6, %r6, %r12; st.global.u32 [%rd5], %r6; add.u64 %rd6, %rd6, 4; add.u64 %rd7, %rd7, 4; add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, %r0; @%p2 bra LOOP; xor.b32 %r6, %r6, %r12; st.global.u32 [%rd5], %r6; OUT:""",
     "fewer_lanes": """and.b32 %r10, %r1, 31; mov.u32 %r5, 31; mov.u32 %r6, 0; mov.u64 %rd6, %rd4; FEWER: div.u32 %r7, %r5, 3; mul.wide.u32 %rd7, %r7, 4; add.u64 %rd8, %rd6, %rd7; ld.global.u32 %r8, [%rd8]; mad.lo.u32 %r6, %r6, 3, %r8; ld.global.u32 %r9, [%rd6]; xor.b32 %r6, %r6, %r9;
     mul.wide.u32 %rd9, %r5, 1920; add.u64 %rd10, %rd5, %rd9; st.global.u32 [%rd10], %r6; add.u64 %rd6, %rd6, 4; add.u32 %r11, %r10, %r5; setp.lt.u32 %p0, %r11, 33; @%p0 bra LEFT; sub.u32 %r5, %r5, 1; bra FEWER; LEFT: add.u32 %r6, %r6, %r5; st.global.u32 [%rd5], %r6;""",
+    "one_address": """shr.u32 %r5, %r1, 5; mad.lo.u32 %r5, %r2, 32, %r5; mul.wide.u32 %rd6, %r5, 64; add.u64 %rd6, %rd6, %rd2; and.b32 %r6, %r1, 31; setp.lt.u32 %p0, %r6, 3; cvt.rn.f32.u32 %f1, %r1; mul.f32 %f1, %f1, 0f3DCCCCCD; mov.f32 %f2, 0f00000000; mov.u32 %r20, 0; @%p0 bra OUT;
+    atom.global.add.u32 %r7, [%rd6+16384], %r1; atom.global.inc.u32 %r8, [%rd6+16388], 20; red.global.add.f32 [%rd6+16392], %f1; atom.global.cas.b32 %r9, [%rd6+16396], 0, %r1; red.global.max.s32 [%rd6+16400], %r1; atom.global.exch.b32 %r10, [%rd6+16404], %r1; atom.global.add.f32 %f2, [%rd6+16408], %f1;
+    atom.global.xor.b32 %r11, [%rd6+16412], %r1; red.global.add.u32 [%rd6+16416], 3; atom.global.add.u64 %rd7, [%rd6+16424], %rd3; mad.lo.u32 %r20, %r7, 3, %r8; mad.lo.u32 %r20, %r20, 5, %r9; mad.lo.u32 %r20, %r20, 7, %r10; xor.b32 %r20, %r20, %r11; OUT: mov.b32 %r21, %f2; xor.b32 %r20, %r20, %r21; st.global.u32 [%rd5], %r20;""",
     "shuffles": """ld.global.u32 %r5, [%rd4]; mov.u32 %r6, 0; and.b32 %r7, %r5, 31; shfl.sync.up.b32 %r8|%p0, %r5, 3, 0, -1; selp.u32 %r9, %r8, 7, %p0; shfl.sync.down.b32 %r10|%p1, %r5, 5, 0x1f, -1; selp.u32 %r11, %r10, 9, %p1; shfl.sync.bfly.b32 %r12, %r5, 16, 0x1f, -1; shfl.sync.idx.b32 %r13|%p2, %r5, %r7, 0x1f, -1;
     shfl.sync.idx.b32 %r14|%p3, %r5, 9, 0x181f, -1; shfl.sync.down.b32 %r15, %r5, %r0, 0x1807, -1; selp.u32 %r16, %r15, %r14, %p3; mad.lo.u32 %r6, %r9, 3, %r11; mad.lo.u32 %r6, %r6, 3, %r12; mad.lo.u32 %r6, %r6, 3, %r13; mad.lo.u32 %r6, %r6, 3, %r16; mov.u32 %r17, 16; AGAIN: shfl.sync.down.b32 %r18, %r6, %r17, 0x1f, -1; add.u32 %r6, %r6, %r18; shr.u32 %r17, %r17, 1; setp.ne.u32 %p4, %r17, 0; @%p4 bra AGAIN;
     setp.lt.u32 %p5, %r1, 40; @%p5 bra SKIP; activemask.b32 %r19; shfl.sync.idx.b32 %r20, %r6, 9, 0x1f, %r19; add.u32 %r6, %r6, %r20; SKIP: mov.u32 %r21, -1; shfl.sync.bfly.b32 %r21, %r6, 1, 0x1f, %r21; shfl.sync.idx.b32 %r21, %r21, %r21, %r21, -1; xor.b32 %r6, %r6, %r21; st.global.u32 [%rd5], %r6;""",
@@ -185,6 +188,7 @@ SHAPES = {
     "lines": [(16, 6), (24, 4), (8, 4, 3), (40,)],
     "quotients": [(16, 6), (24, 4), (40,), (256,)],
     "shuffles": [(64,), (32, 3)],
+    "one_address": [(40,), (256,)],
     "some_lanes": [(40,), (16, 6), (24, 4)],
     "fewer_lanes": [(40,), (16, 6)],
     "bits_of_lanes": [(16, 6), (40,), (512,)],

@@ -96,9 +96,9 @@ void instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags) {
     require(out && !(flags & ~known));
     require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH), CUDA_ERROR_NOT_SUPPORTED);
     const auto graph = graph_of(handle);
-    require(!graph->is_moved());
     // Its memory has one address, which one executable graph at a time uses.
     const bool has_memory = graph->has_memory();
+    require(!graph->is_moved(), has_memory ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
     require(!has_memory || graph->memory_user.expired(), CUDA_ERROR_NOT_SUPPORTED);
     auto exec = std::make_shared<GraphExec>(*graph, flags);
     if (has_memory) graph->memory_user = exec;

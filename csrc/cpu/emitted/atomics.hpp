@@ -29,6 +29,14 @@ template <class A, Window W, class V, class B, class C>
     LaneAddresses addresses;
     if (!resolve_lanes<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, addresses))
         return false;
+    if constexpr (W == Window::flat) {
+        std::uint32_t any = 0;
+        for (const std::uint32_t each : addresses.offset) any |= each;
+        if (any == 0) {
+            A::all(*w.block, mask, addresses.base, b, c, d);
+            return true;
+        }
+    }
     A::in_turn(
         *w.block, mask, [&](unsigned i) { return addresses.base + addresses.offset[i]; }, b, c, d);
     return true;

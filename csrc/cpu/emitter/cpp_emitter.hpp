@@ -206,8 +206,8 @@ class CppEmitter {
     bool short_branch_ = false;  // statements run under a mask of a short branch
     bool block_batch_ = false;   // statements run for whole thread blocks
     bool batches_loop_ = false;  // the current block is a loop whose iterations are batched
-    // What holds where statements run: nothing, all checks of the block, or these with all lanes
-    // active.
+    // Statements run unchecked, where all checks of the block hold, or where these hold and all
+    // lanes are active.
     enum class Path : std::uint8_t { unchecked, checked, all_lanes };
     Path path_ = Path::unchecked;
 };

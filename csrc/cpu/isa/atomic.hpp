@@ -74,26 +74,63 @@ T update(std::uint64_t address, F change) {
     return bit_cast<T>(old);
 }
 
+// Whether x86 has an instruction that updates an integer in memory so and returns the old value.
+template <ptx::Atomic Op>
+inline constexpr bool has_instruction = Op == ptx::Atomic::add || Op == ptx::Atomic::exch;
+template <ptx::Atomic Op, class T>
+T fetch_and(std::uint64_t address, T x) {
+    auto* p = reinterpret_cast<Raw<sizeof(T)>*>(address);
+    const auto word = bit_cast<Raw<sizeof(T)>>(x);
+    if constexpr (Op == ptx::Atomic::add)
+        return bit_cast<T>(__atomic_fetch_add(p, word, __ATOMIC_ACQ_REL));
+    else
+        return bit_cast<T>(__atomic_exchange_n(p, word, __ATOMIC_ACQ_REL));
+}
+
 template <Window W, class M, bool Returns>
 struct AtomicAs {
     using T = Lane<M::type>;
     static constexpr bool returns = Returns;
+    template <class B, class C>
+    static T next(T now, unsigned i, B b, C c, bool global) {
+        if constexpr (M::atomic == ptx::Atomic::cas)
+            return now == T(b[i]) ? T(c[i]) : now;
+        else
+            return updated_as<M::atomic>(now, T(b[i]), global);
+    }
+    static bool is_global(const Block& block, std::uint64_t address) {
+        return W == Window::flat && address - block.cluster >= block.cluster_bytes;
+    }
     // The operation of lane i at a host address. B and C are arrays of T or act like arrays.
     template <class B, class C>
     static void one(const Block& block, std::uint64_t address, unsigned i, B b, C c, T* d) {
-        const T x = b[i];
         T old;
-        if constexpr (M::atomic == ptx::Atomic::cas) {
-            const T y = c[i];
-            old = update<W == Window::shared, T>(address,
-                                                 [x, y](T now) { return now == x ? y : now; });
+        if constexpr (W != Window::shared && std::is_integral_v<T> && has_instruction<M::atomic>) {
+            old = fetch_and<M::atomic, T>(address, b[i]);
         } else {
-            (void)c;
-            const bool global = W == Window::flat && address - block.cluster >= block.cluster_bytes;
-            old = update<W == Window::shared, T>(
-                address, [&](T now) { return updated_as<M::atomic>(now, x, global); });
+            const bool global = is_global(block, address);
+            old = update<W == Window::shared, T>(address,
+                                                 [&](T now) { return next(now, i, b, c, global); });
         }
         if constexpr (Returns) d[i] = old;
+    }
+    // Of all active lanes at one address: one update, which applies them in order.
+    template <class B, class C>
+    [[gnu::noinline]] static void all(const Block& block, std::uint32_t mask, std::uint64_t address,
+                                      B b, C c, T* d) {
+        const bool global = is_global(block, address);
+        T old[lanes];
+        update<W == Window::shared, T>(address, [&](T now) {
+            for (std::uint32_t m = mask; m != 0; m &= m - 1) {
+                const auto i = static_cast<unsigned>(__builtin_ctz(m));
+                old[i] = now;
+                now = next(now, i, b, c, global);
+            }
+            return now;
+        });
+        if constexpr (Returns)
+            for (std::uint32_t m = mask; m != 0; m &= m - 1)
+                d[__builtin_ctz(m)] = old[__builtin_ctz(m)];
     }
     template <class Address, class B, class C>
     static void in_turn(const Block& block, std::uint32_t mask, Address address, B b, C c, T* d) {
