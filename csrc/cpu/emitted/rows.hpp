@@ -47,8 +47,7 @@ template <class Row>
 constexpr Bits fixed_bits(Bits bits) {
     Bits kept = 0;
     for (std::size_t n = 0; n < Row::form().slots.count; ++n)
-        if (Row::axis(n).fixed)
-            kept |= Row::axis(n).field.put(Row::axis(n).field.get(bits));
+        if (Row::axis(n).fixed) kept |= Row::axis(n).field.put(Row::axis(n).field.get(bits));
     return kept;
 }
 template <class Row, unsigned T, unsigned T2, Bits B>

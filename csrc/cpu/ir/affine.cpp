@@ -188,7 +188,8 @@ void KernelAnalysis::find_affine() {
         if (reg.uniform || reg.constant || reg.is_affine) known[r] = Known::step;
         if ((reg.in_file || reg.special) && known[r] != Known::step) known[r] = Known::none;
     }
-    // The bound limits the time for hostile code. Registers that are not found by then stay divergent.
+    // The bound limits the time for hostile code. Registers that are not found by then stay
+    // divergent.
     unsigned passes = 8;
     for (bool changed = true; changed && passes-- > 0;) {
         changed = false;
