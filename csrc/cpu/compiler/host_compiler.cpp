@@ -103,7 +103,7 @@ Words operator+(Words words, const Words& more) {
     return words;
 }
 
-// The commands that compile a source to a library: one file directly, several by way of objects.
+// The commands that compile a source to a library: one file directly, several through objects.
 struct Commands {
     std::vector<Words> compile;
     Words objects;

@@ -281,7 +281,7 @@ void CppEmitter::emit_function() {
     end();
 }
 
-Source CppEmitter::print() {
+Source CppEmitter::emit_kernel() {
     part_ = {0, static_cast<std::uint32_t>(analysis_.blocks.size() - 1)};
     if (analysis_.is_large())
         emit_parts();
@@ -299,7 +299,7 @@ std::string CppEmitter::prefetch_site_count() const {
 }
 
 Source source_of(const KernelAnalysis& analysis, std::size_t n) {
-    return CppEmitter(analysis, name_of_kernel(n)).print();
+    return CppEmitter(analysis, name_of_kernel(n)).emit_kernel();
 }
 
 }  // namespace cupola::cpu::compiler

@@ -19,7 +19,7 @@ class CppEmitter {
   public:
     CppEmitter(const KernelAnalysis& analysis, std::string name)
         : analysis_(analysis), name_(std::move(name)) {}
-    Source print();
+    Source emit_kernel();
 
   private:
     // cpp_emitter.cpp: the function's frame and control flow; kernel_variables.cpp: its variables

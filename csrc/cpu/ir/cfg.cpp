@@ -155,7 +155,7 @@ bool KernelAnalysis::waits() const {
 // the old value.
 void KernelAnalysis::find_liveness() {
     WorkLimit work;
-    work.spend(blocks.size() * registers.size());  // memory grows alike
+    work.spend(blocks.size() * registers.size());  // the memory has the same bound
     std::vector<std::vector<bool>> read(blocks.size()), written(blocks.size());
     for (std::uint32_t b = 0; b < blocks.size(); ++b) {
         read[b].assign(registers.size(), false);

@@ -148,9 +148,9 @@ void KernelAnalysis::describe_row(std::uint32_t n) {
         op.accesses.push_back(access);
         if (shape == OperandConstraint::pq) op.accesses.push_back({c.op[slot + 1], 0, true});
     }
-    const bool printed = has_row_type(op.origin.form);
-    const bool by_lane = op.origin.by_lane && printed;
-    if (!plain || (!op.origin.by_lane && !printed && !sync)) {
+    const bool has_type = has_row_type(op.origin.form);
+    const bool by_lane = op.origin.by_lane && has_type;
+    if (!plain || (!op.origin.by_lane && !has_type && !sync)) {
         op.opaque = true;
         op.changes_flow = op.may_retry = op.entry_after = true;
         op.accesses.clear();
@@ -164,7 +164,7 @@ void KernelAnalysis::describe_row(std::uint32_t n) {
     bool wide = false;
     for (const Access& access : op.accesses) wide |= access.bytes > 8;
     if (by_lane && !directed(key) && !wide) op.kind = Kind::lanes;
-    if (printed && !by_lane && key.type == Type::pred &&
+    if (has_type && !by_lane && key.type == Type::pred &&
         form.operands.list[0] == OperandConstraint::p)
         op.kind = Kind::logic;
 }
