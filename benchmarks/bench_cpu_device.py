@@ -29,8 +29,9 @@ import records
 HERE = Path(__file__).parent
 TURNS, RUNS = 3, 3
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC")
-FILES = ("eight", "cpu_kernels")
+FILES = ("eight", "cpu_kernels", "access_patterns")
 FLOOR = "OpenMP loop"
+NUMBERS = {np.int32: ctypes.c_int, np.int64: ctypes.c_longlong, np.float32: ctypes.c_float}
 MODES = {"default": None, "compiled": "compile"}
 WARM = 2.0  # seconds of launches at default settings
 PEERS = "compared within 64 ULP of the largest, one element in a hundred aside"
@@ -81,18 +82,24 @@ class Loops:
         library = self.libraries[self.cases[loop].file]
         initial = case.initial if case.loop_initial is None else case.loop_initial
         out, passed = initial.copy(), []
+        written = [(out, initial)]  # arrays, and what they hold before a run
         for argument in case.arguments:
             if isinstance(argument, str):
                 passed.append(ctypes.c_void_p(out.ctypes.data))
+            elif isinstance(argument, cpu_cases.Written):
+                written.append((argument.initial.copy(), argument.initial))
+                passed.append(ctypes.c_void_p(written[-1][0].ctypes.data))
             elif isinstance(argument, np.ndarray):
                 passed.append(ctypes.c_void_p(argument.ctypes.data))
-            elif isinstance(argument, np.float32):
-                passed.append(ctypes.c_float(argument))
             else:
-                passed.append(ctypes.c_int(argument))
+                passed.append(NUMBERS[type(argument)](argument))
         passed += [ctypes.c_int(number) for number in case.loop or ()]
         function = getattr(library, f"loop_{loop}")
-        reset = functools.partial(np.copyto, out, initial)
+
+        def reset():
+            for array, before in written:
+                np.copyto(array, before)
+
         return timed(reset, lambda: function(*passed, ctypes.c_int(self.threads))), out
 
 
@@ -147,16 +154,24 @@ def serve_device(folder, scale):
     default, warm = "CUPOLA_CPU_MODE" not in os.environ, set()
 
     def turn(name, case):
-        out = cupola.to_device(case.initial)
-        passed = [
-            out if isinstance(a, str) else cupola.to_device(a) if isinstance(a, np.ndarray) else a
-            for a in case.arguments
-        ]
-        launch = kernels[name].prepare(case.grid, case.block, *passed)
+        out, passed = cupola.to_device(case.initial), []
+        written = [(out, case.initial)]  # arrays, and what they hold before a run
+        for argument in case.arguments:
+            given = argument
+            if isinstance(argument, str):
+                given = out
+            elif isinstance(argument, cpu_cases.Written):
+                given = cupola.to_device(argument.initial)
+                written.append((given, argument.initial))
+            elif isinstance(argument, np.ndarray):
+                given = cupola.to_device(argument)
+            passed.append(given)
+        launch = kernels[name].prepare(case.grid, case.block, *passed, cooperative=case.cooperative)
         wait = cupola.Device().synchronize
 
         def reset():
-            out.set(case.initial)
+            for array, before in written:
+                array.set(before)
             wait()
 
         def run():

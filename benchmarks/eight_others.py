@@ -1,4 +1,4 @@
-"""The work of eight.cu by others: OpenCL (PoCL) and Numba.
+"""The work of eight.cu, and some of access_patterns.cu, by others: OpenCL (PoCL) and Numba.
 
 bench_cpu_device.py runs this with an interpreter that has them, and asks for a kernel by a line of
 its name: seconds and a file with the result come back, as JSON.
@@ -12,20 +12,32 @@ import bench_cpu_device as bench
 import cpu_cases
 import numpy as np
 
-EIGHT = {name: case for name, case in cpu_cases.cases().items() if case.file == "eight"}
+CASES = cpu_cases.cases()
+EIGHT = {name: case for name, case in CASES.items() if case.file == "eight"}
+# Kernels of access_patterns.cu that become OpenCL by a change of words.
+PATTERNS = (
+    *("stencil_3d", "stencil_3d_flat", "matmul_blocked", "sparse_ell", "lu_panel", "bfs_level"),
+    *("find_pattern", "permute", "few_bins"),
+)
 
 
 def opencl_source():
     """eight.cu in OpenCL's words; without `radix`, as OpenCL has no ballot."""
     text = (bench.HERE / "eight.cu").read_text()
     text = re.sub(r"// Each block sorts.*?\n}\n", "", text, flags=re.DOTALL)
+    more = (bench.HERE / "access_patterns.cu").read_text()
+    for name in PATTERNS:
+        text += re.search(rf'extern "C" __global__ void {name}\(.*?\n}}\n', more, re.DOTALL)[0]
 
     def signature(match):
-        return re.sub(r"(const )?(float4|float|unsigned)\*", r"__global \g<0>", match[0])
+        return re.sub(r"(const )?(unsigned char|\w+)\*", r"__global \g<0>", match[0])
 
     text = re.sub(r"\bhalf\b", "step", text)  # a type there
     text = re.sub(r'extern "C" __global__ void \w+\([^)]*\)', signature, text)
+    text = re.sub(r"static_cast<(.*?)>", r"(\1)", text)
     for cuda, opencl in (
+        ("float* panel =", "__global float* panel ="),
+        ("long long", "long"),
         ('extern "C" __global__', "__kernel"),
         ("__shared__", "__local"),
         ("__syncthreads()", "barrier(CLK_LOCAL_MEM_FENCE)"),
@@ -55,7 +67,7 @@ def opencl():
     def turn(name, case):
         kernel = cl.Kernel(program, name)
         blocks, threads = np.atleast_1d(case.grid), np.atleast_1d(case.block)
-        host, nothing = case.initial.copy(), case.initial
+        host = case.initial.copy()
         out = cl.Buffer(context, cl.mem_flags.READ_WRITE, host.nbytes)
         passed = []
         for a in case.arguments:
@@ -69,7 +81,7 @@ def opencl():
         block = tuple(int(n) for n in threads)
 
         def reset():
-            cl.enqueue_copy(queue, out, nothing)
+            cl.enqueue_copy(queue, out, case.initial)
             queue.finish()
 
         def run():
@@ -80,13 +92,12 @@ def opencl():
         cl.enqueue_copy(queue, host, out)
         return took, host
 
-    return {
-        name: functools.partial(turn, name, case) for name, case in EIGHT.items() if name != "radix"
-    }
+    names = [name for name in (*EIGHT, *PATTERNS) if name != "radix"]
+    return {name: functools.partial(turn, name, CASES[name]) for name in names}
 
 
 def numba():
-    """The work of eight.cpp."""
+    """The work of eight.cpp, and of access_patterns.cpp where a loop of a few lines does it."""
     import math
 
     from numba import get_num_threads, njit, prange
@@ -185,16 +196,89 @@ def numba():
             out[i, 1] = ay
             out[i, 2] = az
 
-    functions = (mandelbrot, saxpy, convolution, product, reduction, histogram, radix, bodies)
+    @compiled
+    def stencil_3d(source, out, nx, ny, nz):
+        for z in prange(1, nz - 1):
+            for y in range(1, ny - 1):
+                for x in range(1, nx - 1):
+                    total = source[z, y, x - 1] + source[z, y, x + 1] + source[z, y - 1, x]
+                    total += source[z, y + 1, x] + source[z - 1, y, x] + source[z + 1, y, x]
+                    here = source[z, y, x]
+                    out[z, y, x] = here + f(0.1) * (total - f(6) * here)
 
-    def turn(function, name, case):
+    @compiled
+    def sparse_ell(columns, values, x, y, rows, width):
+        for row in prange(rows):
+            total = f(0)
+            for k in range(width):
+                if columns[k, row] >= 0:
+                    total += values[k, row] * x[columns[k, row]]
+            y[row] = total
+
+    @compiled
+    def sobel(source, out, width, height):
+        for y in prange(height):
+            above, below = max(y - 1, 0), min(y + 1, height - 1)
+            for x in range(width):
+                left, right = max(x - 1, 0), min(x + 1, width - 1)
+                across = np.int32(source[above, right]) + 2 * source[y, right]
+                across += np.int32(source[below, right]) - source[above, left]
+                across -= 2 * np.int32(source[y, left]) + source[below, left]
+                down = np.int32(source[below, left]) + 2 * source[below, x]
+                down += np.int32(source[below, right]) - source[above, left]
+                down -= 2 * np.int32(source[above, x]) + source[above, right]
+                out[y, x] = min(abs(across) + abs(down), 255)
+
+    @compiled
+    def bfs_level(first, neighbours, distance, vertices, level):
+        for v in prange(vertices):
+            if distance[v] == level - 1:
+                for k in range(first[v], first[v + 1]):
+                    if distance[neighbours[k]] < 0:
+                        distance[neighbours[k]] = level
+
+    @compiled
+    def find_pattern(text, size, pattern, length, found):
+        for i in prange(size - length + 1):
+            k = 0
+            while k < length and text[i + k] == pattern[k]:
+                k += 1
+            found[i] = k == length
+
+    @compiled
+    def row_sums(source, out, rows, columns):
+        for row in prange(rows):
+            total = f(0)
+            for i in range(row * columns, (row + 1) * columns):
+                total += source[i]
+            out[row] = total
+
+    @compiled
+    def tile_sums(source, out, segments):
+        for segment in prange(segments):
+            total = np.int32(0)
+            for i in range(64):
+                total += source[segment * 64 + i]
+            out[segment] = total
+
+    @compiled
+    def permute(source, index, out, n):
+        for i in prange(n):
+            out[i] = source[index[i]]
+
+    functions = (
+        *(mandelbrot, saxpy, convolution, product, reduction, histogram, radix, bodies),
+        *(stencil_3d, sparse_ell, sobel, bfs_level, find_pattern, row_sums, tile_sums, permute),
+    )
+
+    def turn(function, case):
         out = case.initial.copy()
         passed = [out if isinstance(a, str) else a for a in case.arguments]
-        return bench.timed(lambda: out.fill(0), lambda: function(*passed)), out
+        return bench.timed(lambda: np.copyto(out, case.initial), lambda: function(*passed)), out
 
     return {
-        name: functools.partial(turn, function, name, case)
-        for function, (name, case) in zip(functions, EIGHT.items(), strict=True)
+        function.__name__: functools.partial(turn, function, CASES[function.__name__])
+        for function in functions
     }
 
 
