@@ -178,6 +178,43 @@ def test_warps_know_nothing_of_the_compiler(folder):
             assert part[0] != "cpu" or part[1] not in MACHINE_CODE, f"{path} includes {include}"
 
 
+# Files that read mnemonics: the row, its opcode, and the parser's search.
+READ_MNEMONICS = {"form.hpp", "match.cpp", "opcode.hpp", "table.cpp", "table.hpp"}
+PRINTED = re.compile(r"\bstd::string(?: text)?\([\w.]+\.mnemonic\)(?! *[=!]=)")
+
+
+def unprinted_mnemonics(text):
+    """Where C++ code uses a mnemonic for something else than a message or a dump."""
+    code = re.sub(r"//[^\n]*|^#define FORM\(mnemonic,.*", "", text, flags=re.MULTILINE)
+    return re.findall(r".*\bmnemonic\b.*", PRINTED.sub("", code))
+
+
+def test_a_compared_mnemonic_is_found():
+    for text in (
+        'if (form.mnemonic == "add") return;',
+        "const std::string_view m = i.form.form().mnemonic;",
+        'return std::string(form.mnemonic) == "add";',
+        "const std::string m(form.mnemonic);",
+    ):
+        assert unprinted_mnemonics(text) == [text]
+    for text in (
+        'fail(i.line, "no handler for " + std::string(form.mnemonic));',
+        "std::string text(form.mnemonic);  // its mnemonic",
+        "#define FORM(mnemonic, semantics, ...) , semantics",
+    ):
+        assert unprinted_mnemonics(text) == []
+
+
+@pytest.mark.parametrize("folder", ["cpu", "ptx"])
+def test_behaviour_is_chosen_by_opcode(folder):
+    """Not by comparing mnemonics: see csrc/ptx/opcode.hpp."""
+    for path in sources(CSRC / folder):
+        if folder == "ptx" and path.name in READ_MNEMONICS:
+            continue
+        code = path.read_text()
+        assert not unprinted_mnemonics(code), f"{path}: {unprinted_mnemonics(code)}"
+
+
 def test_nvml_knows_the_device_by_its_description_alone():
     for path in sources(CSRC / "nvml"):
         assert set(includes(path)) <= {"cpu/description.hpp", "nvml/absent.def"}, path

@@ -182,18 +182,18 @@ void Parser::instruction(Function& f) {
         fail(opcode, "instructions of .f64 are not supported where .target has map_f64_to_f32",
              Error::Kind::unsupported_form);
     operands_.clear();
-    if (candidates[0].form.form().mnemonic == "call") {
+    const Opcode found = candidates[0].form.opcode();
+    if (found == Opcode::call) {
         i.form = candidates[0].form;
         return call(f, i);
     }
     operands(f);
-    const std::string_view word = opcode.text.substr(0, opcode.text.find('.'));
-    if (word == "ld" || word == "st")
+    if (found == Opcode::ld || found == Opcode::st || found == Opcode::st_async)
         elements_in_memory(f, static_cast<Space>(field::space.get(candidates[0].modifiers)),
                            opcode);
-    if (!indices_.empty() && word != "mov")
-        fail(opcode,
-             std::string(word) + " cannot use an array element; load it with ld or mov first");
+    if (!indices_.empty() && found != Opcode::mov)
+        fail(opcode, std::string(opcode.text.substr(0, opcode.text.find('.'))) +
+                         " cannot use an array element; load it with ld or mov first");
     std::string wrong;
     if (indices_.empty() && add_instruction(f, i, candidates, wrong)) return;
     // variable + constant in place of a register: the address is moved into a register.
@@ -224,7 +224,7 @@ bool Parser::add_instruction(Function& f, Instruction& i, const std::vector<Cand
         if (module_.target < 20 && can_flush(c.form.form()))
             i.modifiers |= field::ftz.put(1);  // these targets have no subnormal numbers
         for (const Made& made : made_) emit(f, i, made.opcode, made.operands);
-        if (c.form.form().mnemonic == "ret") store_results(f, i);
+        if (c.form.opcode() == Opcode::ret) store_results(f, i);
         i.operand = static_cast<std::uint32_t>(f.operands.size());
         i.operands = static_cast<std::uint32_t>(operands_.size());
         f.operands.insert(f.operands.end(), operands_.begin(), operands_.end());

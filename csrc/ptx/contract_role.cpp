@@ -1,4 +1,4 @@
-// csrc/ptx/contract_role.cpp - reads the part that a row plays from its semantics and mnemonic.
+// csrc/ptx/contract_role.cpp - reads the part that a row plays from its semantics and opcode.
 #include "ptx/contract_role.hpp"
 
 #include <iterator>
@@ -7,33 +7,19 @@
 namespace cupola::ptx {
 namespace {
 
-struct Row {
-    std::string_view mnemonic, semantics;
-};
-
-#define FORM(mnemonic, semantics, ...) Row{mnemonic, #semantics},
-constexpr Row integer_rows[] = {
+#define FORM(mnemonic, semantics, ...) #semantics,
+constexpr std::string_view integer_semantics[] = {
 #include "ptx/table/integer.inc"
 };
-constexpr Row real_rows[] = {
+constexpr std::string_view real_semantics[] = {
 #include "ptx/table/real.inc"
 };
-constexpr Row compare_rows[] = {
-#include "ptx/table/compare.inc"
-};
-constexpr Row move_rows[] = {
+constexpr std::string_view move_semantics[] = {
 #include "ptx/table/move.inc"
-};
-constexpr Row control_rows[] = {
-#include "ptx/table/control.inc"
-};
-constexpr Row sync_rows[] = {
-#include "ptx/table/sync.inc"
 };
 #undef FORM
 
-constexpr ContractRole arithmetic_role(const Row& row) {
-    std::string_view s = row.semantics;
+constexpr ContractRole arithmetic_role(std::string_view s) {
     constexpr std::string_view pairs = "Pairwise<";
     if (s.substr(0, pairs.size()) == pairs) s = s.substr(pairs.size(), s.size() - pairs.size() - 1);
     if (s == "MulReal") return ContractRole::product;
@@ -50,21 +36,30 @@ constexpr ContractRole arithmetic_role(const Row& row) {
     return ContractRole::none;
 }
 
-constexpr ContractRole comparison_role(const Row& row) {
-    return row.mnemonic == "setp" || row.mnemonic == "set" ? ContractRole::comparison
-                                                           : ContractRole::none;
-}
-
-constexpr ContractRole control_role(const Row& row) {
-    const std::string_view m = row.mnemonic;
-    if (m == "bra") return ContractRole::branch;
-    if (m == "brx.idx") return ContractRole::table_branch;
-    if (m == "ret" || m == "exit" || m == "trap") return ContractRole::leave;
-    if (m == "call") return ContractRole::call;
-    if (m == "brkpt" || m == "pmevent" || m == "pmevent.mask" || m == "membar" || m == "fence" ||
-        m == "griddepcontrol.launch_dependents")
-        return ContractRole::fence;
-    return ContractRole::none;
+ContractRole opcode_role(Opcode opcode) {
+    switch (opcode) {
+        case Opcode::set:
+        case Opcode::setp:
+            return ContractRole::comparison;
+        case Opcode::bra:
+            return ContractRole::branch;
+        case Opcode::brx_idx:
+            return ContractRole::table_branch;
+        case Opcode::exit:
+        case Opcode::ret:
+        case Opcode::trap:
+            return ContractRole::leave;
+        case Opcode::call:
+            return ContractRole::call;
+        case Opcode::brkpt:
+        case Opcode::fence:
+        case Opcode::griddepcontrol_launch_dependents:
+        case Opcode::membar:
+        case Opcode::pmevent:
+            return ContractRole::fence;
+        default:
+            return ContractRole::none;
+    }
 }
 
 template <std::size_t count>
@@ -72,18 +67,15 @@ struct Roles {
     ContractRole list[count];
 };
 template <std::size_t count>
-constexpr Roles<count> roles_of(const Row (&rows)[count], ContractRole (*role)(const Row&)) {
+constexpr Roles<count> roles_of(const std::string_view (&semantics)[count]) {
     Roles<count> roles{};
-    for (std::size_t n = 0; n < count; ++n) roles.list[n] = role(rows[n]);
+    for (std::size_t n = 0; n < count; ++n) roles.list[n] = arithmetic_role(semantics[n]);
     return roles;
 }
 
-constexpr auto integers = roles_of(integer_rows, arithmetic_role);
-constexpr auto reals = roles_of(real_rows, arithmetic_role);
-constexpr auto comparisons = roles_of(compare_rows, comparison_role);
-constexpr auto moves = roles_of(move_rows, arithmetic_role);
-constexpr auto controls = roles_of(control_rows, control_role);
-constexpr auto syncs = roles_of(sync_rows, control_role);
+constexpr auto integers = roles_of(integer_semantics);
+constexpr auto reals = roles_of(real_semantics);
+constexpr auto moves = roles_of(move_semantics);
 
 ContractRole role_of(FormId id) {
     switch (static_cast<InstructionGroupId>(id.group())) {
@@ -91,14 +83,12 @@ ContractRole role_of(FormId id) {
             return integers.list[id.row()];
         case InstructionGroupId::real:
             return reals.list[id.row()];
-        case InstructionGroupId::compare:
-            return comparisons.list[id.row()];
         case InstructionGroupId::move:
             return moves.list[id.row()];
+        case InstructionGroupId::compare:
         case InstructionGroupId::control:
-            return controls.list[id.row()];
         case InstructionGroupId::sync:
-            return syncs.list[id.row()];
+            return opcode_role(id.opcode());
         default:
             return ContractRole::none;
     }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ptx/modifiers.hpp"
+#include "ptx/opcode.hpp"
 #include "ptx/type.hpp"
 
 namespace cupola::ptx {
@@ -68,6 +69,7 @@ struct ModifierSlots {
 
 struct Form {
     std::string_view mnemonic;  // with its fixed dotted words: "bar.warp.sync"
+    Opcode opcode;
     ModifierSlots slots;
     Types types, types2;
     OperandConstraints operands;

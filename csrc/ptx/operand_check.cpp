@@ -86,8 +86,8 @@ std::string OperandCheck::run() const {
 
 // In ld, st and mbarrier, an order and a scope are written together, or both are absent.
 std::string OperandCheck::order() const {
-    const std::string_view word = first_word();
-    if (word != "ld" && word != "st" && word != "mbarrier") return {};
+    const Opcode opcode = c_.form.opcode();
+    if (opcode != Opcode::ld && opcode != Opcode::st && opcode != Opcode::mbarrier) return {};
     const auto order = static_cast<Order>(field::order.get(c_.modifiers));
     const bool scoped = field::scope.get(c_.modifiers) != 0, ordered = order >= Order::relaxed;
     if (ordered != scoped)
@@ -102,10 +102,11 @@ std::string OperandCheck::order() const {
 // A number of registers, or the bytes of a cache line.
 std::string OperandCheck::immediate(const Operand& o) const {
     if (o.kind != Kind::integer) return "expected an integer constant";
-    const std::string_view word = first_word();
-    if (word == "setmaxnreg" && (o.value < 24 || o.value > 256 || o.value % 8 != 0))
+    const Opcode opcode = c_.form.opcode();
+    if (opcode == Opcode::setmaxnreg && (o.value < 24 || o.value > 256 || o.value % 8 != 0))
         return "expected a multiple of 8 from 24 to 256";
-    if ((word == "applypriority" || word == "discard") && o.value != 128) return "expected 128";
+    if ((opcode == Opcode::applypriority || opcode == Opcode::discard) && o.value != 128)
+        return "expected 128";
     return {};
 }
 
@@ -126,7 +127,8 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
         case OperandConstraint::pq:
             return pair(o, Type::pred);
         case OperandConstraint::dp:
-            if (o.second == absent && (first_word() == "lop3" || first_word() == "elect"))
+            if (o.second == absent &&
+                (c_.form.opcode() == Opcode::lop3 || c_.form.opcode() == Opcode::elect_sync))
                 return "expected a predicate after '|'";
             return pair(o, c_.form.form().types.count == 0 ? Type::b32 : result());
         case OperandConstraint::a:
@@ -232,13 +234,9 @@ std::string OperandCheck::memory(const Operand& o) const {
 
 // Whether registers may be wider than the instruction's type.
 bool OperandCheck::widens() const {
-    const std::string_view word = first_word();
-    return word == "ld" || word == "ldu" || word == "st" || word == "cvt";
-}
-
-std::string_view OperandCheck::first_word() const {
-    const std::string_view mnemonic = c_.form.form().mnemonic;
-    return mnemonic.substr(0, mnemonic.find('.'));
+    const Opcode opcode = c_.form.opcode();
+    return is_load(opcode) || opcode == Opcode::st || opcode == Opcode::st_async ||
+           opcode == Opcode::cvt;
 }
 
 // match.all returns a 32-bit mask for every type; shfl returns its type.
@@ -326,7 +324,7 @@ std::string OperandCheck::element(const Operand& o, Type type, bool to) const {
 }
 
 // mov compares widths, not types.
-bool OperandCheck::moves() const { return first_word() == "mov"; }
+bool OperandCheck::moves() const { return c_.form.opcode() == Opcode::mov; }
 
 std::string OperandCheck::pack(const Operand& o, Type type, bool to) const {
     if (o.kind != Kind::vector) return "expected a vector";

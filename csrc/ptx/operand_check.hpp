@@ -46,7 +46,6 @@ class OperandCheck {
     std::string elements(const Operand& o, Type type, unsigned count) const;
     bool widens() const;
     bool moves() const;
-    std::string_view first_word() const;
     Type result() const;
     std::string destination(const Operand& o, Type type, bool relaxed) const;
     std::string pair(const Operand& o, Type type) const;

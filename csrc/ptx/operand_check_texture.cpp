@@ -36,7 +36,7 @@ std::string OperandCheck::queried(const Operand& o) const {
     if (o.kind != Kind::memory) return "expected a texture or surface in [ ]";
     if (o.value != 0) return "a texture or surface cannot have an offset";
     const auto query = static_cast<Query>(field::operation.get(c_.modifiers));
-    if (c_.form.form().mnemonic == "suq") return handle(o, Opaque::surface);
+    if (c_.form.opcode() == Opcode::suq) return handle(o, Opaque::surface);
     const bool of_sampler = asks_sampler(query) && here_.module.independent_samplers;
     // A texture does not have this property.
     const bool unnormalized = query == Query::force_unnormalized_coords;

@@ -13,7 +13,7 @@ namespace cupola::ptx {
 namespace table {
 using namespace words;
 #define FORM(mnemonic, semantics, slots, types, types2, operands, since, section) \
-    Form{mnemonic, slots, types, types2, operands, since, section},
+    Form{mnemonic, opcode_of(mnemonic), slots, types, types2, operands, since, section},
 inline constexpr Form integer[] = {
 #include "ptx/table/integer.inc"
 };
@@ -92,6 +92,7 @@ struct FormId {
     constexpr unsigned group() const { return value >> 8; }
     constexpr unsigned row() const { return value & 255u; }
     const Form& form() const { return instruction_groups[group()].rows[row()]; }
+    Opcode opcode() const { return form().opcode; }
 };
 
 }  // namespace cupola::ptx

@@ -39,7 +39,7 @@ std::string CppEmitter::stride_of(std::uint32_t b, std::int32_t offset) {
         }
     if (!writer) return "0";
     if (writer->guarded || writer->kind != Kind::lanes ||
-        writer->origin.form.form().mnemonic != "add" || writer->accesses.size() != 3 ||
+        writer->origin.form.opcode() != ptx::Opcode::add || writer->accesses.size() != 3 ||
         !ptx::is_integer(writer->origin.key.type) ||
         ptx::field::sat.get(writer->origin.key.modifiers) != 0)
         return "";

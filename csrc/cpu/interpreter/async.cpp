@@ -81,7 +81,7 @@ void Decoder::asynchronous(const ptx::Instruction& i) {
     switch (kind) {
         case AsyncKind::CopyAsync: {
             const std::int64_t bytes = operand(i, 2).value;
-            const bool all = form.mnemonic == "cp.async.cg";
+            const bool all = form.opcode == Opcode::cp_async_cg;
             if (bytes != 16 && (all || (bytes != 4 && bytes != 8)))
                 fail(i.line, "cp.async of " + std::to_string(bytes) + " bytes");
             const std::int32_t to = shared(0), from = global(1);
@@ -219,22 +219,23 @@ void Decoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
 
 // tensormap.replace.tile.FIELD [map], [axis,] value
 void Decoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
+    constexpr auto first = static_cast<unsigned>(Opcode::tensormap_replace_global_address),
+                   last = static_cast<unsigned>(Opcode::tensormap_replace_fill_mode);
+    static_assert(last - first == static_cast<unsigned>(TensorControl::Field::fill_mode));
     static constexpr struct {
         std::string_view name;
         std::int64_t limit;  // of an axis, or of a value that is an immediate
-    } fields[] = {
+    } fields[last - first + 1] = {
         {"global_address", 0}, {"rank", 0},           {"box_dim", 4},   {"global_dim", 4},
         {"global_stride", 3},  {"element_stride", 4}, {"elemtype", 12}, {"interleave_layout", 2},
         {"swizzle_mode", 3},   {"fill_mode", 1},
     };
     const ptx::Form& form = i.form.form();
-    const std::string_view name = form.mnemonic.substr(form.mnemonic.rfind('.') + 1);
-    unsigned field = 0;
-    while (fields[field].name != name) ++field;
+    const unsigned field = static_cast<unsigned>(form.opcode) - first;
     const bool axis = form.operands.count == 3,
                written = form.operands.list[1] == OperandConstraint::imm;
     if (written && (operand(i, 1).value < 0 || operand(i, 1).value > fields[field].limit))
-        fail(i.line, std::string(name) + " " + std::to_string(operand(i, 1).value) +
+        fail(i.line, std::string(fields[field].name) + " " + std::to_string(operand(i, 1).value) +
                          " is not in 0 to " + std::to_string(fields[field].limit));
     const std::int32_t address = host_address(operand(i, 0), space);
     const std::int32_t value = source(operand(i, axis ? 2 : 1), i.type);

@@ -100,12 +100,11 @@ void Decoder::vector_atomic(const ptx::Instruction& i) {
 void Decoder::unsynchronised(const ptx::Instruction& i) {
     static constexpr const char* modes[] = {"",    "up",  "down", "bfly",   "idx",
                                             "all", "any", "uni",  "ballot", "wrap"};
-    const ptx::Form& form = i.form.form();
     const std::int32_t here = temporary(4);
     emit("activemask.b32", here);
     const std::string mode = modes[field::mode.get(i.modifiers)];
     const ptx::Operand& d = operand(i, 0);
-    if (form.mnemonic != "shfl") {
+    if (i.form.opcode() != Opcode::shfl) {
         const std::int32_t p = predicate(operand(i, 1));
         emit(i.type == Type::pred ? "vote.sync." + mode + ".pred" : "vote.sync.ballot.b32",
              destination(d), p, here);

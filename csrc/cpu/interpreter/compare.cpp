@@ -37,7 +37,7 @@ std::uint64_t truth(Type type) {
 
 // set, and setp with a second predicate: a comparison, then predicate logic.
 void Decoder::compare(const ptx::Instruction& i) {
-    const bool set = i.form.form().mnemonic == "set";
+    const bool set = i.form.opcode() == Opcode::set;
     const Type type = set ? i.type2 : i.type;
     if (type == Type::f16x2 || type == Type::bf16x2) return compare_halves(i);
     const unsigned boolean = field::boolean.get(i.modifiers);
@@ -68,7 +68,7 @@ void Decoder::compare(const ptx::Instruction& i) {
 
 // Compares each half; setp's first predicate is of the lower half, the second of the upper.
 void Decoder::compare_halves(const ptx::Instruction& i) {
-    const bool set = i.form.form().mnemonic == "set";
+    const bool set = i.form.opcode() == Opcode::set;
     const Type type = set ? i.type2 : i.type;
     const unsigned boolean = field::boolean.get(i.modifiers);
     const std::string opcode = comparison(i, type == Type::f16x2 ? Type::f16 : Type::bf16);

@@ -22,8 +22,16 @@ std::uint32_t rounded_size(std::uint64_t n, std::uint32_t to) {
 }
 
 bool ends_block(const ptx::Instruction& i) {
-    const std::string_view m = i.form.form().mnemonic;
-    return m == "bra" || m == "brx.idx" || m == "ret" || m == "exit" || m == "trap";
+    switch (i.form.opcode()) {
+        case Opcode::bra:
+        case Opcode::brx_idx:
+        case Opcode::ret:
+        case Opcode::exit:
+        case Opcode::trap:
+            return true;
+        default:
+            return false;
+    }
 }
 
 }  // namespace
@@ -251,11 +259,10 @@ std::vector<BasicBlock> Decoder::blocks(const ptx::Function& f) const {
         BasicBlock& b = list[n];
         if (b.first == b.end) continue;
         const ptx::Instruction& last = f.code[b.end - 1];
-        const std::string_view m = last.form.form().mnemonic;
         const bool always = ends_block(last) && last.guard == ptx::absent;
-        if (m == "bra") {
+        if (last.form.opcode() == Opcode::bra) {
             b.successors.push_back(block_of[f.labels[f.operands[last.operand].index]]);
-        } else if (m == "brx.idx") {
+        } else if (last.form.opcode() == Opcode::brx_idx) {
             for (const std::uint32_t label : f.tables[f.operands[last.operand + 1].index])
                 b.successors.push_back(block_of[f.labels[label]]);
             std::sort(b.successors.begin(), b.successors.end());

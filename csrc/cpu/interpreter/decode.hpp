@@ -19,6 +19,7 @@ namespace cupola::cpu::interpreter {
 
 // Names that most of the decoder's sources use.
 using Kind = ptx::Operand::Kind;
+using ptx::Opcode;
 using ptx::OperandConstraint;
 using ptx::Type;
 namespace field = ptx::field;

@@ -4,43 +4,58 @@
 
 namespace cupola::cpu::interpreter {
 void Decoder::control_flow(const ptx::Instruction& i) {
-    const std::string_view m = i.form.form().mnemonic;
-    if (m == "bra") {
-        const std::uint32_t block = block_of_[f_->labels[operand(i, 0).index]];
-        fixups_.push_back({static_cast<std::uint32_t>(kernel_->code.size()), block});
-        if (i.guard == ptx::absent) {
-            emit(control.jump);
-        } else {
-            DecodedOp& c = emit(control.branch, reg(i.guard));
-            if (i.guard_negated) c.flags |= flag::negate;
+    switch (i.form.opcode()) {
+        case Opcode::bra: {
+            const std::uint32_t block = block_of_[f_->labels[operand(i, 0).index]];
+            fixups_.push_back({static_cast<std::uint32_t>(kernel_->code.size()), block});
+            if (i.guard == ptx::absent) {
+                emit(control.jump);
+            } else {
+                DecodedOp& c = emit(control.branch, reg(i.guard));
+                if (i.guard_negated) c.flags |= flag::negate;
+            }
+            break;
         }
-    } else if (m == "brx.idx") {
-        const std::int32_t index = source(operand(i, 0), Type::b32);
-        TableFixup fix;
-        fix.code = static_cast<std::uint32_t>(kernel_->code.size());
-        fix.table = static_cast<std::uint32_t>(kernel_->tables.size());
-        for (const std::uint32_t label : f_->tables[operand(i, 1).index])
-            fix.blocks.push_back(block_of_[f_->labels[label]]);
-        kernel_->tables.emplace_back();
-        emit(control.branch_indexed, index).imm = static_cast<std::int64_t>(fix.table);
-        table_fixups_.push_back(std::move(fix));
-    } else if (m == "call") {
-        call(i);
-    } else if (m == "ret") {
-        leave();
-    } else if (m == "alloca" || m == "stacksave" || m == "stackrestore") {
-        stack(i);
-    } else if (m == "exit") {
-        emit(control.exit);
-    } else if (m == "trap") {
-        emit(control.trap);
-    } else if (m == "brkpt") {
-        emit(control.brkpt);
-    } else if (m == "nanosleep") {
-        emit(control.sleep, 0, source(operand(i, 0), Type::u32));
+        case Opcode::brx_idx: {
+            const std::int32_t index = source(operand(i, 0), Type::b32);
+            TableFixup fix;
+            fix.code = static_cast<std::uint32_t>(kernel_->code.size());
+            fix.table = static_cast<std::uint32_t>(kernel_->tables.size());
+            for (const std::uint32_t label : f_->tables[operand(i, 1).index])
+                fix.blocks.push_back(block_of_[f_->labels[label]]);
+            kernel_->tables.emplace_back();
+            emit(control.branch_indexed, index).imm = static_cast<std::int64_t>(fix.table);
+            table_fixups_.push_back(std::move(fix));
+            break;
+        }
+        case Opcode::call:
+            call(i);
+            break;
+        case Opcode::ret:
+            leave();
+            break;
+        case Opcode::alloca_:
+        case Opcode::stacksave:
+        case Opcode::stackrestore:
+            stack(i);
+            break;
+        case Opcode::exit:
+            emit(control.exit);
+            break;
+        case Opcode::trap:
+            emit(control.trap);
+            break;
+        case Opcode::brkpt:
+            emit(control.brkpt);
+            break;
+        case Opcode::nanosleep:
+            emit(control.sleep, 0, source(operand(i, 0), Type::u32));
+            break;
+        default:
+            // pmevent is for profilers, setmaxnreg for a GPU's register file. Grids of a stream
+            // never overlap, which is more than griddepcontrol requires.
+            break;
     }
-    // pmevent is for profilers, setmaxnreg for a GPU's register file. Grids of a stream never
-    // overlap, which is more than griddepcontrol requires.
 }
 
 // op: destination, barrier, threads, predicate.
@@ -49,10 +64,10 @@ void Decoder::barrier(const ptx::Instruction& i) {
     DecodedOp code;
     code.line = i.line;
     code.flags = flag::strong;
-    if (form.mnemonic.substr(0, 4) == "bar." || field::aligned.get(i.modifiers) != 0)
+    if (ptx::is_bar(form.opcode) || field::aligned.get(i.modifiers) != 0)
         code.flags |= flag::aligned;
-    code.run = form.mnemonic.find("arrive") != std::string_view::npos ? control.barrier_arrive
-                                                                      : control.barrier;
+    const bool arrives = form.opcode == Opcode::bar_arrive || form.opcode == Opcode::barrier_arrive;
+    code.run = arrives ? control.barrier_arrive : control.barrier;
     BarrierKind kind = BarrierKind::plain;
     code.op[2] = constant(4, 0);
     unsigned words = 0;

@@ -76,7 +76,7 @@ void Decoder::memory(const ptx::Instruction& i) {
     as.modifiers =
         (i.modifiers & ~field::space.put(15)) | field::space.put(static_cast<unsigned>(space));
     const auto order = static_cast<ptx::Order>(field::order.get(i.modifiers));
-    const bool atomic = form.mnemonic == "atom" || form.mnemonic == "red";
+    const bool atomic = ptx::is_atomic(form.opcode);
     if (order != ptx::Order::weak || atomic) code.flags |= flag::strong;
     if (order == ptx::Order::acquire || order == ptx::Order::acq_rel) code.flags |= flag::acquire;
     if (order == ptx::Order::release || order == ptx::Order::acq_rel) code.flags |= flag::release;

@@ -17,7 +17,9 @@ bool has_shape(const ptx::Form& form, OperandConstraint shape) {
 
 bool is_sync(const ptx::Instruction& i) {
     if (i.form.group() != static_cast<unsigned>(ptx::InstructionGroupId::sync)) return false;
-    if (i.form.form().mnemonic.substr(0, 15) == "barrier.cluster") return true;
+    if (i.form.opcode() == Opcode::barrier_cluster_arrive ||
+        i.form.opcode() == Opcode::barrier_cluster_wait)
+        return true;
     return !has_shape(i.form.form(), OperandConstraint::m) && i.form.form().operands.count != 0;
 }
 
@@ -27,7 +29,8 @@ void Decoder::instruction(const ptx::Instruction& i) {
     line_ = i.line;
     for (auto& used : temporaries_used_) used = 0;
     const ptx::Form& form = i.form.form();
-    const bool branch = form.mnemonic == "bra";
+    const Opcode opcode = form.opcode;
+    const bool branch = opcode == Opcode::bra;
     const bool control_chapter =
         i.form.group() == static_cast<unsigned>(ptx::InstructionGroupId::control);
     std::size_t around = 0;
@@ -52,34 +55,32 @@ void Decoder::instruction(const ptx::Instruction& i) {
         asynchronous(i);
     else if (i.form.group() == static_cast<unsigned>(ptx::InstructionGroupId::video))
         video(i);
-    else if (form.mnemonic == "set" ||
-             (form.mnemonic == "setp" && has_shape(form, OperandConstraint::np)) ||
-             (form.mnemonic == "setp" && (i.type == Type::f16x2 || i.type == Type::bf16x2)))
+    else if (opcode == Opcode::set ||
+             (opcode == Opcode::setp && has_shape(form, OperandConstraint::np)) ||
+             (opcode == Opcode::setp && (i.type == Type::f16x2 || i.type == Type::bf16x2)))
         compare(i);
-    else if (form.mnemonic == "lop3" && has_shape(form, OperandConstraint::np))
+    else if (opcode == Opcode::lop3 && has_shape(form, OperandConstraint::np))
         lop3(i);
-    else if (form.mnemonic == "cvta" || form.mnemonic == "cvta.to")
+    else if (opcode == Opcode::cvta || opcode == Opcode::cvta_to)
         convert_address(i);
-    else if (form.mnemonic == "mapa" || form.mnemonic == "getctarank")
+    else if (opcode == Opcode::mapa || opcode == Opcode::getctarank)
         cluster_address(i);
     else if (has_shape(form, OperandConstraint::apack) || has_shape(form, OperandConstraint::dpack))
         repack(i);
-    else if (form.mnemonic == "shfl" || form.mnemonic == "vote" || form.mnemonic == "vote.ballot")
+    else if (opcode == Opcode::shfl || opcode == Opcode::vote)
         unsynchronised(i);
     else if (has_shape(form, OperandConstraint::av) && !has_shape(form, OperandConstraint::m) &&
              !has_shape(form, OperandConstraint::texel))
         move_vector(i);
-    else if (has_shape(form, OperandConstraint::m) &&
-             (form.mnemonic == "atom" || form.mnemonic == "red"))
+    else if (has_shape(form, OperandConstraint::m) && ptx::is_atomic(opcode))
         atomic(i);
     else if (has_shape(form, OperandConstraint::m))
         memory(i);
-    else if (form.mnemonic == "barrier.cluster.arrive")
+    else if (opcode == Opcode::barrier_cluster_arrive)
         emit(cluster_control.arrive).flags = flag::strong;
-    else if (form.mnemonic == "barrier.cluster.wait")
+    else if (opcode == Opcode::barrier_cluster_wait)
         emit(cluster_control.wait).flags = flag::strong;
-    else if (is_sync(i) && (form.mnemonic.substr(0, 3) == "bar") &&
-             form.mnemonic != "bar.warp.sync")
+    else if (ptx::is_block_barrier(opcode))
         barrier(i);
     else
         plain(i);
@@ -166,7 +167,8 @@ void Decoder::plain(const ptx::Instruction& i) {
                 fail(i.line, "the instruction has an unsupported operand");
         }
     }
-    if (form.mnemonic == "bar.warp.sync" || form.mnemonic == "membar" || form.mnemonic == "fence")
+    if (form.opcode == Opcode::bar_warp_sync || form.opcode == Opcode::membar ||
+        form.opcode == Opcode::fence)
         code.flags |= flag::strong;
     kernel_->code.push_back(code);
     if (widen.to_type != Type::none) resize(widen.to, widen.to_type, widen.from, widen.from_type);
@@ -176,7 +178,7 @@ void Decoder::plain(const ptx::Instruction& i) {
 // offsets.
 void Decoder::convert_address(const ptx::Instruction& i) {
     const ptx::Space space = space_of(i);
-    const bool to = i.form.form().mnemonic == "cvta.to";
+    const bool to = i.form.opcode() == Opcode::cvta_to;
     const ptx::Operand& from = operand(i, 1);
     if (to && from.kind != Kind::reg) fail(i.line, "expected a register");
     if (from.kind == Kind::variable) space_of_access(module_.variables[from.index], space);
@@ -201,7 +203,7 @@ void Decoder::convert_address(const ptx::Instruction& i) {
 
 // Decodes mapa and getctarank.
 void Decoder::cluster_address(const ptx::Instruction& i) {
-    const bool map = i.form.form().mnemonic == "mapa";
+    const bool map = i.form.opcode() == Opcode::mapa;
     const bool generic = space_of(i) == ptx::Space::generic, wide = ptx::bytes_of(i.type) == 8;
     if (generic && !wide) fail(i.line, "a generic address needs a register of 64 bits");
     const std::int32_t d = destination(operand(i, 0)), a = source(operand(i, 1), i.type);

@@ -43,7 +43,7 @@ std::string plain_reduction(const ptx::Instruction& i) {
 void Decoder::multimem(const ptx::Instruction& i, ptx::Space space) {
     const ptx::Form& form = i.form.form();
     const bool loads = form.operands.list[1] == ptx::OperandConstraint::m;
-    const bool stores = form.mnemonic == "multimem.st";
+    const bool stores = form.opcode == Opcode::multimem_st;
     const std::int32_t address = host_address(operand(i, loads ? 1 : 0), space);
     if (!stores)
         emit(loads ? &threaded<&of_one_device<true>> : &threaded<&of_one_device<false>>, 0,

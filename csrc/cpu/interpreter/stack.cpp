@@ -57,7 +57,7 @@ std::uint32_t alloca_align(const ptx::Function& f, const ptx::Instruction& i) {
 
 bool Decoder::allocates(const ptx::Function& f) const {
     for (const ptx::Instruction& i : f.code)
-        if (i.form.form().mnemonic == "alloca") return true;
+        if (i.form.opcode() == Opcode::alloca_) return true;
     return false;
 }
 
@@ -67,19 +67,18 @@ std::uint32_t Decoder::local_align(const ptx::Function& f) {
     for (std::size_t n = f.entry ? f.formals.size() : 0; n < f.frame.size(); ++n)
         most = std::max(most, f.frame[n].align);
     for (const ptx::Instruction& i : f.code)
-        if (i.form.form().mnemonic == "alloca") most = std::max(most, alloca_align(f, i));
+        if (i.form.opcode() == Opcode::alloca_) most = std::max(most, alloca_align(f, i));
     return most;
 }
 
 void Decoder::stack(const ptx::Instruction& i) {
-    const std::string_view m = i.form.form().mnemonic;
     const bool wide = ptx::bytes_of(i.type) == 8;
     const std::int32_t top = special(static_cast<unsigned>(Hidden::local_top), 4);
-    if (m == "stacksave") {
+    if (i.form.opcode() == Opcode::stacksave) {
         emit(wide ? "cvt.u64.u32" : "mov.u32", destination(operand(i, 0)), top);
         return;
     }
-    if (m == "stackrestore") {
+    if (i.form.opcode() == Opcode::stackrestore) {
         emit(wide ? &threaded<&restore_local<std::uint64_t>>
                   : &threaded<&restore_local<std::uint32_t>>,
              0, source(operand(i, 0), i.type), top);

@@ -198,8 +198,9 @@ std::uint32_t several(const Described& v, std::uint32_t x, std::uint32_t y, std:
 void Decoder::video(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
     const Operation operation = video_operations[i.form.row()];
-    const char last = form.mnemonic.back();
-    const unsigned parts = last == '2' ? 2 : last == '4' ? 4 : 1;
+    const unsigned parts = form.opcode == Opcode::simd_video_2   ? 2
+                           : form.opcode == Opcode::simd_video_4 ? 4
+                                                                 : 1;
     const ptx::Operand &d = operand(i, 0), &a = operand(i, 1), &b = operand(i, 2);
     const bool third = form.operands.count > 3;
     const bool negated = a.negated || b.negated || (third && operand(i, 3).negated);

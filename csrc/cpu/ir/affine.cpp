@@ -47,23 +47,45 @@ enum class Rule : std::uint8_t {
 };
 
 Rule rule_of(const interpreter::Origin& origin) {
-    const std::string_view m = origin.form.form().mnemonic;
+    using ptx::Opcode;
     const bool low =
         static_cast<ptx::Part>(ptx::field::part.get(origin.key.modifiers)) != ptx::Part::hi;
     if (ptx::field::sat.get(origin.key.modifiers) != 0) return Rule::none;
-    if (m == "mov") return Rule::copy;
-    if (m == "cvt") return is_integer_or_bits(origin.key.type2) ? Rule::copy : Rule::none;
-    if (m == "add") return Rule::sum;
-    if (m == "sub") return Rule::difference;
-    if (m == "mul.wide" || (m == "mul" && low)) return Rule::product;
-    if (m == "mad.wide" || (m == "mad" && low)) return Rule::product_sum;
-    if (m == "shl") return Rule::shift;
-    if (m == "div" || m == "shr" || m == "mul") return Rule::quotient;
-    if (m == "rem") return Rule::remainder;
-    if (m == "min" || m == "max") return Rule::clamp;
-    if (m == "and") return Rule::bit_and;
-    if (m == "or" || m == "xor") return Rule::bit_or;
-    return Rule::none;
+    switch (origin.form.opcode()) {
+        case Opcode::mov:
+            return Rule::copy;
+        case Opcode::cvt:
+            return is_integer_or_bits(origin.key.type2) ? Rule::copy : Rule::none;
+        case Opcode::add:
+            return Rule::sum;
+        case Opcode::sub:
+            return Rule::difference;
+        case Opcode::mul:
+            return low ? Rule::product : Rule::quotient;
+        case Opcode::mul_wide:
+            return Rule::product;
+        case Opcode::mad:
+            return low ? Rule::product_sum : Rule::none;
+        case Opcode::mad_wide:
+            return Rule::product_sum;
+        case Opcode::shl:
+            return Rule::shift;
+        case Opcode::div:
+        case Opcode::shr:
+            return Rule::quotient;
+        case Opcode::rem:
+            return Rule::remainder;
+        case Opcode::min:
+        case Opcode::max:
+            return Rule::clamp;
+        case Opcode::and_:
+            return Rule::bit_and;
+        case Opcode::or_:
+        case Opcode::xor_:
+            return Rule::bit_or;
+        default:
+            return Rule::none;
+    }
 }
 
 // Whether the lanes of an affine value agree in all bits up to the highest one of `bits`. 0 <=
@@ -180,8 +202,9 @@ const Register* KernelAnalysis::affine_quotient(std::uint32_t n) const {
     const OpEffects& op = ops[n];
     if (op.kind != Kind::lanes || op.guarded || !is_integer_or_bits(op.origin.key.type))
         return nullptr;
-    const std::string_view m = op.origin.form.form().mnemonic;
-    const Register* r = m == "div" || m == "rem" ? at(op.accesses[0].offset) : nullptr;
+    const ptx::Opcode opcode = op.origin.form.opcode();
+    const bool divides = opcode == ptx::Opcode::div || opcode == ptx::Opcode::rem;
+    const Register* r = divides ? at(op.accesses[0].offset) : nullptr;
     return r && r->bytes >= 4 && r->is_affine && !r->uniform ? r : nullptr;
 }
 

@@ -16,7 +16,7 @@ using namespace interpreter;
 bool is_ordered(const OpEffects& op) {
     using Op = ptx::Compare;
     if (op.kind != Kind::lanes || op.guarded || op.accesses.size() != 4 ||
-        op.accesses[1].offset != 0 || op.origin.form.form().mnemonic != "setp" ||
+        op.accesses[1].offset != 0 || op.origin.form.opcode() != ptx::Opcode::setp ||
         !ptx::is_integer(op.origin.key.type))
         return false;
     switch (static_cast<Op>(ptx::field::compare.get(op.origin.key.modifiers))) {
@@ -69,8 +69,9 @@ struct KernelAnalysis::PathChecker {
     }
     // A comparison that the first and the last thread of a row decide.
     bool is_decided(const OpEffects& op) const {
-        if (!op.has_form || op.origin.form.form().mnemonic != "setp" || op.accesses.size() != 4 ||
-            op.accesses[1].offset != 0 || !ptx::is_integer(op.origin.key.type))
+        if (!op.has_form || op.origin.form.opcode() != ptx::Opcode::setp ||
+            op.accesses.size() != 4 || op.accesses[1].offset != 0 ||
+            !ptx::is_integer(op.origin.key.type))
             return false;
         const std::int32_t a = op.accesses[2].offset, b = op.accesses[3].offset;
         for (const std::int32_t each : {a, b})

@@ -8,6 +8,7 @@
 namespace cupola::cpu::compiler {
 
 using namespace interpreter;
+using ptx::Opcode;
 
 namespace {
 
@@ -170,16 +171,26 @@ void KernelAnalysis::find_any_nan() {
         if (!op.has_form || op.kind != Kind::lanes || op.origin.key.type != ptx::Type::f32 ||
             !has_row_type(op.origin.form))
             return false;
-        const std::string_view m = op.origin.form.form().mnemonic;
-        return m == "add" || m == "sub" || m == "mul" || m == "fma" || m == "mad" || m == "div" ||
-               m == "sqrt" || m == "rcp";
+        switch (op.origin.form.opcode()) {
+            case Opcode::add:
+            case Opcode::sub:
+            case Opcode::mul:
+            case Opcode::fma:
+            case Opcode::mad:
+            case Opcode::div:
+            case Opcode::sqrt:
+            case Opcode::rcp:
+                return true;
+            default:
+                return false;
+        }
     };
     std::vector<bool> is_observed(registers.size(), false);
     for (std::uint32_t r = 0; r < registers.size(); ++r) is_observed[r] = registers[r].in_file;
     for (const OpEffects& op : ops) {
         const bool compares = op.has_form && op.kind == Kind::lanes &&
                               op.origin.key.type == ptx::Type::f32 &&
-                              op.origin.form.form().mnemonic == "setp";
+                              op.origin.form.opcode() == Opcode::setp;
         if (compares || is_arithmetic(op)) continue;
         for (const Access& access : op.accesses)
             if (!access.write && access.offset != 0)
@@ -212,11 +223,12 @@ void KernelAnalysis::find_parameters() {
         if (op.kind == Kind::lanes && op.accesses[0].bytes == 8) {
             const Register* to = op.accesses[0].write ? this->at(op.accesses[0].offset) : nullptr;
             if (!to || to->writes != 1 || to->in_file) continue;
-            const std::string_view m = op.origin.form.form().mnemonic;
+            const Opcode opcode = op.origin.form.opcode();
             const std::size_t last = op.accesses.size() - 1;
-            if (m == "mov" && last == 1 && address_of(op.accesses[1], at))
+            if (opcode == Opcode::mov && last == 1 && address_of(op.accesses[1], at))
                 addresses[to->offset] = at;
-            if (m != "add" || last != 2 || op.origin.key.type == ptx::Type::f64) continue;
+            if (opcode != Opcode::add || last != 2 || op.origin.key.type == ptx::Type::f64)
+                continue;
             for (const std::size_t k : {1, 2}) {
                 const Register* by = this->at(op.accesses[3 - k].offset);
                 if (by && by->constant && address_of(op.accesses[k], at))

@@ -6,6 +6,7 @@ namespace cupola::cpu::compiler {
 
 using namespace interpreter;
 using ptx::InstructionGroupId;
+using ptx::Opcode;
 using ptx::OperandConstraint;
 using ptx::Type;
 namespace field = ptx::field;
@@ -127,7 +128,7 @@ void KernelAnalysis::describe_row(std::uint32_t n) {
     const Key& key = op.origin.key;
     if (describe_memory(n)) return;
     const bool sync = is_in(op.origin.form, InstructionGroupId::sync);
-    if (form.mnemonic == "isspacep") {
+    if (form.opcode == Opcode::isspacep) {
         const auto bytes = static_cast<std::uint8_t>((c.flags & flag::address32) ? 4 : 8);
         op.accesses = {{c.op[0], 0, true}, {c.op[1], bytes, false}};
         return;
@@ -156,11 +157,10 @@ void KernelAnalysis::describe_row(std::uint32_t n) {
         op.accesses.clear();
         return;
     }
-    if (sync && form.operands.count != 0 && form.mnemonic != "activemask")
+    if (sync && form.operands.count != 0 && form.opcode != Opcode::activemask)
         op.changes_flow = op.may_retry = true;
-    if (sync && (form.mnemonic == "vote.sync.ballot" || form.mnemonic == "vote.ballot.sync"))
-        op.kind = Kind::ballot;
-    if (sync && form.mnemonic == "shfl.sync") op.kind = Kind::shuffle;
+    if (form.opcode == Opcode::vote_ballot_sync) op.kind = Kind::ballot;
+    if (form.opcode == Opcode::shfl_sync) op.kind = Kind::shuffle;
     bool wide = false;
     for (const Access& access : op.accesses) wide |= access.bytes > 8;
     if (by_lane && !directed(key) && !wide) op.kind = Kind::lanes;
@@ -173,19 +173,19 @@ void KernelAnalysis::describe_row(std::uint32_t n) {
 bool KernelAnalysis::describe_memory(std::uint32_t n) {
     OpEffects& op = ops[n];
     const DecodedOp& c = kernel.code[n];
-    const std::string_view m = op.origin.form.form().mnemonic;
+    const Opcode opcode = op.origin.form.opcode();
     const Key& key = op.origin.key;
     const auto bytes = static_cast<std::uint8_t>(ptx::bytes_of(key.type));
     const auto address = static_cast<std::uint8_t>((c.flags & flag::address32) ? 4 : 8);
-    const bool load = m == "ld" || m == "ld.global" || m == "ldu", store = m == "st";
-    if (m.substr(0, 8) == "prefetch") return true;
-    if (!load && !store && m != "atom" && m != "red") return false;
+    const bool load = ptx::is_load(opcode), store = opcode == Opcode::st;
+    if (opcode == Opcode::prefetch) return true;
+    if (!load && !store && !ptx::is_atomic(opcode)) return false;
     op.accesses.push_back({c.op[4], address, false});
     if (!load && !store) {
         const bool swaps = op.origin.form.form().operands.count == 4;
         op.accesses.push_back({c.op[1], bytes, false});
         if (swaps) op.accesses.push_back({c.op[2], bytes, false});
-        if (m == "atom") op.accesses.push_back({c.op[0], bytes, true});
+        if (opcode == Opcode::atom) op.accesses.push_back({c.op[0], bytes, true});
         const auto space = static_cast<ptx::Space>(field::space.get(key.modifiers));
         if (bytes <= 8 && !(c.flags & (flag::acquire | flag::release)) &&
             space != ptx::Space::local)

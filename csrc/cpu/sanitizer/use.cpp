@@ -9,27 +9,46 @@ namespace {
 
 using interpreter::DecodedOp;
 using Kind = Use::Kind;
+using ptx::Opcode;
 
-bool begins_with(std::string_view text, std::string_view with) {
-    return text.substr(0, with.size()) == with;
+Kind kind_of(Opcode opcode) {
+    switch (opcode) {
+        case Opcode::ld:
+        case Opcode::ldu:
+            return Kind::load;
+        case Opcode::st:
+            return Kind::store;
+        case Opcode::atom:
+        case Opcode::red:
+            return Kind::atomic;
+        case Opcode::fence:
+        case Opcode::fence_mbarrier_init:
+        case Opcode::fence_proxy:
+        case Opcode::fence_sync_restrict:
+        case Opcode::membar:
+        case Opcode::membar_proxy:
+            return Kind::fence;
+        case Opcode::bar_warp_sync:
+            return Kind::warp_barrier;
+        case Opcode::cp_reduce_async_bulk:
+            return Kind::bulk_atomic;
+        case Opcode::elect_sync:
+        case Opcode::match_all_sync:
+        case Opcode::match_any_sync:
+        case Opcode::redux_sync:
+        case Opcode::shfl_sync:
+        case Opcode::vote_ballot_sync:
+        case Opcode::vote_sync:
+            return Kind::warp_operation;
+        default:
+            return Kind::none;
+    }
 }
 
-Kind kind_of(std::string_view mnemonic) {
-    if (mnemonic == "ld" || mnemonic == "ld.global" || mnemonic == "ldu") return Kind::load;
-    if (mnemonic == "st") return Kind::store;
-    if (mnemonic == "atom" || mnemonic == "red") return Kind::atomic;
-    if (begins_with(mnemonic, "membar") || begins_with(mnemonic, "fence")) return Kind::fence;
-    if (mnemonic == "bar.warp.sync") return Kind::warp_barrier;
-    if (begins_with(mnemonic, "cp.reduce")) return Kind::bulk_atomic;
-    for (const std::string_view name : {"shfl.sync", "vote.", "match.", "redux.sync", "elect.sync"})
-        if (begins_with(mnemonic, name)) return Kind::warp_operation;
-    return Kind::none;
-}
-
-std::uint8_t members_of(std::string_view mnemonic) {
-    if (mnemonic == "bar.warp.sync") return 0;
-    if (mnemonic == "shfl.sync") return 5;
-    return mnemonic == "match.all.sync" ? 3 : 2;
+std::uint8_t members_of(Opcode opcode) {
+    if (opcode == Opcode::bar_warp_sync) return 0;
+    if (opcode == Opcode::shfl_sync) return 5;
+    return opcode == Opcode::match_all_sync ? 3 : 2;
 }
 
 }  // namespace
@@ -43,11 +62,11 @@ Use use_of(const interpreter::KernelCode& kernel, const DecodedOp& code) {
     }
     const interpreter::Origin* const origin = kernel.origin_of(code);
     if (!origin) return use;
-    const std::string_view mnemonic = origin->form.form().mnemonic;
-    use.kind = kind_of(mnemonic);
+    const Opcode opcode = origin->form.opcode();
+    use.kind = kind_of(opcode);
     use.bytes = static_cast<std::uint8_t>(ptx::bytes_of(origin->key.type));
     if (use.kind == Kind::warp_barrier || use.kind == Kind::warp_operation)
-        use.members = members_of(mnemonic);
+        use.members = members_of(opcode);
     return use;
 }
 
