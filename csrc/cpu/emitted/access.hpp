@@ -60,14 +60,12 @@ CUPOLA_INLINE void load_halves(std::uint64_t low, std::uint64_t high, Lanes<size
 // ---- lane by lane -------------------------------------------------------------------------
 // Compiled once for all accesses. `memory` has Count elements for each lane.
 
-// Host addresses of the active lanes' elements: a base and an offset per lane. An inactive lane has
-// some allowed offset.
+// Host addresses of the active lanes' elements. An inactive lane has some allowed address.
 struct LaneAddresses {
-    std::uint64_t base;
-    alignas(64) std::uint32_t offset[lanes];
+    alignas(64) std::uint64_t of[lanes];
     template <class T>
     T* at(unsigned lane, unsigned k = 0) const {
-        return reinterpret_cast<T*>(base + offset[lane]) + k;
+        return reinterpret_cast<T*>(of[lane]) + k;
     }
 };
 // Calls visit(i, word of lane i) for words of 4 or 8 bytes. It reads 8 bytes at a time, because
@@ -105,8 +103,7 @@ CUPOLA_INLINE bool resolve_shared(const Block& block, std::uint32_t mask, const 
     Lanes<sizeof(V)> all;
     pack(here, all);
     if (!check_shared(block, all, 0, bytes, here)) return false;
-    addresses.base = block.shared;
-    for (unsigned i = 0; i < lanes; ++i) addresses.offset[i] = static_cast<std::uint32_t>(here[i]);
+    for (unsigned i = 0; i < lanes; ++i) addresses.of[i] = block.shared + here[i];
     return true;
 }
 template <Window W, class V>
@@ -116,21 +113,21 @@ CUPOLA_INLINE bool resolve_lanes(const Warp& w, std::uint32_t mask, std::uint32_
     alignas(64) V x[lanes], here[lanes], first[lanes];
     for (unsigned i = 0; i < lanes; ++i) x[i] = static_cast<V>(address[i] + static_cast<V>(offset));
     if constexpr (W == Window::shared) return resolve_shared(*w.block, mask, x, bytes, addresses);
+    const Range& range = w.block->ranges[slot];
+    if (range.end - range.begin < bytes || (write && !range.writable)) return false;
     const V base = x[__builtin_ctz(mask)];
     for (auto& each : first) each = base;
     select(mask, x, first, here);
-    V low = base, high = base, all = 0;
+    // Bit 63 tells that an address is below the range or above its last element.
+    const std::uint64_t begin = range.begin, last = range.end - begin - bytes;
+    std::uint64_t outside = 0, bits = 0;
     for (unsigned i = 0; i < lanes; ++i) {
-        low = here[i] < low ? here[i] : low;
-        high = here[i] > high ? here[i] : high;
-        all |= here[i];
+        const std::uint64_t distance = std::uint64_t{here[i]} - begin;
+        outside |= distance | (last - distance);
+        bits |= here[i];
+        addresses.of[i] = here[i];
     }
-    if (all % bytes != 0 || high - low >= std::uint64_t{1} << 32 ||
-        !check_range<W>(w, slot, low, std::uint64_t{high - low} + bytes, write, addresses.base))
-        return false;
-    for (unsigned i = 0; i < lanes; ++i)
-        addresses.offset[i] = static_cast<std::uint32_t>(here[i] - low);
-    return true;
+    return outside >> 63 == 0 && bits % bytes == 0;
 }
 
 template <class T, Window W, unsigned Count, class V>

@@ -30,15 +30,15 @@ template <class A, Window W, class V, class B, class C>
     if (!resolve_lanes<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, addresses))
         return false;
     if constexpr (W == Window::flat) {
-        std::uint32_t any = 0;
-        for (const std::uint32_t each : addresses.offset) any |= each;
+        std::uint64_t any = 0;
+        for (const std::uint64_t each : addresses.of) any |= each ^ addresses.of[0];
         if (any == 0) {
-            A::all(*w.block, mask, addresses.base, b, c, d);
+            A::all(*w.block, mask, addresses.of[0], b, c, d);
             return true;
         }
     }
     A::in_turn(
-        *w.block, mask, [&](unsigned i) { return addresses.base + addresses.offset[i]; }, b, c, d);
+        *w.block, mask, [&](unsigned i) { return addresses.of[i]; }, b, c, d);
     return true;
 }
 template <class A, Window W, class X, class B, class C>
