@@ -97,7 +97,9 @@ def main() -> int:
         return passed
 
     # Sources that take longest come last in the order of names.
-    ordered = sorted(groups(stale, flags), key=lambda group: not re.search("/(interpreter|isa)/", group[0]))
+    ordered = sorted(
+        groups(stale, flags), key=lambda group: not re.search("/(interpreter|isa)/", group[0])
+    )
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return 0 if all(list(pool.map(passes, ordered))) else 1
 

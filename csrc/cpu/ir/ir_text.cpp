@@ -1,8 +1,8 @@
 // csrc/cpu/ir/ir_text.cpp - prints the analysis of a kernel as text.
 //
 // Each operation has its operands and their values: %u is uniform, %a affine in the lane with a
-// step in brackets, %v divergent, %p a predicate. %U and %A do not change while a warp lives. A step
-// of 0 means one value in each half of a warp.
+// step in brackets, %v divergent, %p a predicate. %U and %A do not change while a warp lives. A
+// step of 0 means one value in each half of a warp.
 #include "cpu/ir/ir_text.hpp"
 
 #include <cstdio>
