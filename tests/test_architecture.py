@@ -258,6 +258,7 @@ FAMILIES = {
     "image": set(),
     "inspection": set(),
     "on_cpu": {"toolkit"},
+    "ops": set(),
     "pipeline_call": set(),
     "timeline": {"inspection"},
     "toolkit": {"image"},
