@@ -12,9 +12,10 @@ from cupola._operation cimport (
     cupola_op_release, cupola_op_scalar,
 )
 from cupola.abi cimport require
+from cupola.array_data cimport ArrayData
 from cupola.error cimport check
 from cupola.kernel cimport Kernel
-from cupola.stream cimport Stream
+from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
@@ -45,6 +46,20 @@ cdef extern from *:
 cdef enum:
     MAX_TENSORS = 64  # the limits of the library's declarations
     MAX_LENGTHS = 1024  # of all tensors of a call together
+
+
+# DLPack's type code and bits by dtype, filled by type_of.
+cdef dict TYPES = {}
+
+
+cdef tuple type_of(object dtype):
+    """DLPack's type code and bits of a dtype; bits of 0 where it has none."""
+    found = TYPES.get(dtype)
+    if found is None:
+        from cupola.ops.element_types import ELEMENT_TYPES
+        found = ELEMENT_TYPES.get(dtype.name, (0, 0)) if dtype.isnative else (0, 0)
+        TYPES[dtype] = found
+    return <tuple>found
 
 
 cdef class NativeOperation:
@@ -104,9 +119,9 @@ cdef class NativeOperation:
         Parameters
         ----------
         tensors : tuple
-            For each input, output and workspace ``(address, DLPack's type code, bits, DLPack's
-            device type, device, shape, strides in elements or None)``, or None for an input that is
-            not given. The caller keeps the memory alive.
+            For each input, output and workspace a `cupola.Array`, or ``(address, DLPack's type
+            code, bits, DLPack's device type, device, shape, strides in elements or None)``, or None
+            for an input that is not given. The caller keeps the memory of tuples alive.
         scalars : tuple of int or float
         stream : Stream, optional
             By default the current stream of the tensors' device.
@@ -130,6 +145,8 @@ cdef class NativeOperation:
         cdef Py_ssize_t i, axis, used = 0, count = len(tensors), scalar_count = len(scalars)
         cdef cupola_op_call call
         cdef CupolaOpTensor* tensor
+        cdef ArrayData array
+        cdef bint owned = False  # whether an array of cupola's is among them
         cdef tuple shape
         if count > MAX_TENSORS or scalar_count > MAX_TENSORS:
             raise ArgumentValueError("an operation takes at most 64 tensors and 64 scalars")
@@ -141,7 +158,21 @@ cdef class NativeOperation:
                 continue
             tensor = &read[i]
             given[i] = tensor
-            address, code, bits, device_type, device, shape, strides = one
+            if isinstance(one, ArrayData):
+                array = <ArrayData>one
+                address, device_type, device = array.get_address(), 2, array.device_index
+                code, bits = type_of(array.dtype)
+                if bits == 0:
+                    raise ArgumentTypeError(
+                        f"{self.name}: no operation takes elements of {array.dtype}")
+                shape, strides = array.shape, None
+                if array.steps is not None:
+                    strides = tuple([step // array.itemsize for step in array.steps])
+                if not owned and stream is None and handle is None:
+                    stream = current_stream(array.device_index)
+                owned = True
+            else:
+                address, code, bits, device_type, device, shape, strides = one
             tensor.data = <void*><uintptr_t>address
             tensor.code, tensor.bits, tensor.lanes = code, bits, 1
             tensor.device_type, tensor.device_id = device_type, device
@@ -194,6 +225,11 @@ cdef class NativeOperation:
             call.batch = batch
         with nogil:  # it may wait for the stream, or for the work of host tensors
             check(cupola_op_launch(self.native, &call))
+        if not owned or stream is None:
+            return
+        for one in tensors:
+            if isinstance(one, ArrayData):
+                (<ArrayData>one).used_on(stream)
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -44,9 +44,9 @@ VALUES = {
     "mul.lo.u32 %r6, %r5, %r1;": "%v{} = mul.lo.u32 %A7(+1), %U2",
     "mul.lo.u32 %r6, %r5, %r5;": "%v{} = mul.lo.u32 %A7(+1), %A7(+1)",
     "sub.u32 %r6, 9, %r5;": "%A{}(-1) = sub.u32 9, %A7(+1)",
-    "div.u32 %r6, %r5, %r1;": "%U{} = div.u32 %A7(+1), %U2",
+    "div.u32 %r6, %r5, %r1;": "%A{}(+0) = div.u32 %A7(+1), %U2",
     "rem.u32 %r6, %r5, %r1;": "%A{}(+1) = rem.u32 %A7(+1), %U2",
-    "shr.u32 %r6, %r5, 5;": "%U{} = shr.u32 %A7(+1), 5",
+    "shr.u32 %r6, %r5, 5;": "%A{}(+0) = shr.u32 %A7(+1), 5",
     "and.b32 %r6, %r5, 31;": "%A{}(+1) = and.b32 %A7(+1), 31",
     "max.s32 %r6, %r5, 0;": "%A{}(+1) = max.s32 %A7(+1), 0",
     "xor.b32 %r6, %r5, 1;": "%v{} = xor.b32 %A7(+1), 1",
@@ -66,8 +66,12 @@ ACCESSES = {
     "contiguous": ("mul.wide.u32 %rd3, %r5, 4; add.u64 %rd4, %rd1, %rd3;", "%A9(+4)"),
     "strided": ("mul.wide.u32 %rd3, %r5, 12; add.u64 %rd4, %rd1, %rd3;", "%A9(+12)"),
     "uniform": (
-        "div.u32 %r6, %r5, %r1; mul.wide.u32 %rd3, %r6, 4; add.u64 %rd4, %rd1, %rd3;",
+        "div.u32 %r6, %r1, 3; mul.wide.u32 %rd3, %r6, 4; add.u64 %rd4, %rd1, %rd3;",
         "%U10",
+    ),
+    "uniform in halves": (
+        "div.u32 %r6, %r5, %r1; mul.wide.u32 %rd3, %r6, 4; add.u64 %rd4, %rd1, %rd3;",
+        "%A10(+0)",
     ),
     "scattered": (
         "mul.lo.u32 %r6, %r5, %r5; mul.wide.u32 %rd3, %r6, 4; add.u64 %rd4, %rd1, %rd3;",
@@ -87,6 +91,11 @@ def test_shapes_of_accesses(operations, shape):
     assert store.endswith(f"; writes memory, may fault, {shape}")
 
 
+def test_values_loaded_from_one_address_are_uniform(operations):
+    lines = operations("ld.global.u32 %r6, [%rd1]; add.u32 %r6, %r6, 7; st.global.u32 [%rd2], %r6;")
+    assert "%u8 = add.u32 %u8, 7" in lines
+
+
 def test_loops_and_branches(operations):
     lines = operations(
         """mov.u32 %r6, 0; LOOP: add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, %r1; @%p1 bra LOOP;
@@ -94,7 +103,7 @@ def test_loops_and_branches(operations):
     )
     assert "block 2, loop to block 2, entry" in lines
     assert [line for line in lines if line.startswith("branch")] == ["branch if %p9 -> block 2"]
-    assert "%u8 = add.u32 %u8, 1" in lines or "%v8 = add.u32 %v8, 1" in lines
+    assert "%u8 = add.u32 %u8, 1" in lines
     assert any(line.startswith("barrier") for line in lines)
     assert any(line.startswith("guard not %p9") for line in lines)
     assert any(line.startswith("guarded ") and "add.u32" in line for line in lines)
