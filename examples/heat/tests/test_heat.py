@@ -127,3 +127,22 @@ def test_pictures(tmp_path, name, count, size):
         picture.seek(count - 1)
         shown = np.asarray(picture.convert("RGB")).astype(int)
     assert len(np.unique(shown.reshape(-1, 3), axis=0)) > 20
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_operation(dtype):
+    from heat import ops
+
+    start = cupola.to_device(plate((33, 41), dtype))
+    after = ops.step(start, 0.23)
+    assert isinstance(after, cupola.Array)
+    np.testing.assert_array_equal(after.get(), solved(start.get(), 1, 0.23))
+    # <A u, g> = <u, A' g>, for the operation A and its gradient A'.
+    gradient = plate((33, 41), dtype)[::-1].copy()
+    back = ops.step_backward(cupola.to_device(gradient), 0.23).get()
+    left, right = (after.get() * gradient).sum(), (start.get() * back).sum()
+    np.testing.assert_allclose(left, right, rtol=1e-5)
+    with pytest.raises(
+        cupola.ArgumentTypeError, match=r"heat.step: there is no kernel for T = int"
+    ):
+        ops.step(cupola.zeros((3, 3), np.int32))

@@ -211,10 +211,10 @@ class _Reader:
             self._new_name("sizes", name)
             sizes[name] = self._expression(f"sizes.{name}", text)
             self.bound.add(name)
-        checks = tuple(self._expression("checks", one, check=True) for one in self._texts("checks"))
-        launch = self._launch()
         self._shapes()
         self._outputs()
+        checks = tuple(self._expression("checks", one, check=True) for one in self._texts("checks"))
+        launch = self._launch()
         return Declaration(
             name=self.name,
             table=dict(table),

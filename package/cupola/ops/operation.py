@@ -58,10 +58,16 @@ class Operation:
         several devices. Nothing was launched.
     """
 
-    def __init__(self, declaration: Declaration, find: Callable[[str, int], Kernel]) -> None:
+    def __init__(
+        self,
+        declaration: Declaration,
+        find: Callable[[str, int], Kernel],
+        library: Any = None,
+    ) -> None:
         from cupola.native_operation import NativeOperation
 
         self.declaration = declaration
+        self.library = library  # the OperationLibrary of its package; None for `cupola.op`
         self._find = find
         self._lock = threading.Lock()
         self._variants = {types: index for index, types in enumerate(declaration.kernels)}
