@@ -33,3 +33,6 @@ cdef extern from "cupola/operation.h" nogil:
     int cupola_op_bind(cupola_op* op, size_t index, cupola_kernel* kernel)
     int cupola_op_bound(const cupola_op* op, size_t index, int device)
     int cupola_op_launch(cupola_op* op, const cupola_op_call* call)
+    int cupola_op_register(cupola_op* op, const char* name)
+    void* cupola_op_xla_host(void* call_frame)
+    void* cupola_op_xla_cuda(void* call_frame)

@@ -2,6 +2,7 @@
 # cython: language_level=3
 """Declared operations, as `cupola.ops` uses them."""
 
+from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memset
 
@@ -9,7 +10,8 @@ from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, text
 from cupola._operation cimport (
     cupola_op, cupola_op_bind, cupola_op_bound, cupola_op_call, cupola_op_create,
     cupola_op_kernel_count, cupola_op_kernel_types, cupola_op_launch, cupola_op_name,
-    cupola_op_release, cupola_op_scalar,
+    cupola_op_register, cupola_op_release, cupola_op_scalar, cupola_op_xla_cuda,
+    cupola_op_xla_host,
 )
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData
@@ -47,6 +49,9 @@ cdef enum:
     MAX_TENSORS = 64  # the limits of the library's declarations
     MAX_LENGTHS = 1024  # of all tensors of a call together
 
+
+# The name of a capsule that JAX takes.
+cdef const char* HANDLER = b"xla._CUSTOM_CALL_TARGET"
 
 # DLPack's type code and bits by dtype, filled by type_of.
 cdef dict TYPES = {}
@@ -109,6 +114,16 @@ cdef class NativeOperation:
     def bound(self, size_t index, int device):
         """Whether the kernel is set for a device."""
         return cupola_op_bound(self.native, index, device) != 0
+
+    def register(self, str name not None):
+        """Make it known to the handlers of `xla_handlers` by a name, as long as the process lives.
+
+        Raises
+        ------
+        ArgumentValueError
+            Where another operation has the name.
+        """
+        check(cupola_op_register(self.native, name.encode()))
 
     def launch(
         self, tuple tensors not None, tuple scalars not None, Stream stream=None, handle=None,
@@ -230,6 +245,14 @@ cdef class NativeOperation:
         for one in tensors:
             if isinstance(one, ArrayData):
                 (<ArrayData>one).used_on(stream)
+
+
+def xla_handlers():
+    """Capsules of the handlers of XLA's foreign functions, by JAX's name of the platform."""
+    return {
+        "cpu": PyCapsule_New(<void*>cupola_op_xla_host, HANDLER, NULL),
+        "CUDA": PyCapsule_New(<void*>cupola_op_xla_cuda, HANDLER, NULL),
+    }
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -87,6 +87,20 @@ typedef struct cupola_op_call {
  * when the call returns. Work on others is queued on the stream. */
 CUPOLA_API int cupola_op_launch(cupola_op* op, const cupola_op_call* call);
 
+/* Makes the operation known to the two handlers below by a name of the caller's, as long as the
+ * process lives. CUPOLA_ERROR_VALUE where another operation has the name. */
+CUPOLA_API int cupola_op_register(cupola_op* op, const char* name);
+/* Handlers of XLA's typed FFI, which JAX calls: an XLA_FFI_CallFrame* gives an XLA_FFI_Error*, or
+ * NULL. The first is for buffers in host memory, the second for those of a GPU.
+ *
+ * Arguments are the inputs that are given, in order. Results are the outputs, the mutated inputs,
+ * which alias theirs, and the workspaces. The attribute "cupola_operation" is the name from
+ * cupola_op_register, "cupola_given" has "1" or "0" for each input. "cupola_batched", where it is
+ * there, has the same for each tensor, and "cupola_batch" is the batch's length. The other
+ * attributes are the scalars, as f64 or s64. */
+CUPOLA_API void* cupola_op_xla_host(void* call_frame);
+CUPOLA_API void* cupola_op_xla_cuda(void* call_frame);
+
 #ifdef __cplusplus
 }
 #endif

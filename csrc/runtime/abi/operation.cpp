@@ -2,6 +2,8 @@
 #include "cupola/operation.h"
 
 #include "runtime/operation/operation.hpp"
+#include "runtime/operation/registry.hpp"
+#include "runtime/operation/xla_ffi.hpp"
 
 using namespace cupola;
 
@@ -54,3 +56,13 @@ int cupola_op_launch(cupola_op* op, const cupola_op_call* call) {
         operation.call(*call);
     });
 }
+
+int cupola_op_register(cupola_op* op, const char* name) {
+    return guard([&] {
+        register_operation(check_not_null(name, "name"),
+                           Ref<Operation>::share(unwrap(check_not_null(op, "op"))));
+    });
+}
+
+void* cupola_op_xla_host(void* call_frame) { return call_by_xla(call_frame, XlaMemory::host); }
+void* cupola_op_xla_cuda(void* call_frame) { return call_by_xla(call_frame, XlaMemory::cuda); }

@@ -16,7 +16,7 @@ PREFIX = "grad_"
 
 
 class Backward(NamedTuple):
-    """What a backward operation takes and returns.
+    """The arguments and results of a backward operation.
 
     Parameters
     ----------

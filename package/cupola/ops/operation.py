@@ -21,6 +21,8 @@ _KINDS = {
     "numpy": "numpy_arrays",
     "cupola": "cupola_arrays",
     "cupy": "cupy_arrays",
+    "jax": "jax_arrays",
+    "jaxlib": "jax_arrays",
 }
 
 
