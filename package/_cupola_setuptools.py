@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def finalize(distribution: Distribution) -> None:
-    """``setuptools.finalize_distribution_options``: the table ``[[tool.cupola.kernels]]``."""
+    """``setuptools.finalize_distribution_options``: ``[[tool.cupola.kernels]]`` and ``.ops``."""
     path = os.path.join(distribution.src_root or os.curdir, "pyproject.toml")
     try:
         with open(path, "rb") as file:
             text = file.read()
     except OSError:
         return
-    if b"cupola" not in text or b"kernels" not in text:
+    if b"cupola" not in text or not (b"kernels" in text or b"ops" in text):
         return
     try:
         import tomllib
@@ -35,8 +35,11 @@ def finalize(distribution: Distribution) -> None:
         tools = tomllib.loads(text.decode()).get("tool", {})
     except ValueError:
         return  # setuptools itself tells what is wrong with it
-    if "kernels" in tools.get("cupola", {}):
-        _add(distribution, "from_tables", tools["cupola"]["kernels"])
+    ours = tools.get("cupola", {})
+    if "kernels" in ours:
+        _add(distribution, "from_tables", ours["kernels"])
+    if "ops" in ours:
+        _add_operations(distribution, ours["ops"], text.decode())
 
 
 def keyword(distribution: Distribution, name: str, value: Any) -> None:
@@ -50,6 +53,16 @@ def _add(distribution: Distribution, reader: str, *given: Any) -> None:
     _require(distribution, signature.REQUIREMENT)
     try:
         command.add(distribution, getattr(kernels, reader)(*given))
+    except error.BuildError as wrong:
+        raise SystemExit(str(wrong)) from None
+
+
+def _add_operations(distribution: Distribution, tables: Any, text: str) -> None:
+    from cupola.build import command, error, operations
+
+    libraries = command.known(distribution)
+    try:
+        libraries[:] = operations.from_tables(tables, libraries, text)
     except error.BuildError as wrong:
         raise SystemExit(str(wrong)) from None
 

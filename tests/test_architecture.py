@@ -286,15 +286,18 @@ PACKAGE = ROOT / "package/cupola"
 # Modules beside cupola.build that it imports.
 BESIDE_BUILD = {"exceptions", "inspection.parameters"}
 BESIDE_BUILD |= {"image.cubin", "image.cxx_names", "image.processor_levels"}
+BESIDE_BUILD |= {"ops.backward", "ops.declaration", "ops.element_types", "ops.expression"}
+BESIDE_BUILD |= {"ops.tensor_type"}
 
 # The folders of package/cupola, with the other folders that each imports.
 FAMILIES = {
-    "build": {"image", "inspection"},
+    "build": {"image", "inspection", "ops"},
     "command": {"build", "compiler", "image", "on_cpu", "toolkit"},
     "compiler": {"toolkit"},
     "image": set(),
     "inspection": set(),
     "on_cpu": {"toolkit"},
+    "ops": set(),
     "pipeline_call": set(),
     "timeline": {"inspection"},
     "toolkit": {"image"},

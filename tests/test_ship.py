@@ -26,7 +26,10 @@ def project(tmp_path_factory):
     hooks.install(folder / "hooks")
     (folder / "waves").mkdir()
     (folder / "waves/__init__.py").write_text("")
-    for _, text in blocks():
+    for kind, text in blocks():
+        if kind == "toml" and text.startswith("[[tool.cupola.ops]]"):  # goes on in the same file
+            with (folder / "pyproject.toml").open("a") as file:
+                file.write("\n" + text)
         named = re.match(r"(?:#|//) (\S+\.\w+)$", text.partition("\n")[0])
         if named:
             path = folder / named[1]
@@ -53,7 +56,7 @@ def test_the_package_and_what_uses_it(project, driver):
     build = ["-c", "from setuptools import setup; setup()", "build_kernels", "--inplace"]
     assert "waves.kernels: compile csrc/waves.cu" in python(project, *build)
     uses = [text for kind, text in blocks() if kind == "python" and "# setup.py" not in text]
-    assert len(uses) == 2
+    assert len(uses) == 3
     python(project, "-c", "\n".join(uses), driver=driver)
 
 

@@ -82,6 +82,7 @@ _HOMES = {
     "managed": "creation",
     "mandelbrot": "kernels",
     "memory_info": "device",
+    "op": "ops",
     "ones": "creation",
     "ones_like": "creation",
     "pipeline": "pipeline_call",

@@ -53,6 +53,7 @@ from cupola.memory import Memory as Memory
 from cupola.memory import alloc as alloc
 from cupola.memory import register_host as register_host
 from cupola.module import Module as Module
+from cupola.ops import op as op
 from cupola.paths import get_include as get_include
 from cupola.pipeline_call import pipeline as pipeline
 from cupola.pipelines import Chunk as Chunk

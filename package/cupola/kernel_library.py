@@ -15,6 +15,7 @@ from cupola.exceptions import MissingFileError
 if TYPE_CHECKING:
     from cupola.device import Device
     from cupola.kernel import Kernel
+    from cupola.manifest import Manifest
     from cupola.module import Module
 
 SUFFIXES = (".fatbin", ".cubin", ".ptx")
@@ -103,6 +104,19 @@ class KernelLibrary:
             if held.get(name) is kernel:
                 del held[name]
         self._given.clear()
+
+    def manifest(self) -> Manifest | None:
+        """The manifest beside the image; loads no driver.
+
+        Raises
+        ------
+        NotFoundError
+            As `load` does.
+        """
+        if self._found is None:
+            self._found = self._search()
+        found: Manifest | None = self._found[1]
+        return found
 
     def _load(self, index: int) -> Module:
         from cupola import loader

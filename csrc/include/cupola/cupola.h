@@ -21,6 +21,7 @@
 #include "cupola/library.h"
 #include "cupola/memory.h"
 #include "cupola/module.h"
+#include "cupola/operation.h"
 #include "cupola/pipeline.h"
 #include "cupola/profile.h"
 #include "cupola/reduce.h"

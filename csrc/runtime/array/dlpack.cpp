@@ -111,6 +111,12 @@ Loan<Managed>& lend(const cupola_tensor& t, void* owner, void (*release)(void*))
 
 }  // namespace
 
+cupola_tensor dlpack::read_tensor(const Tensor& tensor) {
+    cupola_tensor out{};
+    read(tensor, out);
+    return out;
+}
+
 cupola_tensor dlpack::read_tensor(const void* managed, bool versioned) {
     cupola_tensor out{};
     if (!versioned) {

@@ -47,6 +47,8 @@ struct ManagedVersioned {
 constexpr std::uint32_t major_version = 1, minor_version = 0;
 constexpr std::uint64_t read_only = 1, copied = 2;
 
+// Checks a DLTensor; the result refers to it.
+cupola_tensor read_tensor(const Tensor& tensor);
 // Checks a DLManagedTensor, or a DLManagedTensorVersioned; the result refers to it.
 cupola_tensor read_tensor(const void* managed, bool versioned);
 // Makes a managed tensor that calls `release(owner)` when its consumer deletes it.

@@ -21,6 +21,26 @@ __global__ void advance(T* __restrict__ next, const T* __restrict__ now, int row
 template __global__ void advance<float>(float*, const float*, int, int, float);
 template __global__ void advance<double>(double*, const double*, int, int, double);
 
+// The gradient of `now` by that of `next`: each point gives to its neighbours inside and to itself.
+template <typename T>
+__global__ void advance_backward(T* __restrict__ grad_now, const T* __restrict__ grad_next,
+                                 int rows, int columns, T rate) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    const int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= rows || column >= columns) return;
+    const long long at = static_cast<long long>(row) * columns + column;
+    const auto inside = [&](int r, int c) {
+        return r > 0 && c > 0 && r < rows - 1 && c < columns - 1;
+    };
+    const auto from = [&](int r, int c, long long p) { return inside(r, c) ? grad_next[p] : T(0); };
+    const T around = (from(row - 1, column, at - columns) + from(row + 1, column, at + columns)) +
+                     (from(row, column - 1, at - 1) + from(row, column + 1, at + 1));
+    const T here = grad_next[at];
+    grad_now[at] = here + rate * (inside(row, column) ? around - T(4) * here : around);
+}
+template __global__ void advance_backward<float>(float*, const float*, int, int, float);
+template __global__ void advance_backward<double>(double*, const double*, int, int, double);
+
 // Sums of the temperatures in a region, one for each block of threads: block b has its rows
 // b, b + gridDim.x, ... Shared memory has a double for each thread, of which there are 2^n.
 template <typename T>

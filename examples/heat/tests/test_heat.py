@@ -127,3 +127,47 @@ def test_pictures(tmp_path, name, count, size):
         picture.seek(count - 1)
         shown = np.asarray(picture.convert("RGB")).astype(int)
     assert len(np.unique(shown.reshape(-1, 3), axis=0)) > 20
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_operation(dtype):
+    from heat import ops
+
+    start = cupola.to_device(plate((33, 41), dtype))
+    after = ops.step(start, 0.23)
+    assert isinstance(after, cupola.Array)
+    np.testing.assert_array_equal(after.get(), solved(start.get(), 1, 0.23))
+    # <A u, g> = <u, A' g>, for the operation A and its gradient A'.
+    gradient = plate((33, 41), dtype)[::-1].copy()
+    back = ops.step_backward(cupola.to_device(gradient), 0.23).get()
+    left, right = (after.get() * gradient).sum(), (start.get() * back).sum()
+    np.testing.assert_allclose(left, right, rtol=1e-5)
+    with pytest.raises(
+        cupola.ArgumentTypeError, match=r"heat.step: there is no kernel for T = int"
+    ):
+        ops.step(cupola.zeros((3, 3), np.int32))
+
+
+def test_the_operation_under_jax():
+    jax = pytest.importorskip("jax")
+    from heat import ops
+
+    platform = "cpu" if cupola.driver.info().kind == "cpu" else "gpu"
+    if platform not in {one.platform for one in jax.devices()}:
+        pytest.skip(f"JAX has no device of the platform {platform}")
+    start = jax.numpy.asarray(plate((33, 41), np.float32))
+    after = jax.jit(lambda u: ops.step(u, 0.23))(start)
+    np.testing.assert_array_equal(after, solved(np.asarray(start), 1, 0.23))
+    # The gradient of a loss after many steps, against a finite difference.
+    weight = jax.numpy.asarray(plate((33, 41), np.float32)[::-1].copy())
+
+    def loss(u):
+        return (jax.lax.fori_loop(0, 10, lambda _, u: ops.step(u, 0.23), u) * weight).sum()
+
+    gradient = jax.grad(lambda u: (ops.step(ops.step(u, 0.23), 0.23) * weight).sum())(start)
+    bump = jax.numpy.zeros_like(start).at[5, 7].set(1)  # the loss is linear
+    expected = (ops.step(ops.step(bump, 0.23), 0.23) * weight).sum()
+    np.testing.assert_allclose(gradient[5, 7], expected, rtol=1e-5)
+    assert np.isfinite(loss(start))
+    many = jax.numpy.stack([start, 2 * start])
+    np.testing.assert_array_equal(jax.vmap(ops.step)(many)[1], ops.step(2 * start))

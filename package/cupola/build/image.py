@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..image import cubin, cxx_names
 from . import link
@@ -14,6 +15,9 @@ from .executor import jobs
 from .nvcc import compile_source, describe_source, kept
 from .step import Step
 from .toolkit import Toolkit
+
+if TYPE_CHECKING:
+    from .operations import OperationTable
 
 STANDARD = ("-std=c++17", "--expt-relaxed-constexpr")
 
@@ -31,6 +35,7 @@ def steps(
     package: str = "",
     relocatable: bool = False,
     title: str = "",
+    operations: Sequence[OperationTable] = (),
 ) -> list[Step]:
     """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of the sources.
 
@@ -86,14 +91,16 @@ def steps(
             declarations=[root / file for _, file in described],
             toolkit=toolkit.release,
             package=package,
+            operations=operations,
         )
 
+    declared = [(one.declaration.table, sorted(one.lines.items())) for one in operations]
     made.append(
         Step(
             target=manifest,
             inputs=(image, reference, *debugged, *_readers()),
             action=write,
-            key=("manifest", toolkit.release, package),
+            key=("manifest", toolkit.release, package, *map(repr, declared)),
             label=f"describe {image.name}",
             quiet=bool(title),
         )
@@ -139,4 +146,5 @@ def _join(sources: Sequence[Path], target: Path, root: Path) -> Step:
 def _readers() -> list[Path]:
     """The modules that read images and write manifests: another version may read more."""
     own = sorted(Path(__file__).parent.glob("*.py"))
+    own += sorted((Path(__file__).parents[1] / "ops").glob("*.py"))
     return [*own, Path(cubin.__file__), Path(cxx_names.__file__)]

@@ -62,6 +62,8 @@ class Kernels:
     relocatable : bool, optional
         Whether sources are compiled separately and linked (``-rdc=true``). By default true for
         several sources; if false, several are compiled as one.
+    operations : sequence of OperationTable
+        The operations of ``[[tool.cupola.ops]]``.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class Kernels:
     architectures: str | Sequence[str | int] | None = None
     ptx: str | int = 75
     relocatable: bool | None = None
+    operations: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.library, str) or not re.fullmatch(
@@ -200,7 +203,7 @@ def from_tables(tables: Any) -> list[Kernels]:
         raise BuildError("[tool.cupola.kernels] must be a list: write [[tool.cupola.kernels]]")
     if not isinstance(tables, list):
         raise BuildError("tool.cupola.kernels must be a list: write tables [[tool.cupola.kernels]]")
-    known = [one.name for one in fields(Kernels)]
+    known = [one.name for one in fields(Kernels) if one.name != "operations"]
     found = []
     for table in tables:
         for key in table:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..inspection import parameters
-from . import ahead, image
+from . import ahead, image, operations
 from .architectures import Architectures
 from .kernels import Kernels
 from .step import Step
@@ -52,7 +53,7 @@ def steps(
     ``package`` is the distribution and its version, for the manifest. ``levels`` are the host
     levels of the CPU device's machine code.
     """
-    made = {path.suffix: path for path in products(kernels, work)}
+    made = {suffix: work / f"{kernels.name}{suffix}" for suffix in SUFFIXES}
     manifest = made[".json"]
     compiled = image.steps(
         toolkit,
@@ -66,6 +67,7 @@ def steps(
         package=package,
         relocatable=kernels.links,
         title=kernels.library,
+        operations=kernels.operations,
     )
 
     stub_source = Path(__file__).with_name("stub.py")
@@ -86,8 +88,30 @@ def steps(
             quiet=True,
         )
 
+    def write_operations(suffix: str, text: str) -> Step:
+        path = work / f"{operations.MODULE}{suffix}"
+
+        def act() -> None:
+            (root / path).write_text(text)
+
+        return Step(
+            target=path,
+            inputs=(manifest,),  # whose step checks the operations
+            action=act,
+            key=("operations", text),
+            label=f"write {path.name}",
+            quiet=True,
+        )
+
+    declared = []
+    if kernels.operations:
+        declared = [
+            write_operations(".py", operations.module_text(kernels)),
+            write_operations(".pyi", operations.stub_text(kernels)),
+        ]
     return [
         *compiled,
+        *declared,
         write(".py", partial(module_text, kernels)),
         write(".pyi", stub),
         *ahead.steps(made[".fatbin"], manifest, levels, title=kernels.library),
@@ -97,21 +121,32 @@ def steps(
 def products(kernels: Kernels, folder: Path, levels: Sequence[str] = ()) -> list[Path]:
     """The library's files in the folder of its package."""
     suffixes = [*SUFFIXES, *(f".{level}.so" for level in levels)]
-    return [folder / (kernels.name + suffix) for suffix in suffixes]
+    found = [folder / (kernels.name + suffix) for suffix in suffixes]
+    if kernels.operations:
+        found += [folder / f"{operations.MODULE}{suffix}" for suffix in (".py", ".pyi")]
+    return found
 
 
 def in_the_way(kernels: Kernels, folder: Path) -> Path | None:
     """A file in the package's folder with the library's name that no build made, or None."""
     others = [folder / kernels.name, folder / f"{kernels.name}.pyx"]
     if not made_here(kernels, folder):
-        others += products(kernels, folder)
+        others += products(replace(kernels, operations=()), folder)
+    if kernels.operations:
+        module = folder / f"{operations.MODULE}.py"
+        others += [folder / operations.MODULE, folder / f"{operations.MODULE}.pyx"]
+        if module.exists() and not _has_mark(module, operations.MARK):
+            others.append(module)
     return next((path for path in others if path.exists()), None)
 
 
 def made_here(kernels: Kernels, folder: Path) -> bool:
     """Whether a build put its products into the package's folder: the module has its mark."""
-    module = folder / f"{kernels.name}.py"
-    return module.is_file() and module.read_text(errors="replace").startswith(_MARK)
+    return _has_mark(folder / f"{kernels.name}.py", _MARK)
+
+
+def _has_mark(module: Path, mark: str) -> bool:
+    return module.is_file() and module.read_text(errors="replace").startswith(mark)
 
 
 def module_text(kernels: Kernels, manifest: dict[str, Any]) -> str:

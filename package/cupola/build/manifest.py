@@ -13,6 +13,8 @@
                   "resources": {"sm_75": {"registers": 10, "shared": 0, "local": 0,
                                           "constant": 0}}}]}
 
+A library with declared operations has their tables before ``kernels``, as ``operations``.
+
 ``kind`` is pointer, integer (with ``signed``; null if unknown), float or struct (with ``fields``,
 each with ``name``, ``offset`` and ``count``). Values have a ``dtype`` (`cupola.build.layout`), and
 so have the targets of pointers, if known. ``notes`` describe properties that a dtype can't express.
@@ -38,6 +40,7 @@ from .error import BuildError
 from .intermediate import Declaration, read_declarations
 from .layout import dtype, notes
 from .merge import merge
+from .operations import OperationTable, store
 from .signature import Debug, read_debug
 
 FORMAT = 1
@@ -52,6 +55,7 @@ def write_manifest(
     toolkit: str,
     package: str,
     declarations: Sequence[Path] = (),
+    operations: Sequence[OperationTable] = (),
 ) -> None:
     """Describe ``image`` in the file ``path``; see `describe`."""
     cubins = [debug] if isinstance(debug, Path) else debug
@@ -63,7 +67,7 @@ def write_manifest(
         package,
         [file.read_text(errors="replace") for file in declarations],
     )
-    path.write_text(written(text))
+    path.write_text(written(store(text, operations)))
 
 
 def written(manifest: dict[str, Any]) -> str:

@@ -1,0 +1,68 @@
+// csrc/runtime/abi/operation.cpp - the functions of cupola/operation.h.
+#include "cupola/operation.h"
+
+#include "runtime/operation/operation.hpp"
+#include "runtime/operation/registry.hpp"
+#include "runtime/operation/xla_ffi.hpp"
+
+using namespace cupola;
+
+int cupola_op_version(void) { return CUPOLA_OP_VERSION; }
+
+int cupola_op_create(const char* declaration, size_t size, cupola_op** out) {
+    return guard([&] {
+        check_not_null(out, "out");
+        const std::string_view text(check_not_null(declaration, "declaration"), size);
+        *out = wrap(make<Operation>(text).detach());
+    });
+}
+
+void cupola_op_retain(cupola_op* op) {
+    if (op) unwrap(op)->retain();
+}
+void cupola_op_release(cupola_op* op) {
+    if (op) unwrap(op)->release();
+}
+const char* cupola_op_name(const cupola_op* op) {
+    return op ? unwrap(op)->declaration().name.c_str() : "";
+}
+
+size_t cupola_op_kernel_count(const cupola_op* op) {
+    return op ? unwrap(op)->declaration().variants.size() : 0;
+}
+const char* cupola_op_kernel_types(const cupola_op* op, size_t index) {
+    return index < cupola_op_kernel_count(op) ? unwrap(op)->types(index).c_str() : nullptr;
+}
+
+int cupola_op_bind(cupola_op* op, size_t index, cupola_kernel* kernel) {
+    return guard([&] {
+        unwrap(check_not_null(op, "op"))
+            ->bind(index, Ref<Kernel>::share(unwrap(check_not_null(kernel, "kernel"))));
+    });
+}
+int cupola_op_bound(const cupola_op* op, size_t index, int device) {
+    return op && unwrap(op)->bound(index, device);
+}
+
+int cupola_op_launch(cupola_op* op, const cupola_op_call* call) {
+    return guard([&] {
+        Operation& operation = *unwrap(check_not_null(op, "op"));
+        check_not_null(call, "call");
+        if (call->size < sizeof *call)
+            fail(CUPOLA_ERROR_VALUE, "cupola_op_call.size is " + std::to_string(call->size) +
+                                         ", expected " + std::to_string(sizeof *call) +
+                                         ": set it to sizeof(cupola_op_call)");
+        driver();  // a forked child must not get further
+        operation.call(*call);
+    });
+}
+
+int cupola_op_register(cupola_op* op, const char* name) {
+    return guard([&] {
+        register_operation(check_not_null(name, "name"),
+                           Ref<Operation>::share(unwrap(check_not_null(op, "op"))));
+    });
+}
+
+void* cupola_op_xla_host(void* call_frame) { return call_by_xla(call_frame, XlaMemory::host); }
+void* cupola_op_xla_cuda(void* call_frame) { return call_by_xla(call_frame, XlaMemory::cuda); }

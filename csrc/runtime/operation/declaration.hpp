@@ -1,0 +1,91 @@
+// csrc/runtime/operation/declaration.hpp - the text that declares an operation, parsed.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/operation/element_type.hpp"
+#include "runtime/operation/expression.hpp"
+
+namespace cupola {
+
+// One length of a tensor's shape.
+struct Length {
+    enum Kind { binds, computed, broadcast } kind = binds;
+    int symbol = -1;        // that it binds, or that it may be broadcast to
+    Expression expression;  // of a computed one
+};
+
+struct TensorDeclaration {
+    enum Role { input, output, workspace } role = input;
+    std::string name;
+    std::string text;  // "T[ny, nx]", for messages
+    ElementType type;  // bits 0: the variable's
+    int variable = -1;
+    bool optional = false;
+    bool mutated = false;
+    bool strided = false;  // the kernel takes strides; else C order is needed
+    bool has_pack = false;
+    std::vector<Length> lengths;  // after the pack
+
+    bool is_written() const { return mutated || role != input; }
+};
+
+struct ScalarDeclaration {
+    enum Kind { real, integer, truth } kind = real;
+    std::string name;
+    int symbol = -1;  // of an integer
+};
+
+// One argument of the kernel.
+struct ArgumentDeclaration {
+    enum Kind { tensor, scalar, value } kind = value;
+    int index = 0;          // of the tensor or the scalar
+    Expression expression;  // of a value
+    std::string text;
+};
+
+// A value that a call computes from its tensors, beside the sizes.
+struct DerivedSymbol {
+    enum Kind { stride, present, element_size } kind = stride;
+    int index = 0;     // of the tensor or the type variable; -1: `type` is meant
+    int axis = 0;      // of a stride, counted without the pack
+    ElementType type;  // of an element's size
+    int symbol = 0;
+};
+
+struct Declaration {
+    static constexpr std::size_t max_tensors = 64, max_scalars = 64, max_symbols = 256;
+    static constexpr std::size_t max_axes = 64, max_arguments = 128, max_variants = 256;
+    static constexpr std::size_t max_lengths = 32;
+
+    std::string name;
+    std::vector<std::string> variables;  // type variables
+    std::vector<std::vector<ElementType>> variants;
+    std::vector<TensorDeclaration> tensors;  // inputs, outputs, workspaces
+    std::vector<ScalarDeclaration> scalars;
+    std::vector<std::string> symbols;  // names by index
+    int pack = -1;                     // the symbol of the product of the pack's lengths
+    std::vector<DerivedSymbol> derived;
+    struct Named {
+        int symbol;
+        Expression expression;
+    };
+    std::vector<Named> sizes;
+    std::vector<Expression> checks;
+    std::vector<ArgumentDeclaration> arguments;
+    Expression grid[3], block[3], cluster[3], shared, cooperative, dependent, priority, carveout;
+    bool has_attributes = false;
+    std::uint32_t align = 1;  // bytes, of each tensor's address
+    enum Batch { none, loop, symbol } batch = none;
+    int batch_symbol = -1;
+
+    // "argument u" or "output v", for messages.
+    std::string title(std::size_t tensor) const;
+};
+
+// Parses the text of cupola/operation.h. Returns what is wrong with it, or "".
+std::string parse_declaration(std::string_view text, Declaration& out);
+
+}  // namespace cupola

@@ -1,0 +1,44 @@
+// csrc/runtime/operation/host_scope.cpp - registers host memory for the duration of a call.
+#include "runtime/operation/host_scope.hpp"
+
+#include <algorithm>
+
+#include "runtime/memory/pinned.hpp"
+
+namespace cupola {
+namespace {
+
+std::mutex& one_at_a_time() {
+    static std::mutex* const mutex = new std::mutex;
+    return *mutex;
+}
+
+bool driver_knows(std::uint64_t address) {
+    int ordinal = -1;
+    const CUresult code =
+        driver().cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+    if (code != CUDA_ERROR_INVALID_VALUE) check(code, "cuPointerGetAttribute");
+    return code == CUDA_SUCCESS;
+}
+
+}  // namespace
+
+HostScope::HostScope(Context& context, HostRange* ranges, std::size_t count)
+    : lock_(one_at_a_time()) {
+    const ContextScope current(context);
+    std::sort(ranges, ranges + count,
+              [](const HostRange& one, const HostRange& other) { return one.begin < other.begin; });
+    for (std::size_t i = 0; i < count;) {
+        HostRange joined = ranges[i];
+        for (++i; i < count && ranges[i].begin < joined.end; ++i) {
+            joined.end = std::max(joined.end, ranges[i].end);
+            joined.written |= ranges[i].written;
+        }
+        if (driver_knows(joined.begin) && driver_knows(joined.end - 1)) continue;
+        registered_.push_back(register_host(
+            context, reinterpret_cast<void*>(static_cast<std::uintptr_t>(joined.begin)),
+            joined.end - joined.begin, joined.written ? 0 : CUPOLA_REGISTER_READ_ONLY));
+    }
+}
+
+}  // namespace cupola

@@ -1,0 +1,311 @@
+# package/cupola/build/operations.py - a package's declared operations, checked against its kernels.
+"""Tables ``[[tool.cupola.ops]]``: read, checked against a manifest, and stored in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..ops.backward import match
+from ..ops.declaration import Declaration, DeclarationError, Tensor, read
+from .error import BuildError
+from .kernels import Kernels
+from .stub import attributes, spelled, title
+
+MODULE = "ops"  # of the package
+_HEAD = re.compile(r"^\s*\[\[\s*tool\.cupola\.ops\s*\]\]")
+_KEY = re.compile(r"^\s*(?:\"([^\"]+)\"|'([^']+)'|([\w-]+))\s*=")
+# Element types by the C types of a kernel's pointers; others are not compared.
+_C_TYPES = {
+    "float": ("float32",),
+    "double": ("float64",),
+    "half": ("float16",),
+    "__half": ("float16",),
+    "__nv_bfloat16": ("bfloat16",),
+    "bool": ("bool",),
+    "signed char": ("int8",),
+    "short": ("int16",),
+    "int": ("int32",),
+    "long": ("int64",),
+    "long long": ("int64",),
+    "unsigned short": ("uint16", "float16", "bfloat16", "int16"),  # also storage of 16 bits
+    "unsigned int": ("uint32",),
+    "unsigned long": ("uint64",),
+    "unsigned long long": ("uint64",),
+}
+_BYTES = ("char", "unsigned char")  # storage of any element of 8 bits
+
+
+@dataclass(frozen=True)
+class OperationTable:
+    """One table, and its lines in pyproject.toml."""
+
+    declaration: Declaration
+    lines: Mapping[str, int]  # by key; "" is the head of the table
+
+    def wrong(self, key: str, text: str) -> BuildError:
+        """The error for one of its keys."""
+        return _wrong(self.declaration.name, self.lines, key, text)
+
+
+def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list[Kernels]:
+    """The kernel libraries, each with its operations.
+
+    Parameters
+    ----------
+    tables : list of dict
+        ``[[tool.cupola.ops]]``.
+    kernels : sequence of Kernels
+        The project's kernel libraries.
+    text : str
+        Of pyproject.toml, for the lines in errors.
+
+    Raises
+    ------
+    BuildError
+        Where a declaration is invalid; it names the table, the key and the line.
+    """
+    if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
+        raise BuildError("tool.cupola.ops must be a list: write tables [[tool.cupola.ops]]")
+    lines = _lines(text)
+    found: dict[str, list[OperationTable]] = {one.library: [] for one in kernels}
+    for index, table in enumerate(tables):
+        place = lines[index] if index < len(lines) else {}
+        try:
+            one = OperationTable(read(table), place)
+        except DeclarationError as error:
+            name = str(table.get("name", ""))
+            text = str(error).removeprefix(f"{error.key}: ")
+            raise _wrong(name, place, error.key, text) from None
+        found[_library(one, kernels)].append(one)
+    used = [one.package for one in kernels if found[one.library]]
+    for package in used:
+        if used.count(package) > 1:
+            raise BuildError(
+                f"[[tool.cupola.ops]]: several kernel libraries of the package {package} have "
+                f"operations, which all become {package}.{MODULE}: make one library of them"
+            )
+    return [replace(one, operations=tuple(found[one.library])) for one in kernels]
+
+
+def _library(one: OperationTable, kernels: Sequence[Kernels]) -> str:
+    """The name of the library that has an operation's kernels."""
+    package, _, name = one.declaration.name.rpartition(".")
+    if not package or not name.isidentifier() or name.startswith("_"):
+        raise one.wrong("name", f"{one.declaration.name!r}: write package.name, as in 'heat.step'")
+    given = one.declaration.table.get("library")
+    here = [each.library for each in kernels if each.package == package]
+    if given is not None:
+        if given not in here:
+            known = ", ".join(here) or "none"
+            raise one.wrong(
+                "library", f"{given!r} is no kernel library of the package {package}: {known}"
+            )
+        return str(given)
+    if len(here) != 1:
+        raise one.wrong(
+            "name", f"the package {package} has {len(here)} kernel libraries: "
+            + ("say which with library =" if here else "write [[tool.cupola.kernels]] for it")
+        )  # fmt: skip
+    return here[0]
+
+
+def _wrong(name: str, lines: Mapping[str, int], key: str, text: str) -> BuildError:
+    line = lines.get(key.partition(".")[0]) or lines.get("")
+    where = f"pyproject.toml, line {line}: " if line else ""
+    titled = " ".join(filter(None, ("[[tool.cupola.ops]]", name)))
+    return BuildError(f"{where}{titled}: {f'{key}: ' if key else ''}{text}")
+
+
+def _lines(text: str) -> list[dict[str, int]]:
+    """The line of each key of each table."""
+    found: list[dict[str, int]] = []
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if _HEAD.match(line):
+            found.append({"": number})
+            inside = True
+        elif re.match(r"^\s*\[", line) and not line.rstrip().endswith(","):
+            nested = re.match(r"^\s*\[\s*tool\.cupola\.ops\.(\w+)\s*\]", line)
+            if nested and found:
+                found[-1].setdefault(nested[1], number)
+            inside = False
+        elif inside and (key := _KEY.match(line)):
+            found[-1].setdefault(next(filter(None, key.groups())), number)
+    return found
+
+
+def store(manifest: dict[str, Any], operations: Sequence[OperationTable]) -> dict[str, Any]:
+    """The manifest with the operations, which are checked against its kernels.
+
+    Raises
+    ------
+    BuildError
+        Where a kernel is missing, or has other parameters than the declaration says.
+    """
+    if not operations:
+        return manifest
+    by_name = {one.declaration.name: one for one in operations}
+    for one in operations:
+        if sum(each.declaration.name == one.declaration.name for each in operations) > 1:
+            raise one.wrong("name", "there are two operations of this name")
+        _check_kernels(manifest, one)
+        _check_backward(one, by_name)
+    tables = [{**one.declaration.table, "name": one.declaration.name} for one in operations]
+    head = {name: value for name, value in manifest.items() if name != "kernels"}
+    return {**head, "operations": tables, "kernels": manifest["kernels"]}
+
+
+def _check_backward(one: OperationTable, by_name: Mapping[str, OperationTable]) -> None:
+    name = one.declaration.backward
+    if not name:
+        return
+    backward = by_name.get(name)
+    if backward is None:
+        raise one.wrong("backward", f"there is no operation {name!r}")
+    try:
+        match(one.declaration, backward.declaration)
+    except DeclarationError as error:
+        raise backward.wrong(error.key, str(error).removeprefix(f"{error.key}: ")) from None
+
+
+def _check_kernels(manifest: dict[str, Any], one: OperationTable) -> None:
+    by_symbol = {kernel["name"]: kernel for kernel in manifest["kernels"]}
+    known = attributes(manifest)
+    for types, name in one.declaration.kernels.items():
+        key = f"kernels.{', '.join(types)}" if types else "kernels"
+        named = [
+            kernel
+            for symbol, kernel in by_symbol.items()
+            if name in (symbol, kernel["demangled"], title(kernel["demangled"]))
+        ]
+        kernel = by_symbol.get(known.get(name, "")) or (named[0] if len(named) == 1 else None)
+        if kernel is None:
+            raise one.wrong(key, f"there is no kernel {name!r}; there are {', '.join(known)}")
+        _check_parameters(one, types, key, kernel)
+
+
+def _check_parameters(
+    one: OperationTable, types: tuple[str, ...], key: str, kernel: dict[str, Any]
+) -> None:
+    parameters, arguments = kernel["parameters"], one.declaration.arguments
+    said = ", ".join(f"{spelled(each)} {each['name'] or ''}".strip() for each in parameters)
+    whole = f"{title(kernel['demangled'])}({said})"
+    if len(parameters) != len(arguments):
+        raise one.wrong(
+            "arguments", f"there are {len(arguments)}, and the kernel takes {len(parameters)}: "
+            f"{whole}"
+        )  # fmt: skip
+    for index, (argument, parameter) in enumerate(zip(arguments, parameters, strict=True)):
+        wrong = _mismatch(one.declaration, types, argument, parameter)
+        if wrong:
+            raise one.wrong(
+                "arguments", f"argument {index} is {argument!r}, {wrong}; the kernel has "
+                f"{spelled(parameter)} {parameter['name'] or ''} there: {whole} (of {key})"
+            )  # fmt: skip
+
+
+def _mismatch(
+    declaration: Declaration, types: tuple[str, ...], argument: str, parameter: dict[str, Any]
+) -> str:
+    """How an argument differs from the kernel's parameter; "" where it fits."""
+    kind = parameter["kind"]
+    if kind == "unknown":
+        return ""
+    tensor = declaration.tensor(argument)
+    if tensor is not None:
+        return _tensor_mismatch(declaration, types, tensor, parameter)
+    scalar = next((one for one in declaration.scalars if one.name == argument), None)
+    if scalar is None:
+        return "" if kind == "integer" else "an integer"
+    allowed = ("float",) if scalar.kind == "float" else ("integer", "float")
+    return "" if kind in allowed else f"a scalar of type {scalar.kind}"
+
+
+def _tensor_mismatch(
+    declaration: Declaration, types: tuple[str, ...], tensor: Tensor, parameter: dict[str, Any]
+) -> str:
+    element = declaration.element_of(tensor, types)
+    title = f"a tensor of {element}"
+    if parameter["kind"] != "pointer":
+        return title
+    target = (parameter.get("element") or {}).get("type", "")
+    target = target.removeprefix("const ").strip()
+    if target in _BYTES:
+        if element not in ("bool", "int8", "uint8") and not element.startswith("float8"):
+            return title
+    elif element not in _C_TYPES.get(target, (element,)):
+        return title
+    if tensor.written and parameter["const"]:
+        return f"{title}, which the kernel has to write"
+    if not tensor.written and not parameter["const"]:
+        return (
+            f"{title}, which the kernel only reads: make its parameter const, or list the input in "
+            "mutates"
+        )
+    return ""
+
+
+MARK = "# Made by cupola.build of [[tool.cupola.ops]]"
+_MODULE = '''\
+{mark}: the next build writes it anew.
+"""Operations, for arrays of any library: ``ops.{example}(...)``."""
+
+from cupola.ops.library import OperationLibrary as _OperationLibrary
+
+_library = _OperationLibrary(
+    __name__,
+    "{library}",
+    (
+{names}    ),
+)
+__getattr__ = _library.attribute
+__dir__ = _library.attributes
+'''
+
+
+def module_text(kernels: Kernels) -> str:
+    """The text of the package's module ``ops``."""
+    names = sorted(_name(one.declaration) for one in kernels.operations)
+    return _MODULE.format(
+        mark=MARK,
+        example=names[0],
+        library=kernels.library,
+        names="".join(f'        "{name}",\n' for name in names),
+    )
+
+
+def stub_text(kernels: Kernels) -> str:
+    """The text of the module's ``.pyi``."""
+    functions = [
+        _stub(one.declaration)
+        for one in sorted(kernels.operations, key=lambda one: one.declaration.name)
+    ]
+    return "from typing import Any as _Any\n" + "".join(functions)
+
+
+def _name(declaration: Declaration) -> str:
+    return declaration.name.rpartition(".")[2]
+
+
+def _stub(declaration: Declaration) -> str:
+    parameters = [
+        f"{one.name}: _Any{' = None' if one.type.optional else ''}" for one in declaration.inputs
+    ]
+    parameters += [
+        f"{one.name}: {one.kind}{'' if one.default is None else f' = {one.default!r}'}"
+        for one in declaration.scalars
+    ]
+    defaulted = [" = " in one for one in parameters]
+    if defaulted != sorted(defaulted):  # a parameter without a default after one that has it
+        parameters = [one if " = " in one else f"{one} = ..." for one in parameters]
+    parameters += ["*", "out: _Any = None", "stream: _Any = None", "device: _Any = None"]
+    lines = [declaration.doc or f"The operation {declaration.name}.", ""]
+    lines += [f"{one.name} : {one.type.text}" for one in declaration.inputs]
+    lines += [f"returns {one.name} : {one.type.text}" for one in declaration.outputs]
+    about = "\n    ".join(line.replace("\\", "/").replace('"""', "'''") for line in lines)
+    result = "_Any" if declaration.outputs else "None"
+    text = f"\ndef {_name(declaration)}(\n    " + ",\n    ".join(parameters)
+    return f'{text},\n) -> {result}:\n    """{about}\n    """\n'.replace("    \n", "\n")

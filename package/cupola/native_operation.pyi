@@ -1,0 +1,26 @@
+# cupola/native_operation.pyi - a declared operation of libcupola.so.
+from typing import Any
+
+from cupola.array import Array
+from cupola.kernel import Kernel
+from cupola.stream import Stream
+
+class NativeOperation:
+    def __init__(self, declaration: str) -> None: ...
+    @property
+    def name(self) -> str: ...
+    def kernel_types(self) -> list[str]: ...
+    def bind(self, index: int, kernel: Kernel[Any]) -> None: ...
+    def bound(self, index: int, device: int) -> bool: ...
+    def register(self, name: str) -> None: ...
+    def launch(
+        self,
+        tensors: tuple[Array | tuple[Any, ...] | None, ...],
+        scalars: tuple[float, ...],
+        stream: Stream | None = None,
+        handle: int | None = None,
+        batched: tuple[bool, ...] | None = None,
+        batch: int = 0,
+    ) -> None: ...
+
+def xla_handlers() -> dict[str, Any]: ...

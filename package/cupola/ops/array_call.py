@@ -1,0 +1,156 @@
+# cupola/ops/array_call.py - a call with arrays whose memory Python can see.
+"""The steps of a call that NumPy's, CuPy's and cupola's arrays share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.ops.declaration import Declaration, Tensor
+from cupola.ops.element_types import ELEMENT_TYPES
+from cupola.ops.operation import Call, Operation
+from cupola.ops.sizes import Sizes
+
+
+class View(NamedTuple):
+    """An array as a call sees it."""
+
+    shape: tuple[int, ...]
+    element: str  # the element type's name
+    contiguous: bool
+    address: int
+    device: int
+    strides: tuple[int, ...] | None  # in elements; None: C order
+    writable: bool
+
+
+class Arrays(Protocol):
+    """The arrays of one library."""
+
+    title: str  # of an array, for messages: "a numpy.ndarray"
+
+    def is_array(self, value: Any) -> bool:
+        """Whether it is this library's."""
+
+    def view(self, value: Any) -> View:
+        """Address, shape and element type of an array."""
+
+    def allocate(self, shape: tuple[int, ...], element: str, align: int, device: int) -> Any:
+        """A new array, with uninitialised elements."""
+
+    def copy(self, value: Any, align: int) -> Any:
+        """A copy in C order."""
+
+    def argument(self, value: Any, view: View) -> Any:
+        """The array for `NativeOperation.launch`."""
+
+    def stream(self, call: Call, device: int) -> dict[str, Any]:
+        """The stream, as keywords of `NativeOperation.launch`."""
+
+
+def call_arrays(operation: Operation, call: Call, arrays: Arrays) -> Any:
+    """Allocate the outputs, check and launch; the outputs."""
+    declaration = operation.declaration
+    given: dict[str, Any] = {}
+    views: dict[str, View] = {}
+    for one in declaration.inputs:
+        if one.name in call.inputs:
+            value = call.inputs[one.name]
+            given[one.name], views[one.name] = _prepared(declaration, one, value, arrays)
+    types = operation.types_of({name: view.element for name, view in views.items()})
+    sizes = Sizes(
+        declaration,
+        {name: view.shape for name, view in views.items()},
+        call.scalars,
+        types,
+        {name: view.strides for name, view in views.items() if view.strides is not None},
+    )
+    device = next(iter(views.values())).device
+    sizes.check()
+    results = []
+    for index, one in enumerate(declaration.outputs):
+        if call.out is None:
+            element = declaration.element_of(one, types)
+            value = arrays.allocate(sizes.shape(one), element, declaration.align, device)
+        else:
+            value = call.out[index]
+            _check_kind(declaration, one, value, arrays)
+        given[one.name], views[one.name] = value, _written(declaration, one, value, arrays)
+        results.append(value)
+    for one in declaration.workspaces:
+        element = declaration.element_of(one, types)
+        value = arrays.allocate(sizes.shape(one), element, declaration.align, device)
+        given[one.name], views[one.name] = value, arrays.view(value)
+    tensors = tuple(
+        arrays.argument(given[one.name], views[one.name]) if one.name in given else None
+        for one in declaration.tensors
+    )
+    scalars = tuple(call.scalars.values())
+    operation.native(types, device).launch(tensors, scalars, **arrays.stream(call, device))
+    return results_of(results)
+
+
+def results_of(results: Sequence[Any]) -> Any:
+    """One result by itself, several as a tuple, None for none."""
+    return None if not results else results[0] if len(results) == 1 else tuple(results)
+
+
+def _title(declaration: Declaration, tensor: Tensor) -> str:
+    role = {"input": "argument"}.get(tensor.role, tensor.role)
+    return f"{declaration.name}: {role} {tensor.name}"
+
+
+def _check_kind(declaration: Declaration, tensor: Tensor, value: Any, arrays: Arrays) -> None:
+    if not arrays.is_array(value):
+        raise ArgumentTypeError(
+            f"{_title(declaration, tensor)}: expected {arrays.title}, like the first argument, got "
+            f"{type(value).__module__}.{type(value).__qualname__}"
+        )
+
+
+def _viewed(declaration: Declaration, tensor: Tensor, value: Any, arrays: Arrays) -> View:
+    view = arrays.view(value)
+    if view.element not in ELEMENT_TYPES:
+        raise ArgumentTypeError(
+            f"{_title(declaration, tensor)}: no operation takes elements of {view.element}"
+        )
+    return view
+
+
+def _prepared(
+    declaration: Declaration, tensor: Tensor, value: Any, arrays: Arrays
+) -> tuple[Any, View]:
+    """An input, copied where the kernel could not read it as it is, and its view."""
+    _check_kind(declaration, tensor, value, arrays)
+    if tensor.mutated:
+        return value, _written(declaration, tensor, value, arrays)
+    view = _viewed(declaration, tensor, value, arrays)
+    if math.prod(view.shape) == 0:
+        return value, view
+    aligned = view.address % declaration.align == 0
+    if (view.contiguous or tensor.strided) and aligned:
+        return value, view
+    if not declaration.copies:
+        raise ArgumentValueError(
+            f"{_title(declaration, tensor)}: "
+            + (
+                f"its address is not a multiple of {declaration.align} bytes"
+                if not aligned
+                else "its elements are not in C order"
+            )
+            + f", and the operation's declaration has noncontiguous = 'refuse': pass a copy "
+            f"(shape {view.shape})"
+        )
+    value = arrays.copy(value, declaration.align)
+    return value, arrays.view(value)
+
+
+def _written(declaration: Declaration, tensor: Tensor, value: Any, arrays: Arrays) -> View:
+    view = _viewed(declaration, tensor, value, arrays)
+    if not view.writable:
+        raise ArgumentValueError(
+            f"{_title(declaration, tensor)}: the kernel writes it, and the array is read-only"
+        )
+    return view

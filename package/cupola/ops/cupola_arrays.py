@@ -1,0 +1,106 @@
+# cupola/ops/cupola_arrays.py - calls with cupola's arrays, and with other device memory.
+"""`cupola.Array` in, `cupola.Array` out.
+
+Memory of libraries that have no module here is taken by ``__cuda_array_interface__`` or DLPack.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cupola.array import Array
+from cupola.creation import asarray, empty
+from cupola.exceptions import ArgumentTypeError
+from cupola.ops.array_call import View, call_arrays
+from cupola.ops.element_types import OF_ML_DTYPES
+from cupola.ops.operation import Call, Operation
+
+title = "a cupola.Array"
+
+
+def dtype_of(element: str) -> np.dtype[Any]:
+    """NumPy's dtype of an element type.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Where it needs ml_dtypes, which is not installed.
+    """
+    if element not in OF_ML_DTYPES:
+        return np.dtype(element)
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ArgumentTypeError(
+            f"arrays of {element} need ml_dtypes, which adds the type to NumPy: install it"
+        ) from None
+    return np.dtype(getattr(ml_dtypes, element))
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is device memory of cupola or of another library."""
+    return isinstance(value, Array) or (
+        not isinstance(value, (np.ndarray, np.generic))
+        and (hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__"))
+    )
+
+
+def view(value: Any) -> View:
+    """Address, shape and element type of an array."""
+    flags = value.flags
+    strides = None
+    if not flags.c_contiguous:
+        strides = tuple(step // value.itemsize for step in value.strides)
+    name = value.dtype.name if value.dtype.isnative else str(value.dtype)
+    return View(
+        value.shape, name, flags.c_contiguous, value.ptr, value.device_index, strides,
+        flags.writeable,
+    )  # fmt: skip
+
+
+def allocate(shape: tuple[int, ...], element: str, align: int, device: int) -> Array:
+    """A new array; the driver aligns memory to 256 bytes or more."""
+    dtype = dtype_of(element)
+    if align <= 256:
+        return empty(shape, dtype, device=device)
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    whole = empty(size + align, np.uint8, device=device)
+    begin = -whole.ptr % align
+    part: Array = whole[begin : begin + size].view(dtype).reshape(shape)
+    return part
+
+
+def copy(value: Array, align: int) -> Array:
+    """A copy in C order."""
+    made = allocate(value.shape, value.dtype.name, align, value.device_index)
+    made[...] = value
+    return made
+
+
+def argument(value: Array, view: View) -> Array:
+    """`NativeOperation.launch` takes the array itself, and notes the stream that uses it."""
+    return value
+
+
+def stream(call: Call, device: int) -> dict[str, Any]:
+    """The stream of the call, or the current one."""
+    if call.stream is None:
+        return {}
+    from cupola.stream import Stream
+
+    if isinstance(call.stream, Stream):
+        return {"stream": call.stream}
+    raise ArgumentTypeError(f"a stream is a cupola.Stream, got {type(call.stream).__name__}")
+
+
+def call(operation: Operation, call: Call) -> Any:
+    """Call an operation with arrays in a device's memory."""
+    given = {
+        name: value if isinstance(value, Array) or not is_array(value) else asarray(value)
+        for name, value in call.inputs.items()
+    }
+    import sys
+
+    return call_arrays(operation, call._replace(inputs=given), sys.modules[__name__])

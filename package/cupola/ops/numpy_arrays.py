@@ -1,0 +1,117 @@
+# cupola/ops/numpy_arrays.py - calls with NumPy's arrays.
+"""NumPy's arrays in and out: in place on the CPU device, by copies on a GPU."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from cupola import driver
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.ops import cupola_arrays
+from cupola.ops.array_call import View, call_arrays
+from cupola.ops.cupola_arrays import dtype_of
+from cupola.ops.element_types import ELEMENT_TYPES
+from cupola.ops.operation import Call, Operation
+
+title = "a numpy.ndarray"
+_CPU = 1  # DLPack's device type
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is NumPy's."""
+    return isinstance(value, np.ndarray)
+
+
+def view(value: Any) -> View:
+    """Address, shape and element type of an array."""
+    contiguous = value.flags.c_contiguous
+    strides = None
+    if not contiguous:
+        steps = value.strides
+        if any(step % value.itemsize for step in steps):
+            raise ArgumentValueError(
+                f"strides of {steps} bytes are not multiples of the element's {value.itemsize} "
+                "bytes: pass a copy"
+            )
+        strides = tuple(step // value.itemsize for step in steps)
+    name = value.dtype.name if value.dtype.isnative else str(value.dtype)
+    return View(value.shape, name, contiguous, value.ctypes.data, 0, strides, value.flags.writeable)
+
+
+def allocate(shape: tuple[int, ...], element: str, align: int, device: int) -> Any:
+    """A new array at an aligned address."""
+    dtype = dtype_of(element)
+    made = np.empty(shape, dtype)
+    if made.size == 0 or made.ctypes.data % align == 0:
+        return made
+    whole = np.empty(made.nbytes + align, np.uint8)
+    begin = -whole.ctypes.data % align
+    return whole[begin : begin + made.nbytes].view(dtype).reshape(shape)
+
+
+def copy(value: Any, align: int) -> Any:
+    """A copy in C order."""
+    made = allocate(value.shape, value.dtype.name, align, 0)
+    made[...] = value
+    return made
+
+
+def argument(value: Any, view: View) -> tuple[Any, ...]:
+    """The array for `NativeOperation.launch`."""
+    code, bits = ELEMENT_TYPES[view.element]
+    return view.address, code, bits, _CPU, 0, view.shape, view.strides
+
+
+def stream(call: Call, device: int) -> dict[str, Any]:
+    """The CPU device's current stream; the call returns when the work is done."""
+    if call.stream is not None:
+        raise ArgumentTypeError("with NumPy's arrays a call returns when it is done: no stream=")
+    return {}
+
+
+def call(operation: Operation, call: Call) -> Any:
+    """Call an operation with NumPy's arrays."""
+    if driver.info().kind == "cpu" and call.device is None:
+        return call_arrays(operation, call, sys.modules[__name__])
+    if call.device is None:
+        raise ArgumentValueError(
+            f"{operation.declaration.name}: NumPy's arrays are in host memory, which a kernel on a "
+            "GPU can't use: pass device=0 to copy them there and back, or choose the CPU device "
+            "with CUPOLA_DRIVER=cpu"
+        )
+    return _through_device(operation, call)
+
+
+def _through_device(operation: Operation, call: Call) -> Any:
+    """Copy the arguments to a device, and the results and the changed inputs from it."""
+    from cupola.creation import to_device
+    from cupola.device import Device
+
+    index = Device(call.device).index
+    name = operation.declaration.name
+    for each in (*call.inputs.items(), *(("out", one) for one in call.out or ())):
+        if not is_array(each[1]):
+            raise ArgumentTypeError(
+                f"{name}: argument {each[0]}: expected {title}, like the first argument, got "
+                f"{type(each[1]).__module__}.{type(each[1]).__qualname__}"
+            )
+    there = {key: to_device(value, device=index) for key, value in call.inputs.items()}
+    for one in operation.declaration.inputs:
+        value = call.inputs.get(one.name)
+        if one.mutated and value is not None and not value.flags.writeable:
+            raise ArgumentValueError(
+                f"{name}: argument {one.name}: the kernel writes it, and the array is read-only"
+            )
+    found = cupola_arrays.call(operation, call._replace(inputs=there, out=None, device=None))
+    for one in operation.declaration.inputs:
+        if one.mutated and one.name in there:
+            there[one.name].get(out=call.inputs[one.name])
+    several = found if isinstance(found, tuple) else () if found is None else (found,)
+    if call.out is None:
+        results = tuple(one.get() for one in several)
+    else:
+        results = tuple(one.get(out=out) for one, out in zip(several, call.out, strict=True))
+    return None if found is None else results if isinstance(found, tuple) else results[0]

@@ -1,0 +1,310 @@
+# cupola/ops/operation.py - an operation: its signature, its kernels, its calls.
+"""`Operation`, which `cupola.op` and a package's module ``ops`` make."""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
+from cupola.ops.declaration import Declaration, DeclarationError, Scalar, read
+
+if TYPE_CHECKING:
+    from cupola.kernel import Kernel
+    from cupola.native_operation import NativeOperation
+
+# The module that calls operations with the arrays of a library, by the library's first name.
+_KINDS = {
+    "numpy": "numpy_arrays",
+    "cupola": "cupola_arrays",
+    "cupy": "cupy_arrays",
+    "jax": "jax_arrays",
+    "jaxlib": "jax_arrays",
+}
+
+
+class Call(NamedTuple):
+    """The arguments of one call."""
+
+    inputs: dict[str, Any]  # those that are given
+    scalars: dict[str, Any]
+    out: tuple[Any, ...] | None
+    stream: Any
+    device: Any
+
+
+class Operation:
+    """A function of arrays, computed by a kernel.
+
+    It takes the declared inputs and scalars, by position or by name, and returns new arrays of the
+    inputs' library: one for each output, a tuple of several, None where it only changes inputs.
+
+    Parameters
+    ----------
+    out : array, or tuple of arrays, optional
+        Where the outputs go, instead of new arrays.
+    stream : Stream, optional
+        For `cupola.Array` inputs. By default the library's current stream.
+    device : Device or int, optional
+        For NumPy arrays: a GPU to which they are copied, and the results from it.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Where an argument has a wrong type, or no kernel has the element types.
+    ArgumentValueError
+        Where sizes contradict each other or the declaration, memory overlaps, or arrays are on
+        several devices. Nothing was launched.
+    """
+
+    def __init__(
+        self,
+        declaration: Declaration,
+        find: Callable[[str, int], Kernel],
+        library: Any = None,
+    ) -> None:
+        from cupola.native_operation import NativeOperation
+
+        self.declaration = declaration
+        self.library = library  # the OperationLibrary of its package; None for `cupola.op`
+        self._find = find
+        self._lock = threading.Lock()
+        self._variants = {types: index for index, types in enumerate(declaration.kernels)}
+        self._native: NativeOperation = NativeOperation(declaration.native_text())
+        self.__name__ = declaration.name.rpartition(".")[2]
+        self.__qualname__ = declaration.name
+        self.__doc__ = _documentation(declaration)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        call = self.bind(args, kwargs)
+        first = next(iter(call.inputs.values()))
+        return self._kind(first).call(self, call)
+
+    def __repr__(self) -> str:
+        return f"<operation {self.declaration.name}{signature(self.declaration)}>"
+
+    def _kind(self, value: Any) -> Any:
+        """The module for the library of an array."""
+        root = type(value).__module__.partition(".")[0]
+        name = _KINDS.get(root)
+        if name is None:
+            known = hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
+            if not known:
+                wanted = next(iter(self.declaration.inputs)).name
+                raise ArgumentTypeError(
+                    f"{self.declaration.name}: argument {wanted}: expected an array, got "
+                    f"{type(value).__name__}; numpy.asarray converts sequences"
+                )
+            name = "cupola_arrays"
+        return import_module(f"cupola.ops.{name}")
+
+    # -- arguments --------------------------------------------------------------------------------
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+        """Sort the arguments of a call.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Where there are too many or too few, or a scalar is no number.
+        """
+        declaration = self.declaration
+        parameters = (*declaration.inputs, *declaration.scalars)
+        if len(args) > len(parameters):
+            raise self._wrong(f"takes {len(parameters)} arguments, got {len(args)}")
+        given = dict(zip((one.name for one in parameters), args, strict=False))
+        others = {"out": None, "stream": None, "device": None}
+        for name, value in kwargs.items():
+            if name in given:
+                raise self._wrong(f"argument {name} is given twice")
+            if any(one.name == name for one in parameters):
+                given[name] = value
+            elif name in others:
+                others[name] = value
+            else:
+                raise self._wrong(f"has no argument {name!r}")
+        inputs = {}
+        for one in declaration.inputs:
+            value = given.get(one.name)
+            if value is not None:
+                inputs[one.name] = value
+            elif not one.type.optional:
+                raise self._wrong(f"argument {one.name} is missing")
+        scalars = {one.name: self._scalar(one, given) for one in declaration.scalars}
+        return Call(inputs, scalars, self._out(others["out"]), others["stream"], others["device"])
+
+    def _wrong(self, text: str) -> ArgumentTypeError:
+        return ArgumentTypeError(
+            f"{self.declaration.name}: {text}; it is {self.declaration.name}"
+            f"{signature(self.declaration)}"
+        )
+
+    def _scalar(self, scalar: Scalar, given: Mapping[str, Any]) -> Any:
+        if scalar.name not in given:
+            if scalar.default is None:
+                raise self._wrong(f"argument {scalar.name} is missing")
+            return scalar.default
+        value = given[scalar.name]
+        try:
+            if scalar.kind == "int":
+                if isinstance(value, bool):
+                    raise TypeError
+                return operator.index(value)
+            if scalar.kind == "bool":
+                if type(value).__name__ not in ("bool", "bool_"):
+                    raise TypeError
+                return bool(value)
+            if isinstance(value, (str, bytes)):
+                raise TypeError
+            return float(value)
+        except Exception as error:
+            if not isinstance(error, (TypeError, ValueError, OverflowError)):
+                raise  # a framework's own error, for a value that is traced
+            kind = {"int": "an integer", "bool": "a bool", "float": "a number"}[scalar.kind]
+            raise ArgumentTypeError(
+                f"{self.declaration.name}: argument {scalar.name}: expected {kind}, got {value!r}"
+            ) from None
+
+    def _out(self, out: Any) -> tuple[Any, ...] | None:
+        if out is None:
+            return None
+        outputs = self.declaration.outputs
+        several = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        if len(several) != len(outputs):
+            names = ", ".join(one.name for one in outputs) or "none"
+            raise self._wrong(
+                f"out has {len(several)} arrays, the operation has {len(outputs)} outputs ({names})"
+            )
+        return several
+
+    # -- kernels ----------------------------------------------------------------------------------
+
+    def types_of(self, elements: Mapping[str, str]) -> tuple[str, ...]:
+        """The element types of the type variables.
+
+        Parameters
+        ----------
+        elements : mapping of str to str
+            The element type of each input.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Where inputs contradict each other, or there is no kernel.
+        """
+        declaration = self.declaration
+        found: dict[str, tuple[str, str]] = {}
+        for one in declaration.inputs:
+            element = elements.get(one.name)
+            if element is None:
+                continue
+            where = f"{declaration.name}: argument {one.name}: expected elements of "
+            variable = one.type.variable
+            if not variable and element != one.type.element:
+                raise ArgumentTypeError(f"{where}{one.type.element}, got {element}")
+            if variable:
+                other, by = found.setdefault(variable, (element, one.name))
+                if other != element:
+                    raise ArgumentTypeError(
+                        f"{where}{other}, which is {variable} by argument {by}, got {element}"
+                    )
+        types = tuple(found[variable][0] for variable in declaration.variables)
+        if types not in self._variants:
+            pairs = zip(declaration.variables, types, strict=True)
+            given = ", ".join(f"{variable} = {name}" for variable, name in pairs)
+            known = "; ".join(", ".join(one) for one in declaration.kernels)
+            raise ArgumentTypeError(
+                f"{declaration.name}: there is no kernel for {given}; there are kernels for {known}"
+            )
+        return types
+
+    def native(self, types: tuple[str, ...], device: int) -> NativeOperation:
+        """The library's operation, with the kernel for these types bound on a device.
+
+        Raises
+        ------
+        NotFoundError, ImageError
+            Where the kernel can't be loaded there.
+        ArgumentTypeError
+            Where its parameters contradict the declaration.
+        """
+        index = self._variants[types]
+        if not self._native.bound(index, device):
+            with self._lock:
+                if not self._native.bound(index, device):
+                    kernel = self._find(self.declaration.kernels[types], device)
+                    self._native.bind(index, kernel)
+        return self._native
+
+    def bind_all(self, device: int) -> NativeOperation:
+        """The library's operation, with every kernel bound on a device."""
+        for types in self._variants:
+            self.native(types, device)
+        return self._native
+
+
+def signature(declaration: Declaration) -> str:
+    """``(u, alpha=0.1, *, out=None)``."""
+    parts = [f"{one.name}=None" if one.type.optional else one.name for one in declaration.inputs]
+    parts += [
+        one.name if one.default is None else f"{one.name}={one.default!r}"
+        for one in declaration.scalars
+    ]
+    return f"({', '.join(parts)}, *, out=None)" if declaration.outputs else f"({', '.join(parts)})"
+
+
+def _documentation(declaration: Declaration) -> str:
+    lines = [declaration.doc or f"The operation {declaration.name}.", "", "Parameters", "-" * 10]
+    for one in declaration.inputs:
+        notes = ", optional" if one.type.optional else ""
+        notes += ", changed in place" if one.mutated else ""
+        lines.append(f"{one.name} : {one.type.text}{notes}")
+    for scalar in declaration.scalars:
+        default = "" if scalar.default is None else f", default {scalar.default!r}"
+        lines.append(f"{scalar.name} : {scalar.kind}{default}")
+    if declaration.outputs:
+        lines += ["", "Returns", "-" * 7]
+        lines += [f"{one.name} : {one.type.text}" for one in declaration.outputs]
+    return "\n".join(lines)
+
+
+def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
+    """The operation of `cupola.op`."""
+    from cupola.kernel import Kernel
+
+    if "kernels" in table:
+        raise ArgumentTypeError("op takes the kernels as its first argument")
+    single = isinstance(kernels, Kernel)
+    given = {"": kernels} if single else dict(kernels) if isinstance(kernels, Mapping) else {}
+    if not given or not all(isinstance(one, Kernel) for one in given.values()):
+        raise ArgumentTypeError(
+            "op takes a Kernel, or kernels by element type such as "
+            f"{{'float32': module['kernel']}}, got {kernels!r}"
+        )
+    title = name or next(iter(given.values())).title.partition("<")[0]
+    named: Any = {types: f"{index}" for index, types in enumerate(given)}
+    by_name = dict(zip(named.values(), given.values(), strict=True))
+    try:
+        declaration = read({**table, "kernels": "0" if single else named}, title)
+    except DeclarationError as error:
+        raise ArgumentValueError(f"op {title}: {error}") from None
+
+    def find(kernel: str, device: int) -> Kernel:
+        found = by_name[kernel]
+        if found.device_index != device:
+            raise ArgumentValueError(
+                f"{title}: its kernels are loaded on device {found.device_index}, the arguments "
+                f"are on device {device}"
+            )
+        return found
+
+    made = Operation(declaration, find)
+    try:
+        for types, kernel in declaration.kernels.items():
+            made.native(types, by_name[kernel].device_index)
+    except ArgumentError as error:
+        raise type(error)(f"op {error}") from None
+    return made

@@ -1,0 +1,197 @@
+# cupola/ops/sizes.py - the sizes of one call, from the shapes of its inputs.
+"""Sizes by name, and the shapes that follow from them.
+
+Lengths may be numbers, or the symbols of a framework that traces.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cupola.exceptions import ArgumentValueError
+from cupola.ops.declaration import Declaration, Tensor
+from cupola.ops.element_types import itemsize
+from cupola.ops.expression import ExpressionError, parse
+from cupola.ops.tensor_type import Length
+
+
+class Sizes:
+    """The sizes that inputs bind.
+
+    Parameters
+    ----------
+    declaration : Declaration
+    shapes : mapping of str to sequence
+        The shape of each input that is given.
+    scalars : mapping of str to number
+        The integers among them are sizes.
+    types : tuple of str
+        The element types of the type variables.
+    strides : mapping of str to sequence, optional
+        In elements, of the inputs that are not in C order.
+    batch : int
+        The value of ``batch()``.
+
+    Raises
+    ------
+    ArgumentValueError
+        Where an input has a wrong number of axes, or `check` finds contradicting lengths.
+    """
+
+    def __init__(
+        self,
+        declaration: Declaration,
+        shapes: Mapping[str, Sequence[Any]],
+        scalars: Mapping[str, Any],
+        types: tuple[str, ...],
+        strides: Mapping[str, Sequence[Any]] | None = None,
+        batch: Any = 1,
+    ) -> None:
+        self.declaration, self.shapes = declaration, shapes
+        self.pack: tuple[Any, ...] = ()
+        self.binder: dict[str, str] = {}
+        self.values: dict[str, Any] = {"batch()": batch}
+        for one in declaration.inputs:
+            if one.name in shapes:
+                self._bind(one, shapes[one.name])
+        for one in declaration.inputs:
+            if one.name in shapes:
+                self._bind_broadcast(one, shapes[one.name])
+        for scalar in declaration.scalars:
+            if scalar.kind != "float":
+                self.values[scalar.name] = scalars[scalar.name]
+        self._derive(types, strides or {})
+        for name, expression in declaration.sizes.items():
+            self.values[name] = self._value(expression, name)
+
+    def _fail(self, tensor: Tensor, text: str) -> ArgumentValueError:
+        what = {"input": "argument"}.get(tensor.role, tensor.role)
+        return ArgumentValueError(f"{self.declaration.name}: {what} {tensor.name}: {text}")
+
+    def _bind(self, tensor: Tensor, shape: Sequence[Any]) -> None:
+        lengths = tensor.type.lengths
+        before = len(shape) - len(lengths)
+        if before < 0 or (before and not tensor.type.pack):
+            more = " or more" if tensor.type.pack else ""
+            axes = "axis" if len(lengths) == 1 else "axes"
+            raise self._fail(
+                tensor, f"expected {tensor.type.text}, which has {len(lengths)}{more} {axes}, got "
+                f"shape {tuple(shape)}"
+            )  # fmt: skip
+        if tensor.type.pack and tensor.type.pack not in self.values:
+            self.pack = tuple(shape[:before])
+            self.values[tensor.type.pack] = math.prod(self.pack)
+            self.binder[tensor.type.pack] = tensor.name
+        for length, have in zip(lengths, shape[before:], strict=True):
+            if length.name and not length.broadcast and length.name not in self.values:
+                self.values[length.name] = have
+                self.binder[length.name] = tensor.name
+
+    def _bind_broadcast(self, tensor: Tensor, shape: Sequence[Any]) -> None:
+        lengths = tensor.type.lengths
+        for length, have in zip(lengths, shape[len(shape) - len(lengths) :], strict=True):
+            if not length.broadcast:
+                continue
+            binder = self.binder.get(length.name)
+            plain = binder is not None and any(
+                one.name == length.name and not one.broadcast
+                for one in self.declaration.tensor(binder).type.lengths  # type: ignore[union-attr]
+            )
+            if not plain and (binder is None or self.values[length.name] == 1):
+                self.values[length.name] = have
+                self.binder[length.name] = tensor.name
+
+    def _derive(self, types: tuple[str, ...], strides: Mapping[str, Sequence[Any]]) -> None:
+        declaration = self.declaration
+        for variable, name in zip(declaration.variables, types, strict=True):
+            self.values[f"sizeof({variable})"] = itemsize(name)
+        needed = {
+            symbol
+            for expression in (*declaration.sizes.values(), *declaration.checks)
+            for symbol in expression.symbols
+        }
+        for one in declaration.tensors:
+            for length in one.type.lengths:
+                if not length.name:
+                    needed.update(parse(length.text).symbols)
+        for symbol in needed:
+            name, bracket, inside = symbol.partition("(")
+            given = [one.strip() for one in inside.removesuffix(")").split(",")]
+            if not bracket or symbol in self.values:
+                continue
+            if name == "sizeof":
+                self.values[symbol] = itemsize(given[0])
+            elif name == "present":
+                self.values[symbol] = int(given[0] in self.shapes)
+            elif name == "stride":
+                self.values[symbol] = self._stride(given[0], int(given[1]), strides)
+
+    def _stride(self, name: str, axis: int, strides: Mapping[str, Sequence[Any]]) -> Any:
+        shape = self.shapes.get(name)
+        tensor = self.declaration.tensor(name)
+        if shape is None or tensor is None:
+            return 0
+        at = len(shape) - len(tensor.type.lengths) + axis
+        if shape[at] == 1:
+            return 0
+        return strides[name][at] if name in strides else math.prod(shape[at + 1 :])
+
+    def _value(self, expression: Any, what: str) -> Any:
+        try:
+            return expression.evaluate(self.values)
+        except ExpressionError as error:
+            raise ArgumentValueError(
+                f"{self.declaration.name}: {what} {expression.text} can't be computed from these "
+                f"arguments: {error}"
+            ) from None
+
+    def shape(self, tensor: Tensor) -> tuple[Any, ...]:
+        """The shape of an output or a workspace."""
+        lengths = tuple(self._length(tensor, one) for one in tensor.type.lengths)
+        return (*self.pack, *lengths) if tensor.type.pack else lengths
+
+    def _length(self, tensor: Tensor, length: Length) -> Any:
+        value = self.values.get(length.name) if length.name else None
+        if value is None:
+            value = self._value(parse(length.text), tensor.name)
+        if type(value) is int and value < 0:
+            raise self._fail(tensor, f"its length {length.text} is {value}")
+        return value
+
+    def check(self) -> None:
+        """Compare all lengths with each other, and evaluate the checks.
+
+        Raises
+        ------
+        ArgumentValueError
+        """
+        for tensor in self.declaration.inputs:
+            if tensor.name in self.shapes:
+                self._check_shape(tensor, self.shapes[tensor.name])
+        for check in self.declaration.checks:
+            if not self._value(check, "check"):
+                left, right = check.sides(self.values)
+                raise ArgumentValueError(
+                    f"{self.declaration.name}: expected {check.text}, got {left} and {right}"
+                )
+
+    def _check_shape(self, tensor: Tensor, shape: Sequence[Any]) -> None:
+        lengths = tensor.type.lengths
+        before = len(shape) - len(lengths)
+        said = f"expected {tensor.type.text}, got shape {tuple(shape)}: "
+        if tensor.type.pack and tuple(shape[:before]) != self.pack:
+            raise self._fail(
+                tensor, f"{said}its leading lengths must be {self.pack}, by argument "
+                f"{self.binder[tensor.type.pack]}"
+            )  # fmt: skip
+        for axis, (length, have) in enumerate(zip(lengths, shape[before:], strict=True), before):
+            want = self._length(tensor, length)
+            if have == want or (length.broadcast and have == 1):
+                continue
+            by = self.binder.get(length.name)
+            raise self._fail(
+                tensor, f"{said}length {have} of axis {axis}, but {length.name or length.text} is "
+                f"{want}{f', by argument {by}' if by else ''}"
+            )  # fmt: skip

@@ -1,0 +1,38 @@
+# cupola/_operation.pxd - the C ABI of declared operations; internal: it needs operation.h.
+
+from libc.stdint cimport int64_t
+
+from cupola.handles cimport cupola_kernel, cupola_stream
+
+cdef extern from "cupola/operation.h" nogil:
+    ctypedef struct cupola_op:
+        pass
+
+    ctypedef struct cupola_op_scalar:
+        int is_real
+        int64_t integer
+        double real
+
+    ctypedef struct cupola_op_call:
+        size_t size
+        const void* const* tensors
+        size_t tensor_count
+        const cupola_op_scalar* scalars
+        size_t scalar_count
+        cupola_stream* stream
+        void* handle
+        int has_handle
+        const unsigned char* batched
+        int64_t batch
+
+    int cupola_op_create(const char* declaration, size_t size, cupola_op** out)
+    void cupola_op_release(cupola_op* op)
+    const char* cupola_op_name(const cupola_op* op)
+    size_t cupola_op_kernel_count(const cupola_op* op)
+    const char* cupola_op_kernel_types(const cupola_op* op, size_t index)
+    int cupola_op_bind(cupola_op* op, size_t index, cupola_kernel* kernel)
+    int cupola_op_bound(const cupola_op* op, size_t index, int device)
+    int cupola_op_launch(cupola_op* op, const cupola_op_call* call)
+    int cupola_op_register(cupola_op* op, const char* name)
+    void* cupola_op_xla_host(void* call_frame)
+    void* cupola_op_xla_cuda(void* call_frame)

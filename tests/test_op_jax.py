@@ -1,0 +1,309 @@
+"""Operations on JAX's arrays: jit, grad, vmap, shard_map. Here they are the CPU device's."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import operations
+import pytest
+from test_op import made
+from working import refused
+
+import cupola
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def platform(driver):
+    """JAX's arrays lie where the driver's kernels run."""
+    wanted = "cpu" if driver == "cpu" else "gpu"
+    if wanted not in {one.platform for one in jax.devices()}:
+        pytest.skip(f"JAX has no device of the platform {wanted}")
+
+
+class Library:
+    """The operations of a package, for `backward`."""
+
+    def __init__(self):
+        self.operations = {}
+
+    def attribute(self, name):
+        return self.operations[name]
+
+
+@pytest.fixture
+def square(driver):
+    """y = x * w along the last axis, whose gradient for x is the same kernel."""
+    library = Library()
+    module = operations.module()
+
+    def add(name, kernel, **table):
+        from cupola.ops.declaration import read
+        from cupola.ops.operation import Operation
+
+        made = Operation(
+            read({**table, "kernels": kernel}, f"test.{name}"), lambda k, d: module[k], library
+        )
+        library.operations[name] = made
+        return made
+
+    launch = dict(grid=["ceildiv(rows * n, 128)"], block=[128])
+    arguments = ["x", "w", "bias", "y", "rows", "n", "n", "1", "1"]
+    add(
+        "back",
+        "weigh",
+        inputs={"grad_y": "float32[*rows, n]", "w": "float32[n]", "bias": "float32[n]?"},
+        outputs={"grad_x": "float32[*rows, n]"},
+        arguments=["grad_y", "w", "bias", "grad_x", *arguments[4:]],
+        **launch,
+    )
+    return add(
+        "weigh",
+        "weigh",
+        inputs={"x": "float32[*rows, n]", "w": "float32[n]", "bias": "float32[n]?"},
+        outputs={"y": "float32[*rows, n]"},
+        arguments=arguments,
+        backward="test.back",
+        **launch,
+    )
+
+
+def test_eager_and_jit():
+    step = made(operations.PLANE)
+    u = jnp.arange(35, dtype=jnp.float32).reshape(5, 7)
+    v = step(u, 3)
+    assert isinstance(v, jax.Array) and (v == 3 * u).all()
+    assert (jax.jit(lambda u: step(u, 4) + 1)(u) == 4 * u + 1).all()
+    assert (step(u.T, 2) == 2 * u.T).all()
+    twice = jax.jit(lambda u: step(step(u, 2.5), alpha=2))
+    assert (twice(u) == 5 * u).all()
+
+
+def test_several_outputs_optional_inputs_and_workspaces():
+    a = jnp.arange(4, dtype=jnp.float32)
+    both = jax.jit(made(operations.BOTH))(a, jnp.ones(4, jnp.float32))
+    assert [one.tolist() for one in both] == [[1, 2, 3, 4], [-1, 0, 1, 2]]
+    weigh = made(operations.WEIGH)
+    x = jnp.arange(12, dtype=jnp.float32).reshape(2, 1, 6)
+    w, bias = jnp.arange(6, dtype=jnp.float32), jnp.ones(6, jnp.float32)
+    assert (weigh(x, w, bias) == x * w + bias).all()
+    assert (jax.jit(weigh)(x, w[1:2]) == x).all()
+    assert weigh(x[:0], w).shape == (0, 1, 6)
+
+
+def test_a_mutated_input_is_returned():
+    accumulate = made(operations.ACCUMULATE)
+    cache, x = jnp.zeros(100, jnp.float32), jnp.arange(100, dtype=jnp.float32)
+    total, after = accumulate(cache, x)
+    assert total.tolist() == [4950] and (after == x).all() and not cache.any()
+    total, after = jax.jit(lambda c, x: accumulate(accumulate(c, x)[1], x))(cache, x)
+    assert (after == 2 * x).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "int32", "uint8"])
+def test_element_types(dtype):
+    x = jnp.arange(300).astype(dtype)
+    y = made(operations.COPY)(x)
+    assert y.dtype == x.dtype and (np.asarray(y) == np.asarray(x)).all()
+
+
+def test_gradients(square):
+    x = jnp.arange(12, dtype=jnp.float32).reshape(2, 6)
+    w = jnp.arange(6, dtype=jnp.float32)
+
+    def loss(x):
+        return (square(x, w) ** 2).sum()
+
+    def plain(x):
+        return ((x * w) ** 2).sum()
+
+    np.testing.assert_allclose(jax.grad(loss)(x), jax.grad(plain)(x))
+    np.testing.assert_allclose(jax.jit(jax.grad(loss))(x), jax.grad(plain)(x))
+    # Batches of gradients, and gradients of batches.
+    many = jnp.stack([x, 2 * x, 3 * x])
+    np.testing.assert_allclose(jax.vmap(jax.grad(loss))(many), jax.vmap(jax.grad(plain))(many))
+    total = jax.grad(lambda many: jax.vmap(loss)(many).sum())(many)
+    np.testing.assert_allclose(total, jax.vmap(jax.grad(plain))(many))
+
+
+def test_without_a_gradient():
+    step = made(operations.PLANE, "heat.step")
+    u = jnp.ones((2, 2), jnp.float32)
+    with refused(cupola.ArgumentTypeError, saying="heat.step has no gradient: its declaration"):
+        jax.grad(lambda u: step(u).sum())(u)
+
+
+LOOP = {**operations.PLANE, "vmap": "batch-first"}
+
+
+@pytest.mark.parametrize("table", [operations.PLANE, LOOP])
+def test_vmap(table):
+    step = made(table)
+    u = jnp.arange(70, dtype=jnp.float32).reshape(2, 5, 7)
+    assert (jax.vmap(lambda u: step(u, 3))(u) == 3 * u).all()
+    assert (jax.jit(jax.vmap(lambda u: step(u, 3), in_axes=1, out_axes=1))(u) == 3 * u).all()
+    deep = u.reshape(1, 2, 5, 7)
+    assert (jax.vmap(jax.vmap(lambda u: step(u, 3)))(deep) == 3 * deep).all()
+
+
+def test_vmap_with_leading_axes(square):
+    weigh = made(operations.WEIGH)
+    x = jnp.arange(24, dtype=jnp.float32).reshape(2, 2, 6)
+    w = jnp.arange(12, dtype=jnp.float32).reshape(2, 6)
+    assert (jax.vmap(lambda x: weigh(x, w[0]))(x) == x * w[0]).all()
+    assert (jax.vmap(weigh)(x, w) == x * w[:, None]).all()  # one after the other
+    assert (jax.vmap(lambda w: weigh(x, w))(w) == x * w[:, None, None]).all()
+
+
+def test_vmap_in_one_launch():
+    number = made(operations.NUMBER)
+    x = jnp.zeros((4, 5), jnp.float32)
+    assert (jax.vmap(number)(x) == jnp.arange(4)[:, None]).all()
+    assert (number(x[0]) == 0).all()
+
+
+def test_bad_calls():
+    step = made(operations.PLANE, "heat.step")
+    u = jnp.ones((5, 7), jnp.float32)
+    with refused(cupola.ArgumentValueError, saying="argument u: expected T[ny, nx], which has 2"):
+        jax.jit(step)(u[0])
+    with refused(cupola.ArgumentTypeError, saying="no kernel for T = int32"):
+        step(u.astype(jnp.int32))
+    with refused(cupola.ArgumentTypeError, saying="argument alpha: expected a number"):
+        jax.jit(lambda u, alpha: step(u, alpha))(u, 2.0)
+    with refused(cupola.ArgumentTypeError, saying="no out="):
+        step(u, out=u)
+    with refused(cupola.ArgumentTypeError, saying="JAX chooses stream and device"):
+        step(u, stream=cupola.Stream())
+    both = made(operations.BOTH)
+    with refused(cupola.ArgumentTypeError, saying="argument b: expected a jax.Array"):
+        both(u[0], np.ones(7, np.float32))
+    with refused(cupola.ArgumentValueError, saying="length 5 of axis 0, but n is 7, by argument a"):
+        jax.jit(both)(u[0], u[:, 0])
+    # Found when it runs: JAX raises its own error, with the text.
+    checked = made({**operations.PLANE, "block": ["nx * 1000", 1]}, "heat.step")
+    with pytest.raises(Exception, match=r"heat\.step: scale_plane<float>: block \(7000, 1, 1\)"):
+        jax.block_until_ready(checked(u))
+
+
+def run(code, **variables):
+    environment = {**os.environ, **variables, "PYTHONPATH": str(ROOT / "tests")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+SHARDED = """
+import jax, numpy as np, operations
+from jax.sharding import Mesh, PartitionSpec as P
+from test_op import made
+shard_map = getattr(jax, "shard_map", None)
+if shard_map is None:
+    from jax.experimental.shard_map import shard_map
+assert len(jax.devices()) == 4
+mesh = Mesh(np.array(jax.devices()), ("i",))
+step = made(operations.PLANE)
+u = jax.numpy.arange(16 * 7, dtype="float32").reshape(16, 7)
+f = shard_map(lambda u: step(u, 3), mesh=mesh, in_specs=P("i"), out_specs=P("i"))
+assert (jax.jit(f)(u) == 3 * u).all()
+print("done")
+"""
+
+
+@pytest.mark.cpu_only("a GPU's machine may have one")
+def test_shard_map():
+    assert "done" in run(SHARDED, XLA_FLAGS="--xla_force_host_platform_device_count=4")
+
+
+def test_importing_operations_imports_no_jax():
+    run("import sys, cupola.ops.operation, cupola.ops.library\nassert 'jax' not in sys.modules")
+
+
+OFFSETS = {
+    "XLA_FFI_CallFrame": "struct_size extension_start api ctx stage args rets attrs",
+    "XLA_FFI_Args": "struct_size extension_start size types args",
+    "XLA_FFI_Attrs": "struct_size extension_start size types names attrs",
+    "XLA_FFI_Buffer": "struct_size extension_start dtype data rank dims",
+    "XLA_FFI_Api": "struct_size extension_start api_version internal_api XLA_FFI_Error_Create "
+    "XLA_FFI_Error_GetMessage XLA_FFI_Error_Destroy XLA_FFI_Handler_Register XLA_FFI_Stream_Get",
+    "XLA_FFI_Error_Create_Args": "struct_size extension_start message errc",
+    "XLA_FFI_Stream_Get_Args": "struct_size extension_start ctx stream",
+    "XLA_FFI_Metadata": "struct_size api_version traits",
+    "XLA_FFI_Metadata_Extension": "extension_base metadata",
+    "XLA_FFI_Api_Version": "struct_size extension_start major_version minor_version",
+    "XLA_FFI_Extension_Base": "struct_size type next",
+    "XLA_FFI_Scalar": "dtype value",
+    "XLA_FFI_ByteSpan": "ptr len",
+}
+OURS = {
+    "XLA_FFI_CallFrame": "CallFrame struct_size extension api context stage arguments results "
+    "attributes",
+    "XLA_FFI_Args": "Arguments struct_size extension size types values",
+    "XLA_FFI_Attrs": "Attributes struct_size extension size types names values",
+    "XLA_FFI_Buffer": "Buffer struct_size extension type data rank dims",
+    "XLA_FFI_Api": "Api struct_size extension version internal error_create error_message "
+    "error_destroy handler_register stream_get",
+    "XLA_FFI_Error_Create_Args": "ErrorCreate struct_size extension message code",
+    "XLA_FFI_Stream_Get_Args": "StreamGet struct_size extension context stream",
+    "XLA_FFI_Metadata": "Metadata struct_size version traits",
+    "XLA_FFI_Metadata_Extension": "MetadataExtension base metadata",
+    "XLA_FFI_Api_Version": "Version struct_size extension major minor",
+    "XLA_FFI_Extension_Base": "Extension struct_size type next",
+    "XLA_FFI_Scalar": "Scalar type value",
+    "XLA_FFI_ByteSpan": "Bytes data size",
+}
+CONSTANTS = {
+    "XLA_FFI_Extension_Metadata": "metadata_extension",
+    "XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE": "command_buffer_compatible",
+    "XLA_FFI_ArgType_BUFFER": "buffer_type",
+    "XLA_FFI_AttrType_SCALAR": "scalar_attribute",
+    "XLA_FFI_AttrType_STRING": "string_attribute",
+    "XLA_FFI_DataType_S64": "s64",
+    "XLA_FFI_DataType_F64": "f64",
+    "XLA_FFI_Error_Code_INVALID_ARGUMENT": "invalid_argument",
+    "XLA_FFI_Error_Code_INTERNAL": "internal_error",
+}
+
+
+def test_our_declarations_are_those_of_jaxlib(tmp_path):
+    lines = ['#include "xla/ffi/api/c_api.h"', '#include "runtime/operation/xla_abi.hpp"']
+    for theirs, fields in OFFSETS.items():
+        name, *ours = OURS[theirs].split()
+        for field, own in zip(fields.split(), ours, strict=True):
+            lines.append(
+                f"static_assert(offsetof({theirs}, {field}) == "
+                f"offsetof(cupola::xla::{name}, {own}));"
+            )
+    for theirs, own in CONSTANTS.items():
+        lines.append(f"static_assert({theirs} == cupola::xla::{own});")
+    source = tmp_path / "same.cpp"
+    source.write_text("\n".join(lines))
+    command = ["g++", "-std=c++17", "-fsyntax-only", f"-I{jax.ffi.include_dir()}"]
+    done = subprocess.run([*command, f"-I{ROOT / 'csrc'}", source], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_numbers_of_types_are_those_of_jaxlib():
+    text = (ROOT / "csrc/runtime/operation/xla_ffi.cpp").read_text()
+    header = Path(jax.ffi.include_dir(), "xla/ffi/api/c_api.h").read_text()
+    known = dict(re.findall(r"XLA_FFI_DataType_(\w+) = (\d+)", header))
+    spelled = {"PRED": "bool", "BF16": "bfloat16"}
+    table = {name: number for number, name in re.findall(r'\{(\d+), "(\w+)"\}', text)}
+    for theirs, number in known.items():
+        letter, width = re.match(r"([A-Z]+)(.*)", theirs).groups()
+        kind = {"S": "int", "U": "uint", "F": "float", "C": "complex"}.get(letter)
+        name = spelled.get(theirs) or (kind and f"{kind}{width}")
+        if kind == "float" and "E" in width:
+            name = f"float{width[0]}_{width[1:].lower()}"
+        if name in table:
+            assert table.pop(name) == number, name
+    assert not table
