@@ -227,15 +227,28 @@ CUPOLA_INLINE bool load(const Warp& w, std::uint32_t mask, std::uint32_t slot, c
                                to...);
 }
 
+// Addresses of the elements of lane `lane`, from those of the first lanes of the half warps.
+template <std::int64_t S>
+CUPOLA_INLINE std::uint64_t lane_address(unsigned lane, std::uint64_t low, std::uint64_t high) {
+    return (lane < half ? low : high) + static_cast<std::uint64_t>(S) * (lane % half);
+}
+
 // Loads all lanes from affine addresses that have been checked.
 template <class T, std::int64_t S, std::size_t... K, class... D>
 CUPOLA_INLINE void load_affine_elements(std::index_sequence<K...>, CheckedAddress checked,
                                         std::int64_t offset, D&... to) {
-    constexpr unsigned count = sizeof...(D);
+    constexpr unsigned count = sizeof...(D), bytes = count * sizeof(T);
     const std::uint64_t low = checked.low + static_cast<std::uint64_t>(offset),
                         high = checked.high + static_cast<std::uint64_t>(offset);
     if constexpr (S == 0) {
         (load_halves<T, K>(low, high, to), ...);
+    } else if constexpr (S != bytes) {
+        alignas(64) T memory[lanes * count];
+        CUPOLA_UNROLL
+        for (unsigned i = 0; i < lanes; ++i)
+            __builtin_memcpy(memory + i * count,
+                             reinterpret_cast<const void*>(lane_address<S>(i, low, high)), bytes);
+        (deinterleave<T, count, K>(memory, to), ...);
     } else if constexpr (count == 1 && halves_are_vectors<sizeof(T)>) {
         constexpr unsigned E = sizeof(T);
         for (unsigned k = 0; k < Lanes<E>::count; ++k)
@@ -313,13 +326,20 @@ CUPOLA_INLINE bool store(const Warp& w, std::uint32_t mask, std::uint32_t slot, 
                                 from...);
 }
 
-template <class T, std::size_t... K, class... V>
+template <class T, std::int64_t S, std::size_t... K, class... V>
 CUPOLA_INLINE void store_affine_elements(std::index_sequence<K...>, CheckedAddress checked,
                                          std::int64_t offset, const V&... from) {
-    constexpr unsigned count = sizeof...(V), E = sizeof(T);
+    constexpr unsigned count = sizeof...(V), E = sizeof(T), bytes = count * E;
     const std::uint64_t low = checked.low + static_cast<std::uint64_t>(offset),
                         high = checked.high + static_cast<std::uint64_t>(offset);
-    if constexpr (count == 1 && halves_are_vectors<E>) {
+    if constexpr (S != bytes) {
+        alignas(64) T memory[lanes * count];
+        (interleave<T, count, K>(to_lanes<T>(from), memory), ...);
+        CUPOLA_UNROLL
+        for (unsigned i = 0; i < lanes; ++i)
+            __builtin_memcpy(reinterpret_cast<void*>(lane_address<S>(i, low, high)),
+                             memory + i * count, bytes);
+    } else if constexpr (count == 1 && halves_are_vectors<E>) {
         const Lanes<E> v = (to_lanes<T>(from), ...);
         for (unsigned k = 0; k < Lanes<E>::count; ++k)
             __builtin_memcpy(reinterpret_cast<void*>(vector_address<E>(k, low, high)), &v.v[k],
@@ -333,10 +353,10 @@ CUPOLA_INLINE void store_affine_elements(std::index_sequence<K...>, CheckedAddre
 }
 template <class T, std::int64_t S, class... V>
 CUPOLA_INLINE void store_affine(CheckedAddress checked, std::int64_t offset, const V&... from) {
-    store_affine_elements<T>(std::index_sequence_for<V...>(), checked, offset, from...);
+    store_affine_elements<T, S>(std::index_sequence_for<V...>(), checked, offset, from...);
 }
 
-template <class T, std::size_t... K, class... V>
+template <class T, std::int64_t S, std::size_t... K, class... V>
 CUPOLA_INLINE void store_masked_elements(std::index_sequence<K...>, CheckedAddress checked,
                                          std::int64_t offset, std::uint32_t mask,
                                          const V&... from) {
@@ -345,15 +365,15 @@ CUPOLA_INLINE void store_masked_elements(std::index_sequence<K...>, CheckedAddre
     (interleave<T, count, K>(to_lanes<T>(from), memory), ...);
     for (; mask != 0; mask &= mask - 1) {
         const auto i = static_cast<unsigned>(__builtin_ctz(mask));
-        const std::uint64_t begin = i < half ? checked.low : checked.high;
-        const std::uint64_t to = begin + static_cast<std::uint64_t>(offset) + i % half * bytes;
+        const std::uint64_t to =
+            lane_address<S>(i, checked.low, checked.high) + static_cast<std::uint64_t>(offset);
         __builtin_memcpy(reinterpret_cast<void*>(to), memory + i * count, bytes);
     }
 }
 template <class T, std::int64_t S, class... V>
 CUPOLA_INLINE void store_affine_masked(CheckedAddress checked, std::int64_t offset,
                                        std::uint32_t mask, const V&... from) {
-    store_masked_elements<T>(std::index_sequence_for<V...>(), checked, offset, mask, from...);
+    store_masked_elements<T, S>(std::index_sequence_for<V...>(), checked, offset, mask, from...);
 }
 
 }  // namespace cupola::cpu::CUPOLA_ISA

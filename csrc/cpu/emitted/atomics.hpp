@@ -72,6 +72,19 @@ CUPOLA_INLINE void unpack_words(Uniform<std::uint32_t> from, std::uint32_t* to) 
     for (unsigned i = 0; i < lanes; ++i) to[i] = from.value;
 }
 
+// Whether a whole warp may run an operation at once: all lanes are members, or each is one of its
+// own group, such as a tile of a block.
+CUPOLA_INLINE bool are_members(Uniform<std::uint32_t> members) {
+    return members.value == all_lanes;
+}
+CUPOLA_INLINE bool are_members(const Lanes<4>& members) {
+    alignas(64) std::uint32_t x[lanes];
+    unpack(members, x);
+    std::uint32_t absent = 0;
+    for (unsigned i = 0; i < lanes; ++i) absent |= ~x[i] & lane_bits.of[i];
+    return absent == 0;
+}
+
 // Shuffles a whole warp. Returns the lanes whose source is in their segment.
 template <ptx::Mode M, class A, class B, class C>
 CUPOLA_INLINE std::uint32_t shuffle(Lanes<4>& to, A a, B b, C c) {

@@ -149,7 +149,7 @@ void CppEmitter::record_write(std::uint32_t n, const AffineResult& made) {
     }
 }
 
-// Adds an access to a group with the same affine address, if it is contiguous or uniform.
+// Adds an access to a group with the same affine address.
 void CppEmitter::add_to_group(std::uint32_t n) {
     const OpEffects& s = analysis_.ops[n];
     const interpreter::DecodedOp& c = analysis_.kernel.code[n];
@@ -159,15 +159,18 @@ void CppEmitter::add_to_group(std::uint32_t n) {
     const std::string& affine = address.name;
     const std::int64_t step = address.step;
     const bool uniform = address.uniform;
-    if (affine.empty() || (step != 0 && step != bytes) || (step == 0 && write)) return;
+    // Steps are whole elements, so that one alignment test suffices.
+    if (affine.empty() || step < 0 || step % bytes != 0 || (step == 0 && write)) return;
     const auto space = static_cast<ptx::Space>(ptx::field::space.get(s.origin.key.modifiers));
     const bool shared = space == ptx::Space::shared;
-    const std::int64_t end = c.imm + (step == 0 ? bytes : bytes * (interpreter::lanes / 2));
+    const std::int64_t end = c.imm + step * (interpreter::lanes / 2 - 1) + bytes;
     for (std::size_t k = 0; k < groups_.size(); ++k) {
         AccessGroup& g = groups_[k];
         if (g.affine != affine || g.shared != shared) continue;
         const std::int64_t begin = std::min(g.begin, c.imm), align = std::max(g.align, bytes);
-        if (std::max(g.end, end) - begin > 4096 || (c.imm - g.begin) % align != 0) continue;
+        if (std::max(g.end, end) - begin > 4096 + step * (interpreter::lanes / 2 - 1) ||
+            (c.imm - g.begin) % align != 0)
+            continue;
         g = {affine, g.name, uniform, shared, write || g.write, g.slot, begin, std::max(g.end, end),
              align,  step};
         group_of_[n] = k;

@@ -179,15 +179,13 @@ void CppEmitter::emit_shuffle(std::uint32_t b, std::uint32_t n) {
     const Register* to = analysis_.at(op.accesses[0].offset);
     const Register* valid = analysis_.at(op.accesses[1].offset);
     const Register* members = analysis_.at(op.accesses[5].offset);
-    if (!to || to->in_file || (valid && valid->in_file) || !members ||
-        !(members->constant || members->uniform))
-        return emit_handler_call(b, n);
+    if (!to || to->in_file || (valid && valid->in_file) || !members) return emit_handler_call(b, n);
     const auto mode = static_cast<unsigned>(
         static_cast<ptx::Mode>(ptx::field::mode.get(op.origin.key.modifiers)));
     std::string sources;
     for (const std::size_t k : {2, 3, 4}) sources += ", " + input(op.accesses[k]);
-    emit("if (__builtin_expect(mask == all_lanes && " + input(op.accesses[5]) +
-         ".value == all_lanes, 1)) {");
+    emit("if (__builtin_expect(mask == all_lanes && are_members(" + input(op.accesses[5]) +
+         "), 1)) {");
     emit("const std::uint32_t valid = shuffle<static_cast<ptx::Mode>(" + to_string(mode) + ")>(" +
          to->name() + sources + "); (void)valid;");
     if (valid) emit(valid->name() + " = valid;");

@@ -20,6 +20,7 @@ namespace {
 
 // Larger steps are never contiguous accesses.
 constexpr std::int64_t max_step = 1 << 12;
+constexpr std::int64_t half_warp = interpreter::lanes / 2;
 
 bool is_integer_or_bits(ptx::Type t) {
     return ptx::is_integer(t) || t == ptx::Type::b16 || t == ptx::Type::b32 || t == ptx::Type::b64;
@@ -182,8 +183,16 @@ bool KernelAnalysis::affine_step(std::uint32_t n, const std::vector<std::int64_t
             const std::size_t mask = steps[1] == 0 ? 1 : 0;
             if (steps[mask] != 0) return false;
             step = steps[1 - mask];
-            if (known(mask, value) && value < 0 && share_low_bits(step, ~value)) break;
-            result.proof = Proof::low_bits;
+            if (!known(mask, value) || value >= 0) {
+                result.proof = Proof::low_bits;
+                break;
+            }
+            if (share_low_bits(step, ~value)) break;
+            // Rounds down to a multiple of a power of two, such as signed `%` does: mostly the same
+            // for half a warp.
+            if ((~value & (~value + 1)) != 0 || step * half_warp > -value) return false;
+            step = 0;
+            result.proof = Proof::endpoints;
             break;
         }
         case Rule::bit_or: {

@@ -44,10 +44,44 @@ inline float widen_to_float(Half x) {
 }
 inline double widen(Half x) { return widen_to_float(x); }
 
+// Rounds to nearest. It has no branches, so that compilers vectorize loops over lanes.
+template <class T>
+inline T narrow_to_nearest(double x) {
+    using L = Layout<T>;
+    constexpr int drop = 52 - L::mantissa;
+    constexpr std::uint64_t infinity = static_cast<std::uint64_t>(L::top) << L::mantissa;
+    // The bits of the least normal narrow number as a double, less one exponent.
+    constexpr std::uint64_t rebias = static_cast<std::uint64_t>(1023 - L::bias) << 52;
+    constexpr std::uint64_t least = rebias + (std::uint64_t{1} << 52);
+    // The double whose last place is that of denormal narrow numbers: an addition rounds to it.
+    constexpr std::uint64_t denormal_scale =
+        static_cast<std::uint64_t>(1023 + 1 - L::bias - L::mantissa + 52) << 52;
+    std::uint64_t bits, sum_bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    const std::uint64_t sign = bits >> 63 << 15, magnitude = bits & ~(std::uint64_t{1} << 63);
+    const std::uint64_t normal = magnitude - rebias;
+    std::uint64_t made =
+        (normal + (std::uint64_t{1} << (drop - 1)) - 1 + (normal >> drop & 1)) >> drop;
+    made = static_cast<std::int64_t>(made) < static_cast<std::int64_t>(infinity) ? made : infinity;
+    double scale, sum;
+    std::memcpy(&scale, &denormal_scale, sizeof scale);
+    std::memcpy(&sum, &magnitude, sizeof sum);
+    sum += scale;
+    std::memcpy(&sum_bits, &sum, sizeof sum);
+    const auto less = [](std::uint64_t a, std::uint64_t b) {
+        return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
+    };
+    made = less(magnitude, least) ? sum_bits - denormal_scale : made;
+    constexpr std::uint64_t infinite = std::uint64_t{0x7ff} << 52;
+    return T{static_cast<std::uint16_t>(less(infinite, magnitude) ? 0x7fff : made | sign)};
+}
+
 // The only rounding of a double to a narrow float. NaN becomes the canonical one.
 template <class T>
 T narrow(double x, ptx::Round round) {
     using L = Layout<T>;
+    if (round != ptx::Round::rz && round != ptx::Round::rm && round != ptx::Round::rp)
+        return narrow_to_nearest<T>(x);
     std::uint64_t bits;
     std::memcpy(&bits, &x, sizeof bits);
     const auto sign = static_cast<std::uint32_t>(bits >> 63) << 15;
@@ -72,27 +106,12 @@ T narrow(double x, ptx::Round round) {
     }
     const std::uint64_t kept = mantissa >> drop;
     const std::uint64_t rest = mantissa & ((std::uint64_t{1} << drop) - 1);
-    const std::uint64_t half = std::uint64_t{1} << (drop - 1);
-    bool up = false;
-    switch (round) {
-        case ptx::Round::rz:
-            break;
-        case ptx::Round::rm:
-            up = rest != 0 && sign;
-            break;
-        case ptx::Round::rp:
-            up = rest != 0 && !sign;
-            break;
-        default:
-            up = rest > half || (rest == half && (kept & 1));
-            break;
-    }
+    const bool up = rest != 0 && (sign ? round == ptx::Round::rm : round == ptx::Round::rp);
     // The hidden bit of a normal number adds one to the exponent field, a carry one more.
     std::uint64_t made = kept + up;
     made += static_cast<std::uint64_t>(to > 0 ? to - 1 : 0) << L::mantissa;
     if (made >= infinity) {
-        const bool to_infinity =
-            round == ptx::Round::rn || (sign ? round == ptx::Round::rm : round == ptx::Round::rp);
+        const bool to_infinity = sign ? round == ptx::Round::rm : round == ptx::Round::rp;
         made = to_infinity ? infinity : infinity - 1;
     }
     return T{static_cast<std::uint16_t>(sign | made)};

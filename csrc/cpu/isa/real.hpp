@@ -154,10 +154,10 @@ struct MulReal {
 inline double fma_to_odd(double a, double b, double c) {
     const double p = a * b, s = p + c;
     const double t = s - p, e = (p - (s - t)) + (c - t);
-    if (e == 0 || !(__builtin_fabs(s) < std::numeric_limits<double>::infinity())) return s;
-    auto bits = bit_cast<std::uint64_t>(s);
-    if ((e > 0) != (s > 0)) --bits;
-    return bit_cast<double>(bits | 1);
+    const auto bits = bit_cast<std::uint64_t>(s);
+    const std::uint64_t odd = (bits - ((e > 0) != (s > 0) ? 1 : 0)) | 1;
+    const bool exact = e == 0 || !(__builtin_fabs(s) < std::numeric_limits<double>::infinity());
+    return bit_cast<double>(exact ? bits : odd);
 }
 struct FmaReal {
     template <class M, class T>
