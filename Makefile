@@ -9,6 +9,8 @@ RESULTS ?= build/results
 # Where finished wheels go, and what they have machine code for.
 WHEELS ?= dist
 wheel: export CUPOLA_ARCHITECTURES ?= all
+# Packages for `make frameworks`, beside those of the tests; a version as "torch==2.6".
+FRAMEWORKS ?= torch
 # How long each fuzzer runs.
 FUZZ_SECONDS ?= 60
 # How many random programs run interpreted and as machine code; some seconds each.
@@ -25,13 +27,14 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .DEFAULT_GOAL := build
-.PHONY: help demo build docs wheel test compiled lint lint-python lint-cython lint-format lint-cpp \
+.PHONY: help demo build docs wheel test frameworks compiled lint lint-python lint-cython lint-format lint-cpp \
     lint-prose format bench bench-cpu results gpu fuzz sanitize sweep clean
 
 help:
 	@echo "make build      build cupola in place, in a virtual environment (.venv) that it sets up"
 	@echo "make demo       draw the Mandelbrot set in colour into mandelbrot.png"
 	@echo "make test       run the tests; PYTEST=\"-k saxpy\" passes options to pytest"
+	@echo "make frameworks run the tests of operations with PyTorch, which has gigabytes"
 	@echo "make lint       run the linters; make format applies what they can fix"
 	@echo "make docs       build the site in build/docs/html"
 	@echo "make wheel      build a release wheel in dist/, to install with pip"
@@ -91,6 +94,15 @@ demo: build
 # Two processes take a file each, one at a time (tests/conftest.py); PYTEST=-n0 is one for all.
 test: build
 	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST)
+
+# PyTorch is in an environment of its own, one for each set of versions.
+frameworks: build
+	@there="build/frameworks/$$(echo "$(FRAMEWORKS)" | tr -c "A-Za-z0-9.\n" _)" && \
+	    test -e "$$there/ready" || { rm -rf "$$there" && $(PYTHON) -m venv "$$there" && \
+	    "$$there/bin/python" -m pip install --quiet --disable-pip-version-check $(FRAMEWORKS) \
+	    $$($(BIN)/python tools/requirements.py dependencies test) && touch "$$there/ready"; } && \
+	    PYTHONPATH="$(CURDIR)/package" "$$there/bin/python" -m pytest tests/frameworks \
+	    tests/test_op_jax.py $(PYTEST)
 
 # Hours of a compiler: all that `make test` runs as machine code in slices, one at each commit.
 compiled: build

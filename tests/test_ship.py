@@ -26,15 +26,13 @@ def project(tmp_path_factory):
     hooks.install(folder / "hooks")
     (folder / "waves").mkdir()
     (folder / "waves/__init__.py").write_text("")
-    for kind, text in blocks():
-        if kind == "toml" and text.startswith("[[tool.cupola.ops]]"):  # goes on in the same file
-            with (folder / "pyproject.toml").open("a") as file:
-                file.write("\n" + text)
+    for _, text in blocks():
         named = re.match(r"(?:#|//) (\S+\.\w+)$", text.partition("\n")[0])
         if named:
             path = folder / named[1]
             path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
+            with path.open("a") as file:  # a later block of a file goes on in it
+                file.write(text)
     return folder
 
 

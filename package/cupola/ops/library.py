@@ -60,6 +60,7 @@ class OperationLibrary:
             if made is None:
                 made = self._make(name)
                 setattr(module, name, made)
+                made.register_loaded()
         return made
 
     def attributes(self) -> list[str]:

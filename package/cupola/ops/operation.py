@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -21,6 +22,7 @@ _KINDS = {
     "numpy": "numpy_arrays",
     "cupola": "cupola_arrays",
     "cupy": "cupy_arrays",
+    "torch": "torch_tensors",
     "jax": "jax_arrays",
     "jaxlib": "jax_arrays",
 }
@@ -74,14 +76,23 @@ class Operation:
         self._lock = threading.Lock()
         self._variants = {types: index for index, types in enumerate(declaration.kernels)}
         self._native: NativeOperation = NativeOperation(declaration.native_text())
+        self._overload: Any = None  # PyTorch's form, once it is registered
+        self._is_compiling: Any = None
         self.__name__ = declaration.name.rpartition(".")[2]
         self.__qualname__ = declaration.name
         self.__doc__ = _documentation(declaration)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._overload is not None and self._is_compiling():
+            return self._overload(*args, **kwargs)  # what torch.compile can trace
         call = self.bind(args, kwargs)
         first = next(iter(call.inputs.values()))
         return self._kind(first).call(self, call)
+
+    def register_loaded(self) -> None:
+        """Register it with PyTorch, if that is imported; it imports no framework."""
+        if "torch" in sys.modules:
+            import_module("cupola.ops.torch_tensors").of(self)
 
     def __repr__(self) -> str:
         return f"<operation {self.declaration.name}{signature(self.declaration)}>"
@@ -307,4 +318,5 @@ def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
             made.native(types, by_name[kernel].device_index)
     except ArgumentError as error:
         raise type(error)(f"op {error}") from None
+    made.register_loaded()
     return made

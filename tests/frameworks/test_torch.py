@@ -1,0 +1,241 @@
+"""Operations on PyTorch's tensors: autograd, torch.compile, vmap, autocast; `make frameworks`."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import operations
+from test_op import made
+
+import cupola
+from cupola.ops.declaration import read
+from cupola.ops.operation import Operation
+
+
+@pytest.fixture
+def device(driver):
+    """Where the driver's kernels run."""
+    if driver == "cuda" and not torch.cuda.is_available():
+        pytest.skip("this PyTorch has no CUDA")
+    return torch.device("cpu" if driver == "cpu" else "cuda")
+
+
+class Library:
+    """The operations of a package, for `backward`."""
+
+    def __init__(self):
+        self.operations = {}
+
+    def attribute(self, name):
+        return self.operations[name]
+
+
+NUMBERS = iter(range(1000))
+
+
+@pytest.fixture
+def scale(driver):
+    """v = alpha * u, with gradients."""
+    return package()
+
+
+def package(**changes):
+    """An operation as that of a package of its own."""
+    library, module = Library(), operations.module()
+    name = f"test{next(NUMBERS)}"
+
+    def add(own, **table):
+        declaration = read({**operations.PLANE, **changes, **table}, f"{name}.{own}")
+        found = Operation(declaration, lambda kernel, device: module[kernel], library)
+        library.operations[own] = found
+        found.register_loaded()
+        return found
+
+    # The gradient of the gradient is the same kernel, under the names that this needs.
+    add(
+        "back2",
+        inputs={"grad_grad_u": "T[ny, nx]"},
+        outputs={"grad_grad_v": "T[ny, nx]"},
+        arguments=["grad_grad_u", "grad_grad_v", "ny", "nx", "alpha"],
+    )
+    add(
+        "back1",
+        inputs={"grad_v": "T[ny, nx]"},
+        outputs={"grad_u": "T[ny, nx]"},
+        arguments=["grad_v", "grad_u", "ny", "nx", "alpha"],
+        backward=f"{name}.back2",
+    )
+    return add("step", backward=f"{name}.back1")
+
+
+def test_eager(device):
+    step = made(operations.PLANE)
+    u = torch.arange(35, dtype=torch.float32, device=device).reshape(5, 7)
+    v = step(u, 3)
+    assert type(v) is torch.Tensor and v.device == u.device and torch.equal(v, 3 * u)
+    assert torch.equal(step(u.T, 3), 3 * u.T)
+    out = torch.zeros_like(u)
+    assert step(u, 4, out=out) is out and torch.equal(out, 4 * u)
+    both = made(operations.BOTH)(u[0], u[1])
+    assert torch.equal(both[0], u[0] + u[1]) and torch.equal(both[1], u[0] - u[1])
+
+
+def test_mutated_inputs_optional_inputs_and_workspaces(device):
+    accumulate = made(operations.ACCUMULATE)
+    cache, x = torch.zeros(100, device=device), torch.arange(100.0, device=device)
+    for _ in range(2):
+        total = accumulate(cache, x)
+    assert total.item() == 4950 and torch.equal(cache, 2 * x)
+    weigh = made(operations.WEIGH)
+    x = torch.arange(48.0, device=device).reshape(2, 4, 6)
+    w, bias = torch.arange(6.0, device=device), torch.ones(6, device=device)
+    assert torch.equal(weigh(x, w, bias), x * w + bias)
+    assert torch.equal(weigh(x, w[1:2]), x)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int32", "uint8"]
+)
+def test_element_types(device, dtype):
+    x = torch.arange(100, device=device).to(getattr(torch, dtype))
+    y = made(operations.COPY)(x)
+    assert y.dtype == x.dtype and torch.equal(y.view(torch.uint8), x.view(torch.uint8))
+
+
+def test_the_registered_operation(device, scale):
+    namespace = scale.declaration.name.partition(".")[0]
+    step = getattr(torch.ops, namespace).step
+    u = torch.ones(5, 7, device=device)
+    assert torch.equal(step(u, 3.0), 3 * u) and torch.equal(step(u), 2 * u)
+
+
+def test_gradients(device, scale):
+    u = torch.randn(4, 5, dtype=torch.float64, device=device, requires_grad=True)
+    scale(u, 3).sum().backward()
+    assert torch.equal(u.grad, torch.full_like(u, 3))
+    assert torch.autograd.gradcheck(lambda u: scale(u, 3.0), u)
+    assert torch.autograd.gradgradcheck(lambda u: scale(u, 3.0), u)
+
+
+def test_opcheck(device, scale):
+    u = torch.randn(4, 5, dtype=torch.float64, device=device, requires_grad=True)
+    torch.library.opcheck(scale._overload, (u, 3.0))
+    torch.library.opcheck(scale._overload, (u.detach(),))
+    weigh = made(operations.WEIGH)
+    x = torch.randn(2, 3, 6, device=device)
+    torch.library.opcheck(weigh._overload, (x, x[0, 0], None))
+    accumulate = made(operations.ACCUMULATE)
+    torch.library.opcheck(accumulate._overload, (torch.zeros(9, device=device), x.flatten()[:9]))
+    torch.library.opcheck(made(operations.BOTH)._overload, (x[0, 0], x[0, 1]))
+
+
+def test_compile(device, scale):
+    def f(u):
+        return scale(scale(u, 2.5), alpha=2) + 1
+
+    u = torch.randn(6, 7, device=device)
+    for dynamic in (False, True):  # shapes as numbers, and as symbols
+        torch._dynamo.reset()
+        compiled = torch.compile(f, fullgraph=True, dynamic=dynamic, backend="aot_eager")
+        torch.testing.assert_close(compiled(u), 5 * u + 1)
+        torch.testing.assert_close(compiled(u[:3]), 5 * u[:3] + 1)
+        leaf = u.clone().requires_grad_()
+        compiled(leaf).sum().backward()
+        torch.testing.assert_close(leaf.grad, torch.full_like(u, 5))
+
+
+def test_export(device, scale):
+    class Model(torch.nn.Module):
+        def forward(self, u):
+            return scale(u, 3.0)
+
+    u = torch.randn(4, 5, device=device)
+    rows = torch.export.Dim("rows")
+    program = torch.export.export(Model(), (u,), dynamic_shapes=({0: rows},))
+    torch.testing.assert_close(program.module()(u[:3]), 3 * u[:3])
+
+
+@pytest.mark.parametrize("vmap", ["", "batch-first"])
+def test_vmap(device, vmap):
+    step = package(**({"vmap": vmap} if vmap else {}))
+    u = torch.randn(3, 4, 5, device=device)
+    for dim in (0, 1, 2):
+        found = torch.vmap(lambda u: step(u, 3.0), in_dims=dim, out_dims=dim)(u)
+        torch.testing.assert_close(found, 3 * u)
+    torch.testing.assert_close(torch.vmap(torch.vmap(lambda u: step(u, 3.0)))(u[None]), 3 * u[None])
+    gradients = torch.func.vmap(torch.func.grad(lambda u: step(u, 3.0).sum()))(u)
+    torch.testing.assert_close(gradients, torch.full_like(u, 3))
+    total = torch.func.grad(lambda u: torch.vmap(lambda u: step(u, 3.0))(u).sum())(u)
+    torch.testing.assert_close(total, torch.full_like(u, 3))
+
+
+def test_vmap_in_one_launch_and_by_leading_axes(device):
+    number = made(operations.NUMBER)
+    x = torch.zeros(4, 5, device=device)
+    assert torch.equal(
+        torch.vmap(number)(x), torch.arange(4.0, device=device)[:, None].expand(4, 5)
+    )
+    weigh = made(operations.WEIGH)
+    x, w = torch.randn(2, 3, 6, device=device), torch.randn(6, device=device)
+    torch.testing.assert_close(torch.vmap(lambda x: weigh(x, w))(x), x * w)
+    many = torch.stack([w, 2 * w])
+    torch.testing.assert_close(torch.vmap(weigh)(x, many), x * many[:, None])
+
+
+def test_autocast(device):
+    if not hasattr(torch.library, "register_autocast"):
+        pytest.skip("this PyTorch has no register_autocast")
+    step = package(autocast="float32")
+    u = torch.ones(3, 4, dtype=torch.float16, device=device)
+    with pytest.raises(cupola.ArgumentTypeError, match="no kernel for T = float16"):
+        step(u)
+    with torch.autocast(device.type, torch.bfloat16):
+        v = step(u)
+    assert v.dtype == torch.float32 and torch.equal(v, torch.full_like(v, 2))
+
+
+def test_bad_calls(device, scale):
+    step = made(operations.PLANE, "heat.step")
+    u = torch.ones(5, 7, device=device)
+    leaf = u.clone().requires_grad_()
+    with pytest.raises(cupola.ArgumentValueError, match=r"heat\.step: a tensor requires grad"):
+        step(leaf)
+    with torch.no_grad():
+        assert torch.equal(step(leaf), 2 * u)
+    with pytest.raises(cupola.ArgumentTypeError, match="no kernel for T = int32"):
+        step(u.int())
+    with pytest.raises(cupola.ArgumentValueError, match="argument u: expected T"):
+        step(u[0])
+    with pytest.raises(cupola.ArgumentValueError, match="overlaps that of argument u"):
+        step(u, out=u)
+    with pytest.raises(cupola.ArgumentTypeError, match=r"argument b: expected a torch\.Tensor"):
+        made(operations.BOTH)(u[0], np.ones(7, np.float32))
+    with pytest.raises(cupola.ArgumentTypeError, match="current stream"):
+        step(u, stream=cupola.Stream())
+    with pytest.raises(cupola.ArgumentValueError, match="n is 7, by argument a"):
+        made(operations.BOTH)(u[0], u[:, 0])
+    with pytest.raises(cupola.ArgumentTypeError, match="layout"):
+        step(u.to_sparse())
+
+
+@pytest.mark.cuda_only("CUDA graphs are a GPU's")
+def test_cuda_graph(device, scale):
+    u = torch.ones(5, 7, device=device)
+    scale(u)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        v = scale(u, 3)
+    u.fill_(2)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(v, 3 * u)
+
+
+def test_a_float16_result_equals_torchs(device):
+    x = torch.randn(33, device=device).half()
+    assert torch.equal(made(operations.COPY)(x), x)
