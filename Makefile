@@ -102,7 +102,7 @@ frameworks: build
 	    "$$there/bin/python" -m pip install --quiet --disable-pip-version-check $(FRAMEWORKS) \
 	    $$($(BIN)/python tools/requirements.py dependencies test) && touch "$$there/ready"; } && \
 	    PYTHONPATH="$(CURDIR)/package" "$$there/bin/python" -m pytest tests/frameworks \
-	    tests/test_op_jax.py $(PYTEST)
+	    tests/test_op_jax.py tests/test_norm.py $(PYTEST)
 
 # Hours of a compiler: all that `make test` runs as machine code in slices, one at each commit.
 compiled: build
