@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import zipfile
 
 import hooks
 import pytest
@@ -98,5 +99,32 @@ def test_it_builds_and_passes_its_tests(driver, tmp_path):
     assert "21 passed" in text, text
     linted = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F,I,W"]
     linted += ["--config", 'lint.isort.known-first-party=["heat_tools"]', "--line-length", "100"]
+    if subprocess.run([*linted[:3], "--version"], capture_output=True).returncode == 0:
+        call(*linted, ".", folder=project)
+
+
+def test_one_with_an_operation(driver, tmp_path):
+    import images
+
+    images.nvcc()
+    text = call(sys.executable, "-m", "cupola", "new", "Soft-Sign", "--op", folder=tmp_path)
+    assert text.endswith("\ncd Soft-Sign\npip install '.[test]'\npython -m pytest\n")
+    project, site = tmp_path / "Soft-Sign", tmp_path / "site"
+    where = hooks.search_path(hooks.install(tmp_path / "hooks"))
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"]
+    call(
+        *pip, "--no-build-isolation", "--no-deps", "--no-index", "-w", tmp_path, project,
+        folder=tmp_path, PYTHONPATH=where,
+    )  # fmt: skip
+    assert (tmp_path / "soft_sign-0.1.0-py3-none-any.whl").is_file()  # one for every framework
+    with zipfile.ZipFile(tmp_path / "soft_sign-0.1.0-py3-none-any.whl") as wheel:
+        wheel.extractall(site)
+    made = {path.name for path in (site / "soft_sign").iterdir()}
+    assert {"__init__.py", "kernels.fatbin", "kernels.json", "ops.py", "ops.pyi"} <= made
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    text = call(*tests, folder=project, PYTHONPATH=hooks.search_path(site))
+    assert " passed" in text and "failed" not in text, text
+    linted = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F,I,W"]
+    linted += ["--config", 'lint.isort.known-first-party=["soft_sign"]', "--line-length", "100"]
     if subprocess.run([*linted[:3], "--version"], capture_output=True).returncode == 0:
         call(*linted, ".", folder=project)

@@ -156,6 +156,6 @@ def module_text(kernels: Kernels, manifest: dict[str, Any]) -> str:
         mark=_MARK,
         sources=", ".join(kernels.sources),
         name=kernels.name,
-        example=next(iter(known), "kernel"),
+        example=min(known, key=len, default="kernel"),
         kernels="".join(f'        "{name}": "{exact}",\n' for name, exact in known.items()),
     )

@@ -14,7 +14,8 @@ from cupola.exceptions import ArgumentValueError
 
 HELP = "create a package with kernels"
 EPILOG = """\
-Write a folder NAME with a .cu, a .pyx, pyproject.toml, tests and a README. Then, in that folder:
+Write a folder NAME with a .cu, a .pyx, pyproject.toml, tests and a README; with --op instead of the
+.pyx an operation for arrays of NumPy, CuPy, PyTorch and JAX. Then, in that folder:
 
   pip install '.[test]'
   python -m pytest"""
@@ -30,17 +31,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder", type=Path, metavar="FOLDER", help="the folder to create (default: NAME)"
     )
+    parser.add_argument(
+        "--op", action="store_true", help="with an operation for arrays of every library"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the files."""
     folder = options.folder or Path(options.name)
-    for path in create(options.name, folder):
+    for path in create(options.name, folder, op=options.op):
         print(path)
     print(f"\ncd {folder}\npip install '.[test]'\npython -m pytest")
 
 
-def create(name: str, folder: Path) -> list[Path]:
+def create(name: str, folder: Path, *, op: bool = False) -> list[Path]:
     """Write a package.
 
     Parameters
@@ -49,6 +53,8 @@ def create(name: str, folder: Path) -> list[Path]:
         The name for pip; the module's name has ``_`` for ``-`` and ``.``, in lower case.
     folder : Path
         The folder to make; an empty folder may exist already.
+    op : bool
+        Whether the package has an operation instead of a Cython module.
 
     Returns
     -------
@@ -60,7 +66,7 @@ def create(name: str, folder: Path) -> list[Path]:
     ArgumentValueError
         Where `name` is not valid for a package, or `folder` exists and is not an empty folder.
     """
-    from cupola.command.template import FILES
+    from cupola.command import operation_template, template
     from cupola.version import __version__
 
     package = package_of(name)
@@ -71,7 +77,7 @@ def create(name: str, folder: Path) -> list[Path]:
     series = ".".join(__version__.split(".")[:2])
     values = {"name": name, "package": package, "series": series}
     written = []
-    for path, text in FILES.items():
+    for path, text in (operation_template if op else template).FILES.items():
         target = folder / Template(path).substitute(values)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(Template(text).substitute(values), encoding="utf-8")
