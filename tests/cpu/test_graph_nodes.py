@@ -123,14 +123,14 @@ def test_a_child_graph_is_moved_into_its_node(cuda, graph, memory):
     assert seen.value == inner.handle.value
     graph.run()
     assert cuda.read(memory, 16) == [5] * 16
-    instantiate = ("cuGraphInstantiateWithFlags", byref(made), inner.handle, 0)
-    assert cuda.code(*instantiate) == NOT_SUPPORTED
+    assert cuda.code("cuGraphDestroy", inner.handle) == INVALID_VALUE
     for call in (
-        ("cuGraphDestroy", inner.handle),
+        ("cuGraphInstantiateWithFlags", byref(made), inner.handle, 0),
         ("cuGraphAddChildGraphNode", byref(made), graph.handle, none, 0, inner.handle),
-        ("cuGraphAddMemFreeNode", byref(made), inner.handle, none, 0, address),
     ):
-        assert cuda.code(*call) == INVALID_VALUE
+        assert cuda.code(*call) == NOT_SUPPORTED
+    free = ("cuGraphAddMemFreeNode", byref(made), inner.handle, none, 0, address)
+    assert cuda.code(*free) == INVALID_VALUE
     cuda.cuGraphDestroyNode(child)
 
 

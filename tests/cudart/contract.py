@@ -126,7 +126,12 @@ def ask(runtime, driver, names=None):
     command = [sys.executable, "-m", "cudart.contract", "--runtime", runtime, "-"]
     command += ["--driver", driver] if driver else []
     command += ["--only", *names] if names else []
-    done = subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True)
+    # NVIDIA's driver loads a kernel lazily only when no other kernel runs: a program hangs whose
+    # second kernel has to end before its first.
+    environment = {**os.environ, "CUDA_MODULE_LOADING": "EAGER"}
+    done = subprocess.run(
+        command, cwd=HERE.parent, env=environment, capture_output=True, text=True
+    )
     if done.returncode:
         raise AssertionError(done.stderr)
     return json.loads(done.stdout)

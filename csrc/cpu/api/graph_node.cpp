@@ -344,8 +344,9 @@ CUPOLA_API CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
                                              CUgraph child) {
     return add_node(node, graph, before, count, [&](Graph& to) {
         const auto what = Driver::get().graphs.get(child, CUDA_ERROR_INVALID_VALUE);
-        require(!what->holds(to) && !what->is_moved());
+        require(!what->holds(to));
         require(!what->has_conditions() && !what->has_memory(), CUDA_ERROR_NOT_SUPPORTED);
+        require(!what->is_moved());
         return ChildGraph{what->clone(true)};
     });
 }
