@@ -53,7 +53,9 @@ OTHERWISE = {
     "libraries.code_that_is_wrong": "CPU device: code is read when it is loaded",
     "registered_images.parts_that_do_not_fit": "CPU device: PTX that lacks a symbol is invalid",
     "registration.attributes": "version 12 keeps attributes of functions and of kernels apart",
-    "registration.cooperative_launches_on_devices": "NVIDIA's runtime refuses grids of several devices",
+    "registration.cooperative_launches_on_devices": (
+        "NVIDIA's runtime refuses grids of several devices"
+    ),
     "start.the_driver_resets_the_device": (
         "NVIDIA's driver: its own function for a reset ends the context that the runtime uses"
     ),
@@ -129,9 +131,7 @@ def ask(runtime, driver, names=None):
     # NVIDIA's driver loads a kernel lazily only when no other kernel runs: a program hangs whose
     # second kernel has to end before its first.
     environment = {**os.environ, "CUDA_MODULE_LOADING": "EAGER"}
-    done = subprocess.run(
-        command, cwd=HERE.parent, env=environment, capture_output=True, text=True
-    )
+    done = subprocess.run(command, cwd=HERE.parent, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise AssertionError(done.stderr)
     return json.loads(done.stdout)

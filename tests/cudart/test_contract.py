@@ -37,9 +37,7 @@ def answers(driver):
 def otherwise(driver):
     """The programs that may differ over this driver."""
     other = contract.NVIDIA_DRIVER if driver == "cpu" else contract.CPU_DEVICE
-    return {
-        name for name, reason in contract.OTHERWISE.items() if not reason.startswith(other)
-    }
+    return {name for name, reason in contract.OTHERWISE.items() if not reason.startswith(other)}
 
 
 def difference(recorded, answer, driver):

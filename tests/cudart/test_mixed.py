@@ -55,7 +55,14 @@ def script(driver, libraries):
         path = os.pathsep.join([*folders, os.environ.get("LD_LIBRARY_PATH", "")])
         done = subprocess.run(
             # Python warns of fork where a driver has threads.
-            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", HEAD + textwrap.dedent(code), *libraries],
+            [
+                sys.executable,
+                "-W",
+                "ignore::DeprecationWarning",
+                "-c",
+                HEAD + textwrap.dedent(code),
+                *libraries,
+            ],
             env={**os.environ, "CUPOLA_DRIVER": driver, "LD_LIBRARY_PATH": path},
             capture_output=True,
             text=True,

@@ -1,4 +1,3 @@
-
 """The analysis of kernels, as `inspect --ir` prints it: values, effects and shapes of accesses."""
 
 import ctypes
