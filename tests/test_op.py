@@ -308,3 +308,52 @@ def test_nothing_is_imported_but_cupola():
         "assert not {'torch', 'jax', 'cupy', 'numpy'} & {*sys.modules} - {'numpy'}"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+MANIFESTS = [
+    ("[]", "has no operation"),
+    ("{}", "its operations are no list"),
+    ("[1]", "its operations are no list"),
+    ('[{"name": "softs.copy"}]', "is invalid: operation softs.copy: lacks the key 'kernels'"),
+    (
+        '[{"name": "softs.copy", "kernels": "copy", "inputs": {"x": "float32[n]"}, "outputs": '
+        '{"y": "float32[n]"}, "arguments": ["x", "y", "n"], "grid": ["n ** 2"], "block": [1]}]',
+        "grid: 'n ** 2': expected a value",
+    ),
+]
+
+
+@pytest.mark.parametrize(("operations", "words"), MANIFESTS)
+def test_a_hostile_manifest_is_refused(tmp_path, monkeypatch, operations, words):
+    """A manifest is untrusted: each declaration is checked again when it is read."""
+    folder = tmp_path / "softs"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "kernels.py").write_text(
+        "from cupola.kernel_library import KernelLibrary\n"
+        "_library = KernelLibrary(__name__, {'copy': 'copy'})\n"
+    )
+    (folder / "ops.py").write_text(
+        "from cupola.ops.library import OperationLibrary\n"
+        "_library = OperationLibrary(__name__, 'softs.kernels', ('copy',))\n"
+        "__getattr__ = _library.attribute\n__dir__ = _library.attributes\n"
+    )
+    (folder / "kernels.fatbin").write_bytes(b"")
+    (folder / "kernels.json").write_text(
+        f'{{"format": 1,\n"operations": {operations},\n"kernels": []}}'
+    )
+    code = (
+        "import cupola\nfrom softs import ops\n"
+        "try:\n    ops.copy\nexcept cupola.ImageError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert words in done.stdout, done.stdout + done.stderr
+
+
+def test_many_shapes_keep_few_plans(driver):
+    step = made(operations.PLANE)
+    for n in range(1, 300):
+        step(cupola.zeros((1, n), np.float32))
+    assert len(step._plans) <= 256

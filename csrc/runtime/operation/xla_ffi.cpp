@@ -195,8 +195,9 @@ void* call_by_xla(void* call_frame, XlaMemory memory) noexcept {
     if (frame.extension && frame.extension->type == xla::metadata_extension) {
         xla::Metadata& metadata =
             *reinterpret_cast<xla::MetadataExtension*>(frame.extension)->metadata;
-        metadata.version.major = frame.api->version.major;
-        metadata.version.minor = frame.api->version.minor;
+        // jaxlib 0.5 passes no API here. It takes handlers of its own version, which is 0.1.
+        metadata.version.major = frame.api ? frame.api->version.major : 0;
+        metadata.version.minor = frame.api ? frame.api->version.minor : 1;
         metadata.traits = memory == XlaMemory::cuda ? xla::command_buffer_compatible : 0;
         return nullptr;
     }

@@ -50,6 +50,56 @@ class Arrays(Protocol):
         """The stream, as keywords of `NativeOperation.launch`."""
 
 
+class Plan(NamedTuple):
+    """The results of a call's checks, for inputs of the same shapes and types.
+
+    `NativeOperation.launch` checks each call again, with the memory.
+    """
+
+    types: tuple[str, ...]
+    outputs: tuple[tuple[tuple[int, ...], str], ...]  # shapes and element types
+    workspaces: tuple[tuple[tuple[int, ...], str], ...]
+
+
+_MOST_PLANS = 256  # of an operation
+
+
+def plan_of(operation: Operation, call: Call, views: dict[str, View]) -> Plan:
+    """The plan of a call, made at the first call of its shapes and types.
+
+    Raises
+    ------
+    ArgumentError
+        As `Sizes` and `Operation.types_of`.
+    """
+    declaration = operation.declaration
+    key = (
+        tuple([(name, view.shape, view.element, view.strides) for name, view in views.items()]),
+        tuple([value for value in call.scalars.values() if type(value) is int]),
+        tuple([value for value in call.scalars.values() if type(value) is bool]),
+    )
+    found: Plan | None = operation._plans.get(key)
+    if found is not None:
+        return found
+    types = operation.types_of({name: view.element for name, view in views.items()})
+    sizes = Sizes(
+        declaration,
+        {name: view.shape for name, view in views.items()},
+        call.scalars,
+        types,
+        {name: view.strides for name, view in views.items() if view.strides is not None},
+    )
+    sizes.check()
+    outputs, workspaces = (
+        tuple((sizes.shape(one), declaration.element_of(one, types)) for one in tensors)
+        for tensors in (declaration.outputs, declaration.workspaces)
+    )
+    if len(operation._plans) >= _MOST_PLANS:
+        operation._plans.clear()
+    found = operation._plans[key] = Plan(types, outputs, workspaces)
+    return found
+
+
 def call_arrays(operation: Operation, call: Call, arrays: Arrays) -> Any:
     """Allocate the outputs, check and launch; the outputs."""
     declaration = operation.declaration
@@ -59,36 +109,30 @@ def call_arrays(operation: Operation, call: Call, arrays: Arrays) -> Any:
         if one.name in call.inputs:
             value = call.inputs[one.name]
             given[one.name], views[one.name] = _prepared(declaration, one, value, arrays)
-    types = operation.types_of({name: view.element for name, view in views.items()})
-    sizes = Sizes(
-        declaration,
-        {name: view.shape for name, view in views.items()},
-        call.scalars,
-        types,
-        {name: view.strides for name, view in views.items() if view.strides is not None},
-    )
+    plan = plan_of(operation, call, views)
     device = next(iter(views.values())).device
-    sizes.check()
     results = []
     for index, one in enumerate(declaration.outputs):
         if call.out is None:
-            element = declaration.element_of(one, types)
-            value = arrays.allocate(sizes.shape(one), element, declaration.align, device)
+            value = arrays.allocate(*plan.outputs[index], declaration.align, device)
+            view = arrays.view(value)
         else:
             value = call.out[index]
             _check_kind(declaration, one, value, arrays)
-        given[one.name], views[one.name] = value, _written(declaration, one, value, arrays)
+            view = _written(declaration, one, value, arrays)
+        given[one.name], views[one.name] = value, view
         results.append(value)
-    for one in declaration.workspaces:
-        element = declaration.element_of(one, types)
-        value = arrays.allocate(sizes.shape(one), element, declaration.align, device)
+    for index, one in enumerate(declaration.workspaces):
+        value = arrays.allocate(*plan.workspaces[index], declaration.align, device)
         given[one.name], views[one.name] = value, arrays.view(value)
     tensors = tuple(
-        arrays.argument(given[one.name], views[one.name]) if one.name in given else None
-        for one in declaration.tensors
+        [
+            arrays.argument(given[one.name], views[one.name]) if one.name in given else None
+            for one in declaration.tensors
+        ]
     )
     scalars = tuple(call.scalars.values())
-    operation.native(types, device).launch(tensors, scalars, **arrays.stream(call, device))
+    operation.native(plan.types, device).launch(tensors, scalars, **arrays.stream(call, device))
     return results_of(results)
 
 

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from . import tensor_type
@@ -77,7 +78,7 @@ class Tensor:
     mutated: bool = False
     strided: bool = False
 
-    @property
+    @cached_property
     def written(self) -> bool:
         """Whether the kernel writes it."""
         return self.mutated or self.role != "input"
@@ -118,17 +119,17 @@ class Declaration:
     autocast: str = ""
     doc: str = ""
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Tensor, ...]:
         """The tensors that a caller gives."""
         return tuple(one for one in self.tensors if one.role == "input")
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[Tensor, ...]:
         """The tensors that a call returns."""
         return tuple(one for one in self.tensors if one.role == "output")
 
-    @property
+    @cached_property
     def workspaces(self) -> tuple[Tensor, ...]:
         """The tensors that a call needs and does not return."""
         return tuple(one for one in self.tensors if one.role == "workspace")
@@ -321,7 +322,7 @@ class _Reader:
             kind, equals, value = (part.strip() for part in str(text).partition("="))
             if not isinstance(text, str) or kind not in _SCALARS:
                 raise self._wrong(f"scalars.{name}", text)
-            default = None
+            default: Any = None
             if equals:
                 try:
                     if kind == "bool":
@@ -455,7 +456,7 @@ class _Reader:
 
     def _arguments(self) -> tuple[str, ...]:
         texts = self._texts("arguments")
-        known = {one.name for one in (*self.tensors, *self.scalars)}
+        known = {one.name for one in self.tensors} | {one.name for one in self.scalars}
         for text in texts:
             if not isinstance(text, str) or text.strip() not in known:
                 self._expression("arguments", text)

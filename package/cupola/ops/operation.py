@@ -26,6 +26,9 @@ _KINDS = {
     "jax": "jax_arrays",
     "jaxlib": "jax_arrays",
 }
+# The functions of those modules by the type of an array, found at its first call.
+_CALLS: dict[type, Callable[..., Any]] = {}
+_MOST_CALLS = 64
 
 
 class Call(NamedTuple):
@@ -73,9 +76,14 @@ class Operation:
         self.declaration = declaration
         self.library = library  # the OperationLibrary of its package; None for `cupola.op`
         self._find = find
+        self._parameters = (
+            *(one.name for one in declaration.inputs),
+            *(one.name for one in declaration.scalars),
+        )
         self._lock = threading.Lock()
         self._variants = {types: index for index, types in enumerate(declaration.kernels)}
         self._native: NativeOperation = NativeOperation(declaration.native_text())
+        self._plans: dict[Any, Any] = {}  # of `cupola.ops.array_call`
         self._overload: Any = None  # PyTorch's form, once it is registered
         self._is_compiling: Any = None
         self.__name__ = declaration.name.rpartition(".")[2]
@@ -87,7 +95,13 @@ class Operation:
             return self._overload(*args, **kwargs)  # what torch.compile can trace
         call = self.bind(args, kwargs)
         first = next(iter(call.inputs.values()))
-        return self._kind(first).call(self, call)
+        found = _CALLS.get(type(first))
+        if found is None:
+            found = self._kind(first).call
+            if len(_CALLS) >= _MOST_CALLS:  # classes that a program makes must not stay
+                _CALLS.clear()
+            _CALLS[type(first)] = found
+        return found(self, call)
 
     def register_loaded(self) -> None:
         """Register it with PyTorch, if that is imported; it imports no framework."""
@@ -123,15 +137,15 @@ class Operation:
             Where there are too many or too few, or a scalar is no number.
         """
         declaration = self.declaration
-        parameters = (*declaration.inputs, *declaration.scalars)
+        parameters = self._parameters
         if len(args) > len(parameters):
             raise self._wrong(f"takes {len(parameters)} arguments, got {len(args)}")
-        given = dict(zip((one.name for one in parameters), args, strict=False))
+        given = dict(zip(parameters, args, strict=False))
         others = {"out": None, "stream": None, "device": None}
         for name, value in kwargs.items():
             if name in given:
                 raise self._wrong(f"argument {name} is given twice")
-            if any(one.name == name for one in parameters):
+            if name in parameters:
                 given[name] = value
             elif name in others:
                 others[name] = value

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from cupola.exceptions import ArgumentValueError
 from cupola.ops.declaration import Declaration, Tensor
 from cupola.ops.element_types import itemsize
-from cupola.ops.expression import ExpressionError, parse
+from cupola.ops.expression import ExpressionError
+from cupola.ops.expression import parse as _parse
 from cupola.ops.tensor_type import Length
+
+parse = lru_cache(maxsize=1024)(_parse)  # of lengths, whose names the declaration has checked
 
 
 class Sizes:
