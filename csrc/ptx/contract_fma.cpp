@@ -1,7 +1,7 @@
 // csrc/ptx/contract_fma.cpp - chooses the products that are fused, and rewrites their sums.
 #include "ptx/contract_fma.hpp"
 
-#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,10 +56,6 @@ class Contraction {
     }
 
     // The rest changes the program.
-    struct Insertion {
-        std::uint32_t before;
-        Instruction instruction;
-    };
 
     std::uint32_t new_register(Type type) {
         f_.registers.push_back(type);
@@ -81,7 +77,7 @@ class Contraction {
         i.operands = 2;
         f_.operands.push_back(to);
         f_.operands.push_back(from);
-        insertions_.push_back({before, i});
+        insertions_.emplace(before, i);
     }
 
     Operand negated(const Operand& o, std::uint32_t before) {
@@ -150,17 +146,14 @@ class Contraction {
         for (const Product& p : uses_.products) dead[p.code] = unused(p);
         for (const auto& [code, product] : uses_.aliases)
             dead[code] = unused(uses_.products[product]);
-        std::stable_sort(
-            insertions_.begin(), insertions_.end(),
-            [](const Insertion& a, const Insertion& b) { return a.before < b.before; });
         std::vector<Instruction> code;
         code.reserve(f_.code.size() + insertions_.size());
         std::vector<std::uint32_t> moved(f_.code.size() + 1);
         auto next = insertions_.begin();
         for (std::uint32_t n = 0; n < f_.code.size(); ++n) {
             moved[n] = static_cast<std::uint32_t>(code.size());
-            for (; next != insertions_.end() && next->before == n; ++next)
-                code.push_back(next->instruction);
+            for (; next != insertions_.end() && next->first == n; ++next)
+                code.push_back(next->second);
             if (!dead[n]) code.push_back(f_.code[n]);
         }
         moved.back() = static_cast<std::uint32_t>(code.size());
@@ -171,7 +164,7 @@ class Contraction {
     Function& f_;
     ProductUses uses_;
     std::vector<std::pair<std::uint32_t, unsigned>> fused_;  // sum, side of its product
-    std::vector<Insertion> insertions_;
+    std::multimap<std::uint32_t, Instruction> insertions_;   // by the instruction that follows
 };
 
 }  // namespace

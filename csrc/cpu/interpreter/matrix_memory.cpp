@@ -8,7 +8,6 @@
 namespace cupola::cpu::interpreter {
 namespace {
 
-using ptx::Matrix;
 using ptx::MatrixForm;
 
 std::uint64_t address_in(const DecodedOp* ip, const MatrixOperation& op, const std::byte* r,

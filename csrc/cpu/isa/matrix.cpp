@@ -125,7 +125,7 @@ void add_group(typename Columns<W>::Ints& c, unsigned count, int fraction, const
 }
 
 bool multiply_floats(const FloatTile& tile) {
-    const auto [rows, columns, terms] = tile.shape;
+    const unsigned rows = tile.shape.rows, columns = tile.shape.columns, terms = tile.shape.terms;
     alignas(64) float a[interpreter::max_of_a], b[interpreter::max_of_b];
     alignas(64) std::int32_t a_exponents[interpreter::max_of_a], b_exponents[interpreter::max_of_b];
     if (!split(tile.a, rows * terms, tile.layout, a, a_exponents) ||
