@@ -29,17 +29,15 @@ int cupola_bench_launch(int device, void* function, void* stream, uint32_t grid,
         check_not_null(function, "function");
         check_not_null(seconds, "seconds");
         counted(count);
-        const Context& c = context(device);
-        ContextScope current(c);
-        const Driver& d = c.driver;
+        ContextScope current(context(device));
+        const Driver& d = driver();
         auto* const kernel = static_cast<CUfunction>(function);
         auto* const queue = static_cast<CUstream>(stream);
         const auto start = Clock::now();
         for (int i = 0; i < count; ++i)
-            check(d,
-                  d.cuLaunchKernel(kernel, grid, 1, 1, block, 1, 1, 0, queue, parameters, nullptr),
+            check(d.cuLaunchKernel(kernel, grid, 1, 1, block, 1, 1, 0, queue, parameters, nullptr),
                   "cuLaunchKernel");
-        if (wait) check(d, d.cuStreamSynchronize(queue), "cuStreamSynchronize");
+        if (wait) check(d.cuStreamSynchronize(queue), "cuStreamSynchronize");
         *seconds = since(start);
     });
 }
@@ -52,17 +50,16 @@ int cupola_bench_copy(int device, uint64_t address, void* host, size_t bytes, in
         counted(count);
         if (direction != CUPOLA_TO_DEVICE && direction != CUPOLA_TO_HOST)
             fail(CUPOLA_ERROR_VALUE, "unknown direction " + std::to_string(direction));
-        const Context& c = context(device);
-        ContextScope current(c);
-        const Driver& d = c.driver;
+        ContextScope current(context(device));
+        const Driver& d = driver();
         auto* const queue = static_cast<CUstream>(stream);
         const auto start = Clock::now();
         for (int i = 0; i < count; ++i) {
             if (direction == CUPOLA_TO_DEVICE)
-                check(d, d.cuMemcpyHtoDAsync(address, host, bytes, queue), "cuMemcpyHtoDAsync");
+                check(d.cuMemcpyHtoDAsync(address, host, bytes, queue), "cuMemcpyHtoDAsync");
             else
-                check(d, d.cuMemcpyDtoHAsync(host, address, bytes, queue), "cuMemcpyDtoHAsync");
-            check(d, d.cuStreamSynchronize(queue), "cuStreamSynchronize");
+                check(d.cuMemcpyDtoHAsync(host, address, bytes, queue), "cuMemcpyDtoHAsync");
+            check(d.cuStreamSynchronize(queue), "cuStreamSynchronize");
         }
         *seconds = since(start);
     });

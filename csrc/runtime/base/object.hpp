@@ -7,8 +7,7 @@
 
 namespace cupola {
 
-// The base of every object behind an opaque handle. Destructors never throw (see
-// DriverLink::alive).
+// The base of every object behind an opaque handle. Destructors never throw (see driver_alive()).
 class Object {
   public:
     Object() = default;
