@@ -57,7 +57,7 @@ def make(folder, **environment):
     return project
 
 
-# The default mode looks for a compiler, too, after 2 ms of interpretation, and says that it has none.
+# After 2 ms of interpretation the default mode looks for a compiler, and tells of none.
 AHEAD = {"CUPOLA_CPU_MODE": "ahead"}
 
 
