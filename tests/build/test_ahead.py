@@ -57,7 +57,7 @@ def make(folder, **environment):
     return project
 
 
-# After 2 ms of interpretation the default mode looks for a compiler, and tells of none.
+# After 2 ms of interpretation the default mode looks for a compiler and reports that there is none.
 AHEAD = {"CUPOLA_CPU_MODE": "ahead"}
 
 
