@@ -17,8 +17,9 @@ constexpr bool all_have_rows() {
     bool seen[std::size(opcodes)] = {};
     for (const InstructionGroup& group : instruction_groups)
         for (std::size_t row = 0; row < group.count; ++row)
-            if (const OpcodeOfMnemonic* found = find_opcode(group.rows[row].mnemonic.data()))
-                seen[found - opcodes] = true;
+            if (const unsigned found = find_opcode(group.rows[row].mnemonic.data());
+                found < opcode_count)
+                seen[found] = true;
     for (const bool each : seen)
         if (!each) return false;
     return true;
