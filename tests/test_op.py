@@ -123,7 +123,7 @@ def test_what_is_not_contiguous_is_copied_or_refused(kind, give, options):
     assert (host(step(u.T, 1, **options)) == host(u).T).all()
     assert (host(step(u[:, 1:3], 1, **options)) == host(u)[:, 1:3]).all()
     if options:
-        return  # what is copied to a device is contiguous there
+        return  # an array copied to a device is contiguous
     with refused(cupola.ArgumentValueError, saying=["output v", "C order"]):
         step(u, out=give(np.zeros((7, 5), np.float32)).T)
     step = made(operations.PLANE, noncontiguous="refuse")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -25,6 +25,11 @@ class View(NamedTuple):
     strides: tuple[int, ...] | None  # in elements; None: C order
     writable: bool
 
+    def tensor(self, device_type: int) -> tuple[Any, ...]:
+        """The array for `NativeOperation.launch`, with DLPack's device type."""
+        code, bits = ELEMENT_TYPES[self.element]
+        return self.address, code, bits, device_type, self.device, self.shape, self.strides
+
 
 class Arrays(Protocol):
     """The arrays of one library."""
@@ -39,9 +44,6 @@ class Arrays(Protocol):
 
     def allocate(self, shape: tuple[int, ...], element: str, align: int, device: int) -> Any:
         """A new array, with uninitialised elements."""
-
-    def copy(self, value: Any, align: int) -> Any:
-        """A copy in C order."""
 
     def argument(self, value: Any, view: View) -> Any:
         """The array for `NativeOperation.launch`."""
@@ -125,15 +127,52 @@ def call_arrays(operation: Operation, call: Call, arrays: Arrays) -> Any:
     for index, one in enumerate(declaration.workspaces):
         value = arrays.allocate(*plan.workspaces[index], declaration.align, device)
         given[one.name], views[one.name] = value, arrays.view(value)
+    launch_native(operation, plan.types, device, given, views, call, arrays)
+    return results_of(results)
+
+
+def launch_native(
+    operation: Operation,
+    types: tuple[str, ...],
+    device: int,
+    given: Mapping[str, Any],
+    views: Mapping[str, View],
+    call: Call,
+    arrays: Arrays,
+    **batch: Any,
+) -> None:
+    """Launch the kernel with the tensors that are given, of which there are views."""
     tensors = tuple(
         [
             arrays.argument(given[one.name], views[one.name]) if one.name in given else None
-            for one in declaration.tensors
+            for one in operation.declaration.tensors
         ]
     )
     scalars = tuple(call.scalars.values())
-    operation.native(plan.types, device).launch(tensors, scalars, **arrays.stream(call, device))
-    return results_of(results)
+    operation.native(types, device).launch(tensors, scalars, **batch, **arrays.stream(call, device))
+
+
+def copied(arrays: Arrays, value: Any, view: View, align: int) -> Any:
+    """A copy in C order."""
+    made = arrays.allocate(view.shape, view.element, align, view.device)
+    made[...] = value
+    return made
+
+
+def aligned_part(
+    whole: Any, address: int, size: int, dtype: Any, shape: tuple[int, ...], align: int
+) -> Any:
+    """The array at the first aligned address of an array of bytes."""
+    begin = -address % align
+    return whole[begin : begin + size].view(dtype).reshape(shape)
+
+
+def other_kind(where: str, title: str, value: Any) -> ArgumentTypeError:
+    """The error for an array of another library than the first argument's."""
+    return ArgumentTypeError(
+        f"{where}: expected {title}, like the first argument, got "
+        f"{type(value).__module__}.{type(value).__qualname__}"
+    )
 
 
 def results_of(results: Sequence[Any]) -> Any:
@@ -142,16 +181,12 @@ def results_of(results: Sequence[Any]) -> Any:
 
 
 def _title(declaration: Declaration, tensor: Tensor) -> str:
-    role = {"input": "argument"}.get(tensor.role, tensor.role)
-    return f"{declaration.name}: {role} {tensor.name}"
+    return f"{declaration.name}: {tensor.title}"
 
 
 def _check_kind(declaration: Declaration, tensor: Tensor, value: Any, arrays: Arrays) -> None:
     if not arrays.is_array(value):
-        raise ArgumentTypeError(
-            f"{_title(declaration, tensor)}: expected {arrays.title}, like the first argument, got "
-            f"{type(value).__module__}.{type(value).__qualname__}"
-        )
+        raise other_kind(_title(declaration, tensor), arrays.title, value)
 
 
 def _viewed(declaration: Declaration, tensor: Tensor, value: Any, arrays: Arrays) -> View:
@@ -187,7 +222,7 @@ def _prepared(
             + f", and the operation's declaration has noncontiguous = 'refuse': pass a copy "
             f"(shape {view.shape})"
         )
-    value = arrays.copy(value, declaration.align)
+    value = copied(arrays, value, view, declaration.align)
     return value, arrays.view(value)
 
 

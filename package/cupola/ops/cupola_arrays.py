@@ -6,6 +6,8 @@ Memory of libraries that have no module here is taken by ``__cuda_array_interfac
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from cupola.array import Array
 from cupola.creation import asarray, empty
 from cupola.exceptions import ArgumentTypeError
-from cupola.ops.array_call import View, call_arrays
+from cupola.ops.array_call import View, aligned_part, call_arrays
 from cupola.ops.element_types import OF_ML_DTYPES
 from cupola.ops.operation import Call, Operation
 
@@ -65,18 +67,10 @@ def allocate(shape: tuple[int, ...], element: str, align: int, device: int) -> A
     dtype = dtype_of(element)
     if align <= 256:
         return empty(shape, dtype, device=device)
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     whole = empty(size + align, np.uint8, device=device)
-    begin = -whole.ptr % align
-    part: Array = whole[begin : begin + size].view(dtype).reshape(shape)
+    part: Array = aligned_part(whole, whole.ptr, size, dtype, shape, align)
     return part
-
-
-def copy(value: Array, align: int) -> Array:
-    """A copy in C order."""
-    made = allocate(value.shape, value.dtype.name, align, value.device_index)
-    made[...] = value
-    return made
 
 
 def argument(value: Array, view: View) -> Array:
@@ -101,6 +95,4 @@ def call(operation: Operation, call: Call) -> Any:
         name: value if isinstance(value, Array) or not is_array(value) else asarray(value)
         for name, value in call.inputs.items()
     }
-    import sys
-
     return call_arrays(operation, call._replace(inputs=given), sys.modules[__name__])

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
 import cupy
 
 from cupola.exceptions import ArgumentTypeError
-from cupola.ops.array_call import View, call_arrays
+from cupola.ops.array_call import View, aligned_part, call_arrays
 from cupola.ops.cupola_arrays import dtype_of
-from cupola.ops.element_types import ELEMENT_TYPES
 from cupola.ops.operation import Call, Operation
 
 title = "a cupy.ndarray"
@@ -37,28 +37,17 @@ def view(value: Any) -> View:
 def allocate(shape: tuple[int, ...], element: str, align: int, device: int) -> Any:
     """A new array; CuPy's pool aligns memory to 512 bytes."""
     with cupy.cuda.Device(device):
-        if align <= 512:
-            return cupy.empty(shape, dtype_of(element))
         dtype = dtype_of(element)
-        size = dtype.itemsize
-        for length in shape:
-            size *= length
+        if align <= 512:
+            return cupy.empty(shape, dtype)
+        size = math.prod(shape) * dtype.itemsize
         whole = cupy.empty(size + align, cupy.uint8)
-        begin = -whole.data.ptr % align
-        return whole[begin : begin + size].view(dtype).reshape(shape)
-
-
-def copy(value: Any, align: int) -> Any:
-    """A copy in C order."""
-    made = allocate(value.shape, value.dtype.name, align, value.device.id)
-    made[...] = value
-    return made
+        return aligned_part(whole, whole.data.ptr, size, dtype, shape, align)
 
 
 def argument(value: Any, view: View) -> tuple[Any, ...]:
     """The array for `NativeOperation.launch`."""
-    code, bits = ELEMENT_TYPES[view.element]
-    return view.address, code, bits, _CUDA, view.device, view.shape, view.strides
+    return view.tensor(_CUDA)
 
 
 def stream(call: Call, device: int) -> dict[str, Any]:

@@ -83,6 +83,11 @@ class Tensor:
         """Whether the kernel writes it."""
         return self.mutated or self.role != "input"
 
+    @cached_property
+    def title(self) -> str:
+        """ "argument u" or "output v", for messages."""
+        return f"{'argument' if self.role == 'input' else self.role} {self.name}"
+
 
 @dataclass(frozen=True)
 class Scalar:
@@ -142,6 +147,13 @@ class Declaration:
         """A tensor's element type, for one kernel's types."""
         variable = tensor.type.variable
         return types[self.variables.index(variable)] if variable else tensor.type.element
+
+    def batch_fits_pack(self, batched: Mapping[str, bool]) -> bool:
+        """Whether a batch of the inputs named there can be one more of the leading axes."""
+        return any(one.type.pack for one in self.inputs) and all(
+            bool(one.type.pack) or not (one.written or batched.get(one.name, False))
+            for one in (*self.inputs, *self.outputs)
+        )
 
     def native_text(self) -> str:
         """The declaration as libcupola.so reads it (cupola/operation.h)."""

@@ -19,10 +19,10 @@ import numpy as np
 from jax import custom_batching
 
 from cupola import driver
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError
 from cupola.native_operation import xla_handlers
-from cupola.ops.array_call import results_of
-from cupola.ops.backward import PREFIX, match
+from cupola.ops.array_call import other_kind, results_of
+from cupola.ops.backward import PREFIX
 from cupola.ops.cupola_arrays import dtype_of
 from cupola.ops.operation import Call, Operation
 from cupola.ops.sizes import Sizes
@@ -64,7 +64,6 @@ class JaxOperation:
         unique = "" if operation.library is not None else f" {next(_numbers)}"
         self.name = f"{self.declaration.name} {digest}{unique}"
         operation._native.register(self.name)
-        self._backward: JaxOperation | None = None
 
     def function(self, given: tuple[str, ...], scalars: tuple[Any, ...]) -> Callable[..., Any]:
         """The function of the inputs that are given, for these scalars; it returns a tuple."""
@@ -182,7 +181,7 @@ class JaxOperation:
             flags = tuple(bool(one) for one in batched)
             if declaration.vmap:
                 return self._batch(given, scalars, arrays, flags, size), every
-            if self._rides(given, flags):
+            if declaration.batch_fits_pack(dict(zip(given, flags, strict=True))):
                 return function(*self._spread(given, arrays, flags, size)), every
             return _sequential(function, arrays, flags), every
 
@@ -220,16 +219,6 @@ class JaxOperation:
         found: tuple[Any, ...] = function(*spread)
         return found
 
-    def _rides(self, given: tuple[str, ...], flags: tuple[bool, ...]) -> bool:
-        """Whether the batch can be one more of the leading axes that the declaration has."""
-        declaration = self.declaration
-        named = dict(zip(given, flags, strict=True))
-        return all(
-            bool(one.type.pack) or not (one.written or named.get(one.name, False))
-            for one in declaration.tensors
-            if one.role != "workspace"
-        ) and any(one.type.pack for one in declaration.inputs)
-
     def _spread(
         self, given: tuple[str, ...], arrays: Sequence[Any], flags: tuple[bool, ...], size: int
     ) -> list[Any]:
@@ -248,8 +237,7 @@ class JaxOperation:
         batched: Callable[..., tuple[Any, ...]],
     ) -> Callable[..., Any]:
         declaration = self.declaration
-        backward = self.backward
-        matched = match(declaration, backward.declaration)
+        backward = of(self.operation.backward)
         values = dict(zip((one.name for one in declaration.scalars), scalars, strict=True))
         back_scalars = tuple(values[one.name] for one in backward.declaration.scalars)
         outputs = [one.name for one in declaration.outputs]
@@ -264,22 +252,12 @@ class JaxOperation:
                 **dict(zip(given, arrays, strict=True)),
                 **dict(zip(outputs, results, strict=True)),
             }
-            saved = {name: known[name] for name in matched.saved if name in known}
+            saved = {name: known[name] for name in self.operation.matched.saved if name in known}
             return results, saved
 
         def gradient(saved: dict[str, Any], cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
             by_output = dict(zip(outputs, cotangents, strict=True))
-            arrays = {}
-            for one in backward.declaration.inputs:
-                if one.name in matched.gradients:
-                    arrays[one.name] = by_output[matched.gradients[one.name]]
-                elif one.name in saved:
-                    arrays[one.name] = saved[one.name]
-                elif not one.type.optional:
-                    raise ArgumentValueError(
-                        f"{declaration.name}: its gradient needs the argument {one.name}, which "
-                        "was not given"
-                    )
+            arrays = self.operation.gradient_arguments(by_output, saved)
             found = backward.function(tuple(arrays), back_scalars)(*arrays.values())
             names = (one.name for one in backward.declaration.outputs)
             by_name = dict(zip(names, found, strict=True))
@@ -287,14 +265,6 @@ class JaxOperation:
 
         function.defvjp(forward, gradient)
         return function
-
-    @property
-    def backward(self) -> JaxOperation:
-        """The operation of the gradients."""
-        if self._backward is None:
-            name = self.declaration.backward.rpartition(".")[2]
-            self._backward = of(self.operation.library.attribute(name))
-        return self._backward
 
 
 def _sequential(
@@ -334,9 +304,6 @@ def call(operation: Operation, call: Call) -> Any:
         raise ArgumentTypeError(f"{name}: with JAX's arrays, JAX chooses stream and device")
     for key, value in call.inputs.items():
         if not isinstance(value, jax.Array):
-            raise ArgumentTypeError(
-                f"{name}: argument {key}: expected a jax.Array, like the first argument, got "
-                f"{type(value).__module__}.{type(value).__qualname__}"
-            )
+            raise other_kind(f"{name}: argument {key}", "a jax.Array", value)
     function = of(operation).function(tuple(call.inputs), tuple(call.scalars.values()))
     return results_of(function(*call.inputs.values()))

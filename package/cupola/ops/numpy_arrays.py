@@ -11,9 +11,8 @@ import numpy as np
 from cupola import driver
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.ops import cupola_arrays
-from cupola.ops.array_call import View, call_arrays
+from cupola.ops.array_call import View, aligned_part, call_arrays, other_kind
 from cupola.ops.cupola_arrays import dtype_of
-from cupola.ops.element_types import ELEMENT_TYPES
 from cupola.ops.operation import Call, Operation
 
 title = "a numpy.ndarray"
@@ -48,21 +47,12 @@ def allocate(shape: tuple[int, ...], element: str, align: int, device: int) -> A
     if made.size == 0 or made.ctypes.data % align == 0:
         return made
     whole = np.empty(made.nbytes + align, np.uint8)
-    begin = -whole.ctypes.data % align
-    return whole[begin : begin + made.nbytes].view(dtype).reshape(shape)
-
-
-def copy(value: Any, align: int) -> Any:
-    """A copy in C order."""
-    made = allocate(value.shape, value.dtype.name, align, 0)
-    made[...] = value
-    return made
+    return aligned_part(whole, whole.ctypes.data, made.nbytes, dtype, shape, align)
 
 
 def argument(value: Any, view: View) -> tuple[Any, ...]:
     """The array for `NativeOperation.launch`."""
-    code, bits = ELEMENT_TYPES[view.element]
-    return view.address, code, bits, _CPU, 0, view.shape, view.strides
+    return view.tensor(_CPU)
 
 
 def stream(call: Call, device: int) -> dict[str, Any]:
@@ -94,10 +84,7 @@ def _through_device(operation: Operation, call: Call) -> Any:
     name = operation.declaration.name
     for each in (*call.inputs.items(), *(("out", one) for one in call.out or ())):
         if not is_array(each[1]):
-            raise ArgumentTypeError(
-                f"{name}: argument {each[0]}: expected {title}, like the first argument, got "
-                f"{type(each[1]).__module__}.{type(each[1]).__qualname__}"
-            )
+            raise other_kind(f"{name}: argument {each[0]}", title, each[1])
     there = {key: to_device(value, device=index) for key, value in call.inputs.items()}
     for one in operation.declaration.inputs:
         value = call.inputs.get(one.name)

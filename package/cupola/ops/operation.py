@@ -7,10 +7,12 @@ import operator
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
+from cupola.ops.backward import Backward, match
 from cupola.ops.declaration import Declaration, DeclarationError, Scalar, read
 
 if TYPE_CHECKING:
@@ -204,6 +206,47 @@ class Operation:
                 f"out has {len(several)} arrays, the operation has {len(outputs)} outputs ({names})"
             )
         return several
+
+    @property
+    def backward(self) -> Operation:
+        """The operation of the gradients, of the same package."""
+        found: Operation = self.library.attribute(self.declaration.backward.rpartition(".")[2])
+        return found
+
+    @cached_property
+    def matched(self) -> Backward:
+        """Which arguments the operation of the gradients takes."""
+        return match(self.declaration, self.backward.declaration)
+
+    def gradient_arguments(
+        self, by_output: Mapping[str, Any], saved: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The arrays for the operation of the gradients, by its inputs' names.
+
+        Parameters
+        ----------
+        by_output : mapping
+            The gradient of each output.
+        saved : mapping
+            This operation's arrays.
+
+        Raises
+        ------
+        ArgumentValueError
+            Where it needs an array that was not given to this operation.
+        """
+        found = {}
+        for one in self.backward.declaration.inputs:
+            if one.name in self.matched.gradients:
+                found[one.name] = by_output[self.matched.gradients[one.name]]
+            elif one.name in saved:
+                found[one.name] = saved[one.name]
+            elif not one.type.optional:
+                raise ArgumentValueError(
+                    f"{self.declaration.name}: its gradient needs the argument {one.name}, which "
+                    "was not given"
+                )
+        return found
 
     # -- kernels ----------------------------------------------------------------------------------
 

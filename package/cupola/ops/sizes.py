@@ -71,8 +71,7 @@ class Sizes:
             self.values[name] = self._value(expression, name)
 
     def _fail(self, tensor: Tensor, text: str) -> ArgumentValueError:
-        what = {"input": "argument"}.get(tensor.role, tensor.role)
-        return ArgumentValueError(f"{self.declaration.name}: {what} {tensor.name}: {text}")
+        return ArgumentValueError(f"{self.declaration.name}: {tensor.title}: {text}")
 
     def _bind(self, tensor: Tensor, shape: Sequence[Any]) -> None:
         lengths = tensor.type.lengths

@@ -15,8 +15,16 @@ from typing import Any
 import torch
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-from cupola.ops.array_call import View, call_arrays, results_of
-from cupola.ops.backward import PREFIX, match
+from cupola.ops.array_call import (
+    View,
+    aligned_part,
+    call_arrays,
+    copied,
+    launch_native,
+    other_kind,
+    results_of,
+)
+from cupola.ops.backward import PREFIX
 from cupola.ops.declaration import Scalar, Tensor
 from cupola.ops.element_types import ELEMENT_TYPES
 from cupola.ops.operation import Call, Operation
@@ -68,19 +76,12 @@ class TorchTensors:
             return made
         size = made.numel() * made.element_size()
         whole = torch.empty(size + align, dtype=torch.uint8, device=self.device)
-        begin = -whole.data_ptr() % align
-        return whole[begin : begin + size].view(dtype).view(shape)
-
-    def copy(self, value: torch.Tensor, align: int) -> torch.Tensor:
-        """A copy in C order."""
-        made = self.allocate(tuple(value.shape), element_of(value.dtype), align, 0)
-        return made.copy_(value)
+        part: torch.Tensor = aligned_part(whole, whole.data_ptr(), size, dtype, shape, align)
+        return part
 
     def argument(self, value: torch.Tensor, view: View) -> tuple[Any, ...]:
         """The tensor for `NativeOperation.launch`."""
-        code, bits = ELEMENT_TYPES[view.element]
-        kind = _CUDA if value.is_cuda else _CPU
-        return view.address, code, bits, kind, view.device, view.shape, view.strides
+        return view.tensor(_CUDA if value.is_cuda else _CPU)
 
     def stream(self, call: Call, device: int) -> dict[str, Any]:
         """PyTorch's current stream: its allocator frees memory in that order."""
@@ -251,38 +252,25 @@ class TorchOperation:
 
     # -- gradients --------------------------------------------------------------------------------
 
-    def _backward(self) -> TorchOperation:
-        name = self.declaration.backward.rpartition(".")[2]
-        return of(self.operation.library.attribute(name))
-
     def _save(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         call = self._call(inputs)
-        matched = match(self.declaration, self._backward().declaration)
         outputs = output if isinstance(output, tuple) else (output,)
         names = [one.name for one in self.declaration.outputs]
         known = {**call.inputs, **dict(zip(names, outputs, strict=True))}
-        ctx.names = [name for name in matched.saved if name in known]
+        ctx.names = [name for name in self.operation.matched.saved if name in known]
         ctx.save_for_backward(*(known[name] for name in ctx.names))
         ctx.scalars = call.scalars
 
     def _gradient(self, ctx: Any, *gradients: torch.Tensor) -> tuple[Any, ...]:
-        backward = self._backward()
-        matched = match(self.declaration, backward.declaration)
+        backward = of(self.operation.backward)
         by_output = dict(
             zip((one.name for one in self.declaration.outputs), gradients, strict=True)
         )
         saved = dict(zip(ctx.names, ctx.saved_tensors, strict=True))
-        arguments: list[Any] = []
-        for one in backward.declaration.inputs:
-            value = saved.get(one.name)
-            if one.name in matched.gradients:
-                value = by_output[matched.gradients[one.name]].contiguous()
-            elif value is None and not one.type.optional:
-                raise ArgumentValueError(
-                    f"{self.declaration.name}: its gradient needs the argument {one.name}, which "
-                    "was not given"
-                )
-            arguments.append(value)
+        known = self.operation.gradient_arguments(by_output, saved)
+        for name in self.operation.matched.gradients:
+            known[name] = known[name].contiguous()
+        arguments = [known.get(one.name) for one in backward.declaration.inputs]
         scalars = [ctx.scalars[one.name] for one in backward.declaration.scalars]
         found = backward.entry(*arguments, *scalars)
         names = (one.name for one in backward.declaration.outputs)
@@ -345,7 +333,8 @@ class TorchOperation:
                 front = [_spread(one, flag, size) for one, flag in zip(front, flags, strict=True)]
                 flags = [one is not None for one in front]
             return self._batched(*front, flags, size, *scalars), dims
-        if self._rides(flags):
+        named = dict(zip((one.name for one in declaration.inputs), flags, strict=True))
+        if declaration.batch_fits_pack(named):
             front = [
                 _spread(one, flag, size) if tensor.type.pack else one
                 for tensor, one, flag in zip(declaration.inputs, front, flags, strict=True)
@@ -374,15 +363,6 @@ class TorchOperation:
             for one, dim, flag in zip(args, in_dims, flags, strict=True)
         ]
         return self._one_by_one(self._batched, front, flags, info.batch_size)
-
-    def _rides(self, flags: list[bool]) -> bool:
-        """Whether the batch can be one more of the leading axes that the declaration has."""
-        named = dict(zip((one.name for one in self.declaration.inputs), flags, strict=True))
-        return all(
-            bool(one.type.pack) or not (one.role == "output" or named.get(one.name, False))
-            for one in self.declaration.tensors
-            if one.role != "workspace"
-        ) and any(one.type.pack for one in self.declaration.inputs)
 
 
 def _spread(value: Any, flag: bool, size: int) -> Any:
@@ -414,7 +394,9 @@ def launch_batched(operation: Operation, call: Call, batched: tuple[bool, ...], 
     tensors = TorchTensors(first.device)
     flags = {one.name: flag for one, flag in zip(declaration.inputs, batched, strict=True)}
     given = {
-        name: value if value.is_contiguous() else tensors.copy(value, declaration.align)
+        name: value
+        if value.is_contiguous()
+        else copied(tensors, value, tensors.view(value), declaration.align)
         for name, value in call.inputs.items()
     }
     views = {name: tensors.view(value) for name, value in given.items()}
@@ -439,15 +421,9 @@ def launch_batched(operation: Operation, call: Call, batched: tuple[bool, ...], 
         if flags[one.name]:
             outputs.append(made)
     if batch:
-        operation.native(types, device).launch(
-            tuple(
-                tensors.argument(given[one.name], views[one.name]) if one.name in given else None
-                for one in declaration.tensors
-            ),
-            tuple(call.scalars.values()),
-            batched=tuple(flags[one.name] for one in declaration.tensors),
-            batch=batch,
-            **tensors.stream(call, device),
+        whole = tuple(flags[one.name] for one in declaration.tensors)
+        launch_native(
+            operation, types, device, given, views, call, tensors, batched=whole, batch=batch
         )
     return results_of(outputs)
 
@@ -499,10 +475,7 @@ def call(operation: Operation, call: Call) -> Any:
         )
     for key, value in call.inputs.items():
         if not isinstance(value, torch.Tensor):
-            raise ArgumentTypeError(
-                f"{name}: argument {key}: expected a torch.Tensor, like the first argument, got "
-                f"{type(value).__module__}.{type(value).__qualname__}"
-            )
+            raise other_kind(f"{name}: argument {key}", TorchTensors.title, value)
     if call.out is not None:
         require_no_gradient(operation, (*call.inputs.values(), *call.out))
         return launch(operation, call)
