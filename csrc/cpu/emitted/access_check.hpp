@@ -44,19 +44,11 @@ CUPOLA_INLINE CheckedAddress check_affine(const Warp& w, std::uint32_t slot, Aff
                        check_range<W>(w, slot, first, last - first + bytes, write, host);
     return {host - first + a, host - first + b, holds};
 }
-template <Window W, class V>
-CUPOLA_INLINE CheckedAddress check_affine(const Warp& w, std::uint32_t slot, Uniform<V> address,
+template <Window W, template <class> class O, class V>
+CUPOLA_INLINE CheckedAddress check_affine(const Warp& w, std::uint32_t slot, O<V> address,
                                           std::int64_t offset, std::uint64_t bytes, unsigned align,
                                           bool write) {
-    return check_affine<W>(w, slot, Affine<V, 0>{address.value, address.value, true}, offset, bytes,
-                           align, write);
-}
-
-template <Window W, class V>
-CUPOLA_INLINE CheckedAddress check_affine(const Warp& w, std::uint32_t slot, WarpUniform<V> address,
-                                          std::int64_t offset, std::uint64_t bytes, unsigned align,
-                                          bool write) {
-    return check_affine<W>(w, slot, Affine<V, 0>{address.value, address.value, address.holds},
+    return check_affine<W>(w, slot, Affine<V, 0>{address.value, address.value, holds(address)},
                            offset, bytes, align, write);
 }
 

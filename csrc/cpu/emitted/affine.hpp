@@ -35,7 +35,14 @@ struct WarpUniform {
     bool holds;
 };
 
-// Lanes from which the values of both half warps follow, if those of the active lanes are affine.
+// The value of a half warp's first lane, as it follows from some lane's.
+template <std::int64_t S, class V>
+CUPOLA_INLINE V value_of_first(const V* x, unsigned lane, unsigned first) {
+    const std::int64_t steps = std::int64_t{first} - lane;
+    return static_cast<V>(x[lane] + static_cast<V>(static_cast<std::uint64_t>(S * steps)));
+}
+// Lanes from which the values of both half warps follow, if those of the active lanes are affine:
+// small enough for a register, since the caller would wait for a structure in memory.
 struct MatchedLanes {
     std::uint8_t low, high;
     bool holds;
@@ -46,18 +53,16 @@ template <std::int64_t S, unsigned E>
     using V = Bytes<E>;
     alignas(64) V x[lanes];
     unpack(v, x);
-    const V* const offsets = lane_offsets<V, S>.of;
-    const std::uint32_t halves[2] = {mask & 0xffff, mask & 0xffff0000};
-    const auto first_of = [](std::uint32_t active) {
+    const auto first_of = [mask](std::uint32_t half_warp) {
+        const std::uint32_t active = mask & half_warp ? mask & half_warp : mask;
         return static_cast<std::uint8_t>(__builtin_ctz(active));
     };
-    MatchedLanes found = {first_of(halves[0] ? halves[0] : mask),
-                          first_of(halves[1] ? halves[1] : mask), true};
-    const V low = static_cast<V>(x[found.low] - offsets[found.low]),
-            high = static_cast<V>(x[found.high] - offsets[found.high]);
+    MatchedLanes found = {first_of(0xffff), first_of(0xffff0000), true};
+    const V low = value_of_first<S>(x, found.low, 0),
+            high = value_of_first<S>(x, found.high, lanes / 2);
     alignas(64) V expected[lanes], seen[lanes];
     for (unsigned i = 0; i < lanes; ++i)
-        expected[i] = static_cast<V>((i < lanes / 2 ? low : high) + offsets[i]);
+        expected[i] = static_cast<V>((i < lanes / 2 ? low : high) + lane_offsets<V, S>.of[i]);
     select(mask, x, expected, seen);
     V off = 0;
     for (unsigned i = 0; i < lanes; ++i) off |= seen[i] ^ expected[i];
@@ -85,14 +90,10 @@ CUPOLA_INLINE Affine<Bytes<E>, S> match_affine(const Lanes<E>& v, std::uint32_t 
     if (__builtin_expect(!holds && mask != all_lanes, 0)) {
         const L copy = v;
         const MatchedLanes found = match_active_lanes<S>(copy, mask);
-        const auto value = [&copy](unsigned lane, unsigned half) {
-            V of[lanes];
-            unpack(copy, of);
-            const auto off_half = static_cast<std::int64_t>(half) - lane;
-            return static_cast<V>(of[lane] +
-                                  static_cast<V>(static_cast<std::uint64_t>(S * off_half)));
-        };
-        low = value(found.low, 0), high = value(found.high, lanes / 2);
+        alignas(64) V of[lanes];
+        unpack(copy, of);
+        low = value_of_first<S>(of, found.low, 0);
+        high = value_of_first<S>(of, found.high, lanes / 2);
         holds = found.holds;
     }
     return {low, high, holds};
@@ -111,18 +112,15 @@ CUPOLA_INLINE Affine<std::uint32_t, S> thread_affine(const ThreadAffine& affine)
 
 // ---- affine results -----------------------------------------------------------------------
 
-template <unsigned Lane, class T>
-CUPOLA_INLINE Uniform<T> value_at(Uniform<T> o) {
-    return o;
+// O is Uniform or WarpUniform.
+template <unsigned Lane, template <class> class O, class V>
+CUPOLA_INLINE Uniform<V> value_at(O<V> o) {
+    return {o.value};
 }
 template <unsigned Lane, class V, std::int64_t S>
 CUPOLA_INLINE Uniform<V> value_at(Affine<V, S> affine) {
     constexpr auto off = static_cast<V>(static_cast<std::uint64_t>(S) * (Lane % (lanes / 2)));
     return {static_cast<V>((Lane < lanes / 2 ? affine.low : affine.high) + off)};
-}
-template <unsigned Lane, class V>
-CUPOLA_INLINE Uniform<V> value_at(WarpUniform<V> o) {
-    return {o.value};
 }
 template <class T>
 CUPOLA_INLINE bool holds(Uniform<T>) {
@@ -134,19 +132,13 @@ CUPOLA_INLINE bool holds(O affine) {
 }
 template <class O>
 inline constexpr bool is_uniform = false;
-template <class T>
-inline constexpr bool is_uniform<Uniform<T>> = true;
-template <class V>
-inline constexpr bool is_uniform<WarpUniform<V>> = true;
+template <template <class> class O, class V>
+inline constexpr bool is_uniform<O<V>> = true;
 
 // Whether the lanes of each half warp are monotonic as numbers of type T, so no value wraps between
 // them.
-template <class T, class W>
-CUPOLA_INLINE bool is_monotonic(Uniform<W>) {
-    return true;
-}
-template <class T, class V>
-CUPOLA_INLINE bool is_monotonic(WarpUniform<V>) {
+template <class T, template <class> class O, class V>
+CUPOLA_INLINE bool is_monotonic(O<V>) {
     return true;
 }
 template <class T, class V, std::int64_t S>
@@ -161,13 +153,9 @@ CUPOLA_INLINE bool is_monotonic(Affine<V, S> affine) {
                (S > 0) == rises(value_at<lanes / 2>(affine), value_at<lanes - 1>(affine));
 }
 
-template <class T>
-CUPOLA_INLINE bool is_low_bit_mask(Uniform<T> mask) {
+template <template <class> class O, class V>
+CUPOLA_INLINE bool is_low_bit_mask(O<V> mask) {
     return (mask.value & (mask.value + 1)) == 0;
-}
-template <class V>
-CUPOLA_INLINE bool is_low_bit_mask(WarpUniform<V> mask) {
-    return is_low_bit_mask(Uniform<V>{mask.value});
 }
 template <class V, std::int64_t S>
 CUPOLA_INLINE bool is_low_bit_mask(Affine<V, S> mask) {
@@ -392,10 +380,6 @@ CUPOLA_INLINE Uniform<T> endpoint(Uniform<T> o) {
 template <bool Last, class V, std::int64_t S>
 CUPOLA_INLINE Uniform<V> endpoint(BlockAffine<V, S> affine) {
     return {Last ? affine.last : affine.first};
-}
-template <class V, std::int64_t S>
-CUPOLA_INLINE bool holds(BlockAffine<V, S> affine) {
-    return affine.holds;
 }
 // The steps are small, so a source wraps at most once along the row. The last value shows it.
 template <class Row, class M, class V, std::int64_t S, Proof P, class... O>

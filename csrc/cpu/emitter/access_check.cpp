@@ -161,8 +161,7 @@ void CppEmitter::add_to_group(std::uint32_t n) {
     const bool uniform = address.uniform;
     // Steps are whole elements, so that one alignment test suffices.
     if (affine.empty() || step < 0 || step % bytes != 0 || (step == 0 && write)) return;
-    const auto space = static_cast<ptx::Space>(ptx::field::space.get(s.origin.key.modifiers));
-    const bool shared = space == ptx::Space::shared;
+    const bool shared = is_shared(s);
     const std::int64_t end = c.imm + step * (interpreter::lanes / 2 - 1) + bytes;
     for (std::size_t k = 0; k < groups_.size(); ++k) {
         AccessGroup& g = groups_[k];
@@ -183,10 +182,10 @@ void CppEmitter::add_to_group(std::uint32_t n) {
 
 void CppEmitter::emit_group_checks(std::uint32_t b) {
     for (const AccessGroup& g : groups_) {
-        checks_.push_back("auto " + g.name + " = check_affine<Window::" +
-                          (g.shared ? "shared" : "flat") + ">(w, " + to_string(g.slot) + ", " +
-                          g.affine + ", " + to_string(g.begin) + ", " + to_string(g.end - g.begin) +
-                          ", " + to_string(g.align) + ", " + (g.write ? "true" : "false") + ");");
+        checks_.push_back("auto " + g.name + " = check_affine<" + window_name(g.shared) + ">(w, " +
+                          to_string(g.slot) + ", " + g.affine + ", " + to_string(g.begin) + ", " +
+                          to_string(g.end - g.begin) + ", " + to_string(g.align) + ", " +
+                          (g.write ? "true" : "false") + ");");
         emit(checks_.back());
         if (g.shared || g.step == 0) continue;
         emit((predictable_compare(b) < 0 ? "" : "if (remaining == 0) ") +

@@ -145,6 +145,7 @@ class CppEmitter {
     void emit_shuffle(std::uint32_t b, std::uint32_t n);
     void emit_barrier(std::uint32_t b, std::uint32_t n);
     void emit_handler_call(std::uint32_t b, std::uint32_t n);
+    void emit_else_handler(std::uint32_t b, std::uint32_t n);
     std::string row_type(const OpEffects& op) const;
     std::string input(const Access& access);
     // Of a statement's results: whether they are masked, and the text to emit after the statement.
@@ -212,6 +213,12 @@ class CppEmitter {
     Path path_ = Path::unchecked;
 };
 
+// Whether an access names shared memory; else its addresses are generic or global.
+inline bool is_shared(const OpEffects& op) {
+    return static_cast<ptx::Space>(ptx::field::space.get(op.origin.key.modifiers)) ==
+           ptx::Space::shared;
+}
+inline const char* window_name(bool shared) { return shared ? "Window::shared" : "Window::flat"; }
 std::string word_type(unsigned bytes);
 std::string variable_type(unsigned bytes);
 // Between a variable and the register file. A predicate has no bytes: it is a word with one bit for

@@ -1,6 +1,7 @@
 // csrc/cpu/emitter/memory_access.cpp - emits loads, stores, atomics, votes and barriers.
 //
 // Each falls back to the instruction's handler where emitted code does not apply.
+#include <algorithm>
 #include <cstdio>
 
 #include "cpu/emitter/cpp_emitter.hpp"
@@ -27,6 +28,13 @@ std::string CppEmitter::copy_operand(const Access& access, const std::string& op
     return t;
 }
 
+// Ends the statement of a fast path, which begins with a condition: otherwise the handler runs.
+void CppEmitter::emit_else_handler(std::uint32_t b, std::uint32_t n) {
+    emit("} else {");
+    emit_handler_call(b, n);
+    emit("}");
+}
+
 void CppEmitter::emit_memory(std::uint32_t b, std::uint32_t n) {
     const OpEffects& op = analysis_.ops[n];
     const DecodedOp& c = analysis_.kernel.code[n];
@@ -39,12 +47,12 @@ void CppEmitter::emit_memory(std::uint32_t b, std::uint32_t n) {
     emit("{");
     std::string values, after;
     // Inactive lanes of a checked access may be loaded, but not kept or stored.
-    bool some = checked && path_ == Path::checked && !load;
-    if (checked && load && path_ == Path::checked)
-        for (std::size_t k = 1; k < op.accesses.size(); ++k) {
-            const Register* r = analysis_.at(op.accesses[k].offset);
-            some |= r && (r->in_file || masked(*r, op.guarded));
-        }
+    const auto keeps_lanes = [&](const Access& access) {
+        const Register* r = access.write ? analysis_.at(access.offset) : nullptr;
+        return r && (r->in_file || masked(*r, op.guarded));
+    };
+    const bool some = checked && path_ == Path::checked &&
+                      (!load || std::any_of(op.accesses.begin(), op.accesses.end(), keeps_lanes));
     std::string address = checked ? "" : input(op.accesses[0]);
     if (outlined) address = copy_operand(op.accesses[0], address);
     for (std::size_t k = 1; k < op.accesses.size(); ++k) {
@@ -78,8 +86,7 @@ void CppEmitter::emit_memory(std::uint32_t b, std::uint32_t n) {
              to_string(c.imm - g.begin) + (some ? ", mask" : "") + values + ");" + after + "}");
         return;
     }
-    const auto space = static_cast<ptx::Space>(ptx::field::space.get(op.origin.key.modifiers));
-    const std::string window = space == ptx::Space::shared ? "Window::shared" : "Window::flat";
+    const std::string window = window_name(is_shared(op));
     // With inactive lanes the address may still be affine.
     const std::string address_name = has_affine ? groups_[group->second].name : "CheckedAddress{}";
     const std::string step_text = to_string(has_affine ? groups_[group->second].step : 0);
@@ -137,13 +144,12 @@ void CppEmitter::emit_atomic(std::uint32_t b, std::uint32_t n) {
     const std::size_t sources = accesses.size() - (made ? 2 : 1);
     const Register* to = made ? analysis_.at(accesses.back().offset) : nullptr;
     if (to && to->in_file && to->is_read) return emit_handler_call(b, n);
-    const auto space = static_cast<ptx::Space>(ptx::field::space.get(op.origin.key.modifiers));
     const unsigned bytes = ptx::bytes_of(op.origin.key.type);
     char bits[32];
     std::snprintf(bits, sizeof bits, "0x%llxull",
                   static_cast<unsigned long long>(ptx::field::operation.put(
                       ptx::field::operation.get(op.origin.key.modifiers))));
-    const std::string window = space == ptx::Space::shared ? "Window::shared" : "Window::flat";
+    const std::string window = window_name(is_shared(op));
     const bool wanted = to && to->is_read;
     const std::string address = input(accesses[0]), first = input(accesses[1]),
                       second = sources == 2 ? input(accesses[2]) : first;
@@ -169,9 +175,7 @@ void CppEmitter::emit_ballot(std::uint32_t b, std::uint32_t n) {
     emit("if (__builtin_expect(mask == all_lanes && " + input(op.accesses[2]) +
          ".value == all_lanes, 1)) {");
     emit("splat<std::uint32_t>(" + p + ".bits, all_lanes, " + to->name() + ");");
-    emit("} else {");
-    emit_handler_call(b, n);
-    emit("}");
+    emit_else_handler(b, n);
 }
 
 void CppEmitter::emit_shuffle(std::uint32_t b, std::uint32_t n) {
@@ -189,9 +193,7 @@ void CppEmitter::emit_shuffle(std::uint32_t b, std::uint32_t n) {
     emit("const std::uint32_t valid = shuffle<static_cast<ptx::Mode>(" + to_string(mode) + ")>(" +
          to->name() + sources + "); (void)valid;");
     if (valid) emit(valid->name() + " = valid;");
-    emit("} else {");
-    emit_handler_call(b, n);
-    emit("}");
+    emit_else_handler(b, n);
 }
 
 // A whole warp usually arrives at once. That case needs no handler.
@@ -205,9 +207,7 @@ void CppEmitter::emit_barrier(std::uint32_t b, std::uint32_t n) {
     emit("if (__builtin_expect(is_whole(w, mask), 1)) {");
     emit("if (!arrive_whole_warp(w, code + " + to_string(n) + ", " + to_string(id->value) +
          ", s.release)) { " + move_live(b + 1, "spill") + "goto next_warp; }");
-    emit("} else {");
-    emit_handler_call(b, n);
-    emit("}");
+    emit_else_handler(b, n);
 }
 
 }  // namespace cupola::cpu::compiler
