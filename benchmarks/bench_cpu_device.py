@@ -1,6 +1,7 @@
 """Kernels on the CPU device beside OpenMP loops of the same work, on as many threads
 
 python benchmarks/bench_cpu_device.py [--out FOLDER] [--threads N] [--quick] [--others PYTHON]
+                                      [--only NAME,NAME]
 
 The loops are compiled with -O3 -march=native -fopenmp. A kernel is measured as PTX at the device's
 default settings and with CUPOLA_CPU_MODE=compile; each result is compared with the loop's, element
@@ -237,8 +238,8 @@ def rows_of(name, case, seconds):
     return rows
 
 
-def measure(folder, threads, scale=1, turns=TURNS, others=None):
-    """Rows of each kernel, and of means."""
+def measure(folder, threads, scale=1, turns=TURNS, others=None, only=None):
+    """Rows of each kernel, or of those of `only`, and of means."""
     build(folder)
     cases = cpu_cases.cases(scale)
     contenders = {FLOOR: Loops(folder, cases, threads)}
@@ -246,7 +247,8 @@ def measure(folder, threads, scale=1, turns=TURNS, others=None):
     if others:
         contenders |= {who: other(others, who, threads) for who in ("opencl", "numba")}
     rows, ratios = [], {who: [] for who in contenders}
-    for name, case in cases.items():
+    for name in only or cases:
+        case = cases[name]
         made = rows_of(name, case, in_turns(name, case, contenders, turns))
         rows += made
         for row in made:
@@ -269,6 +271,7 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--quick", action="store_true", help="small sizes; figures mean nothing")
     parser.add_argument("--others", help="an interpreter with pyopencl and numba")
+    parser.add_argument("--only", type=lambda names: names.split(","), help="these kernels; no record")
     parser.add_argument("--serve", type=Path, help="for the processes that take turns")
     parser.add_argument("--scale", type=int, default=1, help="for the processes that take turns")
     chosen = parser.parse_args()
@@ -279,14 +282,14 @@ def main():
     os.environ.pop("CUPOLA_CPU_MODE", None)
     with tempfile.TemporaryDirectory(prefix="cupola-cpu-") as folder:
         scale, turns = (8, 1) if chosen.quick else (1, TURNS)
-        rows = measure(Path(folder), chosen.threads, scale, turns, chosen.others)
+        rows = measure(Path(folder), chosen.threads, scale, turns, chosen.others, chosen.only)
     compiler, version = floor.compiler()
     native = subprocess.run(
         [compiler, "-march=native", "-Q", "--help=target"], capture_output=True, text=True
     )
     march = [line.split()[-1] for line in native.stdout.splitlines() if " -march= " in line]
     records.publish(
-        chosen.out,
+        None if chosen.only else chosen.out,
         __file__,
         __doc__,
         rows,
