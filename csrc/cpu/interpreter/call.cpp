@@ -76,7 +76,7 @@ void Decoder::builtin(const ptx::Instruction& i, const ptx::Call& c, const ptx::
         std::vector<unsigned> arguments;
         unsigned result;
         bool result_needed;
-        Handler run;
+        BoundHandler run;
     };
     static const Known list[] = {
         {"vprintf", {8, 8}, 4, false, control.print},

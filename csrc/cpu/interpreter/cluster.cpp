@@ -242,8 +242,8 @@ template <class T, bool Generic>
 }  // namespace
 
 const ClusterControl cluster_control{
-    &threaded<&arrive>,
-    &threaded<&wait>,
+    {&threaded<&arrive>, Pseudo::cluster_arrive},
+    {&threaded<&wait>, Pseudo::cluster_wait},
     &threaded<&generic_of_window>,
     &threaded<&window_of_generic>,
     &threaded<&map_generic>,

@@ -28,6 +28,35 @@ struct DecodedOp;
 struct Warp;
 using Handler = const DecodedOp* (*)(const DecodedOp*, Warp&, std::byte* registers);
 
+// What an operation does that no row of the instruction table describes: the decoder adds it, or
+// composes an instruction of it.
+enum class Pseudo : std::uint8_t {
+    none,  // a row of the table, or an operation of unknown effects
+    jump,
+    join,
+    branch,
+    branch_indexed,
+    guard_begin,
+    guard_end,
+    call,
+    call_indirect,
+    call_end,
+    ret,
+    exit,
+    trap,
+    breakpoint,
+    barrier,
+    barrier_arrive,
+    cluster_arrive,
+    cluster_wait,
+    sleep,
+    read_clock,      // or a timer: writes `bytes`
+    runtime_call,    // of the device runtime: accesses the thread's frame only
+    load_parameter,  // of `bytes`
+    pack,            // `count` elements of `bytes` into one register
+    unpack,
+};
+
 struct DecodedOp {
     Handler run = nullptr;
     std::int32_t op[6] = {0, 0, 0, 0, 0, 0};  // offsets in the register file
@@ -39,6 +68,31 @@ struct DecodedOp {
     std::uint8_t flags = 0;
     std::uint8_t count = 1;    // elements of a vector access
     std::uint32_t origin = 0;  // its instruction in KernelCode::origins, from 1; 0: none
+    Pseudo pseudo = Pseudo::none;
+    std::uint8_t bytes = 0;  // of an element of some pseudo-operations
+};
+
+// A handler, and what it executes: a row of the table or a pseudo-operation.
+struct BoundHandler {
+    constexpr BoundHandler(Handler handler = nullptr, Pseudo what = Pseudo::none,
+                           unsigned element_bytes = 0, unsigned elements = 1)
+        : run(handler),
+          pseudo(what),
+          bytes(static_cast<std::uint8_t>(element_bytes)),
+          count(static_cast<std::uint8_t>(elements)) {}
+    explicit operator bool() const { return run != nullptr; }
+    void bind(DecodedOp& code) const {
+        code.run = run;
+        code.origin = origin;
+        code.pseudo = pseudo;
+        code.bytes = bytes;
+        code.count = count;
+    }
+
+    Handler run;
+    std::uint32_t origin = 0;  // as in DecodedOp
+    Pseudo pseudo;
+    std::uint8_t bytes, count;
 };
 
 namespace flag {

@@ -368,39 +368,41 @@ DecodedOp make_halt() {
 
 const DecodedOp halt = make_halt();
 
-Handler pack_handler(unsigned bytes, unsigned count) { return repack_handler<true>(bytes, count); }
-Handler unpack_handler(unsigned bytes, unsigned count) {
-    return repack_handler<false>(bytes, count);
+BoundHandler pack_handler(unsigned bytes, unsigned count) {
+    return {repack_handler<true>(bytes, count), Pseudo::pack, bytes, count};
+}
+BoundHandler unpack_handler(unsigned bytes, unsigned count) {
+    return {repack_handler<false>(bytes, count), Pseudo::unpack, bytes, count};
 }
 
 const Control control{
-    &threaded<&jump>,
-    &threaded<&join>,
-    &threaded<&branch>,
-    &threaded<&branch_indexed>,
-    &threaded<&guard_begin>,
-    &threaded<&guard_end>,
-    &threaded<&call>,
-    &threaded<&call_end>,
-    &threaded<&ret>,
-    &threaded<&exit_lanes>,
-    &threaded<&trap>,
-    &threaded<&brkpt>,
-    &threaded<&barrier>,
-    &threaded<&barrier_arrive>,
-    &threaded<&read_time<false, std::uint32_t, 0>>,
-    &threaded<&read_time<false, std::uint32_t, 32>>,
-    &threaded<&read_time<false, std::uint64_t, 0>>,
-    &threaded<&read_time<true, std::uint64_t, 0>>,
-    &threaded<&read_time<true, std::uint32_t, 0>>,
-    &threaded<&read_time<true, std::uint32_t, 32>>,
-    &threaded<&print>,
-    &threaded<&assertion>,
-    &threaded<&sleep>,
-    &threaded<&call_indirect>,
-    &threaded<&allocate>,
-    &threaded<&release>,
-    &threaded<&set_condition>,
+    {&threaded<&jump>, Pseudo::jump},
+    {&threaded<&join>, Pseudo::join},
+    {&threaded<&branch>, Pseudo::branch},
+    {&threaded<&branch_indexed>, Pseudo::branch_indexed},
+    {&threaded<&guard_begin>, Pseudo::guard_begin},
+    {&threaded<&guard_end>, Pseudo::guard_end},
+    {&threaded<&call>, Pseudo::call},
+    {&threaded<&call_indirect>, Pseudo::call_indirect},
+    {&threaded<&call_end>, Pseudo::call_end},
+    {&threaded<&ret>, Pseudo::ret},
+    {&threaded<&exit_lanes>, Pseudo::exit},
+    {&threaded<&trap>, Pseudo::trap},
+    {&threaded<&brkpt>, Pseudo::breakpoint},
+    {&threaded<&barrier>, Pseudo::barrier},
+    {&threaded<&barrier_arrive>, Pseudo::barrier_arrive},
+    {&threaded<&read_time<false, std::uint32_t, 0>>, Pseudo::read_clock, 4},
+    {&threaded<&read_time<false, std::uint32_t, 32>>, Pseudo::read_clock, 4},
+    {&threaded<&read_time<false, std::uint64_t, 0>>, Pseudo::read_clock, 8},
+    {&threaded<&read_time<true, std::uint64_t, 0>>, Pseudo::read_clock, 8},
+    {&threaded<&read_time<true, std::uint32_t, 0>>, Pseudo::read_clock, 4},
+    {&threaded<&read_time<true, std::uint32_t, 32>>, Pseudo::read_clock, 4},
+    {&threaded<&print>, Pseudo::runtime_call},
+    {&threaded<&assertion>, Pseudo::runtime_call},
+    {&threaded<&allocate>, Pseudo::runtime_call},
+    {&threaded<&release>, Pseudo::runtime_call},
+    {&threaded<&set_condition>, Pseudo::runtime_call},
+    {&threaded<&sleep>, Pseudo::sleep},
 };
 
 void write_barrier_result(Warp& w, const Waiting& waiting, std::uint32_t yes,

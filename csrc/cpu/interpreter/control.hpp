@@ -9,22 +9,21 @@ namespace cupola::cpu::interpreter {
 enum class BarrierKind : std::uint8_t { plain, popc, all, any };
 
 struct Control {
-    Handler jump, join, branch, branch_indexed;
-    Handler guard_begin, guard_end;
-    Handler call, call_end, ret, exit, trap, brkpt;
-    Handler barrier, barrier_arrive;
-    Handler read_clock, read_clock_high, read_clock64, read_timer, read_timer_low, read_timer_high;
-    Handler print, assertion;
-    Handler sleep;
-    Handler call_indirect;
-    Handler allocate, release, set_condition;
+    BoundHandler jump, join, branch, branch_indexed;
+    BoundHandler guard_begin, guard_end;
+    BoundHandler call, call_indirect, call_end, ret, exit, trap, breakpoint;
+    BoundHandler barrier, barrier_arrive;
+    BoundHandler read_clock, read_clock_high, read_clock64;
+    BoundHandler read_timer, read_timer_low, read_timer_high;
+    BoundHandler print, assertion, allocate, release, set_condition;
+    BoundHandler sleep;
 };
 extern const Control control;
 
 // cluster.cpp. op: [0] result, [1] address, [2] rank for map_*. `generic` addresses are host
 // addresses, `window` addresses those of .shared::cluster.
 struct ClusterControl {
-    Handler arrive, wait;
+    BoundHandler arrive, wait;
     Handler generic_of_window, window_of_generic;
     Handler map_generic, map_window32, map_window64;
     Handler rank_of_generic, rank_of_window32, rank_of_window64;
@@ -34,9 +33,9 @@ extern const ClusterControl cluster_control;
 // atomic.cpp. op: [1] address; imm: required alignment in bytes.
 extern const Handler alignment_check;
 
-// Pack `count` elements of `bytes` bytes into one register, or unpack them. nullptr: no such form.
-Handler pack_handler(unsigned bytes, unsigned count);
-Handler unpack_handler(unsigned bytes, unsigned count);
+// Pack `count` elements of `bytes` bytes into one register, or unpack them. Null: no such form.
+BoundHandler pack_handler(unsigned bytes, unsigned count);
+BoundHandler unpack_handler(unsigned bytes, unsigned count);
 
 // bar.red: writes the result to the lanes when the barrier completes.
 void write_barrier_result(Warp& w, const Waiting& waiting, std::uint32_t yes,

@@ -296,10 +296,10 @@ void Decoder::charge_branches() {
         watching[n + 1] = watching[n] + ((code[n].flags & flag::strong) != 0);
     for (std::size_t n = 1; n < code.size(); ++n) {
         DecodedOp& c = code[n];
-        if (c.run == control.call || c.run == control.call_indirect ||
-            c.run == control.branch_indexed)
+        if (c.pseudo == Pseudo::call || c.pseudo == Pseudo::call_indirect ||
+            c.pseudo == Pseudo::branch_indexed)
             c.cost = 16;
-        if (c.target > 0 || (c.run != control.jump && c.run != control.branch)) continue;
+        if (c.target > 0 || (c.pseudo != Pseudo::jump && c.pseudo != Pseudo::branch)) continue;
         const std::size_t from = n - static_cast<std::size_t>(-c.target);
         c.cost = watching[n] != watching[from] ? 128 : 1;
     }

@@ -54,19 +54,6 @@ class CallGraph {
 };
 
 // Looks each handler up once for all instructions with the same form, types and modifiers.
-// A handler and the instruction that it executes, if it is a row of the table.
-struct BoundHandler {
-    BoundHandler(Handler handler = nullptr) : run(handler) {}
-    explicit operator bool() const { return run != nullptr; }
-    void bind(DecodedOp& code) const {
-        code.run = run;
-        code.origin = origin;
-    }
-
-    Handler run;
-    std::uint32_t origin = 0;  // as in DecodedOp
-};
-
 class HandlerCache {
   public:
     BoundHandler find(ptx::FormId form, const Key& key);

@@ -46,7 +46,7 @@ void Decoder::control_flow(const ptx::Instruction& i) {
             emit(control.trap);
             break;
         case Opcode::brkpt:
-            emit(control.brkpt);
+            emit(control.breakpoint);
             break;
         case Opcode::nanosleep:
             emit(control.sleep, 0, source(operand(i, 0), Type::u32));
@@ -67,7 +67,7 @@ void Decoder::barrier(const ptx::Instruction& i) {
     if (ptx::is_bar(form.opcode) || field::aligned.get(i.modifiers) != 0)
         code.flags |= flag::aligned;
     const bool arrives = form.opcode == Opcode::bar_arrive || form.opcode == Opcode::barrier_arrive;
-    code.run = arrives ? control.barrier_arrive : control.barrier;
+    (arrives ? control.barrier_arrive : control.barrier).bind(code);
     BarrierKind kind = BarrierKind::plain;
     code.op[2] = constant(4, 0);
     unsigned words = 0;

@@ -172,7 +172,8 @@ void Decoder::parameter_load(const ptx::Instruction& i) {
         if (e.kind != Kind::reg) continue;
         const bool same = ptx::bytes_of(e.type) == width;
         const std::int32_t to = same ? reg(e.index) : temporary(width);
-        DecodedOp& code = emit(isa().find_parameter_load(width), to);
+        const Handler load = isa().find_parameter_load(width);
+        DecodedOp& code = emit({load, Pseudo::load_parameter, width}, to);
         code.imm = static_cast<std::int64_t>(at + k * width);
         const bool sign = ptx::is_signed(i.type);
         if (!same)

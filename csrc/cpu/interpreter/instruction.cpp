@@ -245,7 +245,7 @@ void Decoder::repack(const ptx::Instruction& i) {
     const ptx::Operand& whole = operand(i, pack ? 0 : 1);
     const ptx::Operand& parts = operand(i, pack ? 1 : 0);
     const unsigned bytes = ptx::bytes_of(i.type) / parts.count;
-    const Handler run =
+    const BoundHandler run =
         pack ? pack_handler(bytes, parts.count) : unpack_handler(bytes, parts.count);
     if (!run) fail(i.line, "mov cannot pack this vector into a register");
     std::int32_t op[5];

@@ -183,7 +183,7 @@ std::int32_t Decoder::source(const ptx::Operand& o, Type type) {
                                  static_cast<S>(o.index) == S::performance64
                              ? 8
                              : 4;
-    Handler read = nullptr;
+    BoundHandler read;
     switch (static_cast<S>(o.index)) {
         case S::clock:
             read = control.read_clock;

@@ -130,7 +130,7 @@ class IrText {
             default:
                 break;
         }
-        if (!op.has_form) return "control";
+        if (!op.has_form) return name_of(analysis_.kernel.code[n].pseudo);
         const ptx::Form& form = op.origin.form.form();
         const interpreter::Key& key = op.origin.key;
         std::string text(form.mnemonic);
@@ -147,6 +147,47 @@ class IrText {
         for (const ptx::Type type : {key.type, key.type2})
             if (type != ptx::Type::none) text += "." + std::string(ptx::name_of(type));
         return text;
+    }
+
+    // Of those that have no kind of their own.
+    static std::string name_of(interpreter::Pseudo what) {
+        using interpreter::Pseudo;
+        switch (what) {
+            case Pseudo::branch_indexed:
+                return "branch indexed";
+            case Pseudo::call:
+                return "call";
+            case Pseudo::call_indirect:
+                return "call indirect";
+            case Pseudo::call_end:
+                return "call end";
+            case Pseudo::ret:
+                return "return";
+            case Pseudo::trap:
+                return "trap";
+            case Pseudo::breakpoint:
+                return "breakpoint";
+            case Pseudo::barrier:
+                return "barrier with a result";
+            case Pseudo::barrier_arrive:
+                return "barrier arrive";
+            case Pseudo::cluster_arrive:
+                return "cluster arrive";
+            case Pseudo::cluster_wait:
+                return "cluster wait";
+            case Pseudo::sleep:
+                return "sleep";
+            case Pseudo::read_clock:
+                return "read clock";
+            case Pseudo::runtime_call:
+                return "call of the device runtime";
+            case Pseudo::pack:
+                return "pack";
+            case Pseudo::unpack:
+                return "unpack";
+            default:
+                return "unknown";
+        }
     }
 
     std::string operand(const Access& access) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "cpu/interpreter/control.hpp"
-
 namespace cupola::cpu::compiler {
 
 using namespace interpreter;

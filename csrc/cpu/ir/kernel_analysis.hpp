@@ -146,7 +146,8 @@ class KernelAnalysis {
 
   private:
     void describe(std::uint32_t n);
-    void describe_control(std::uint32_t n);
+    void describe_pseudo(std::uint32_t n);
+    void describe_barrier(std::uint32_t n);
     void describe_row(std::uint32_t n);
     bool describe_memory(std::uint32_t n);
     void find_registers();

@@ -75,17 +75,6 @@ bool bytes_at(OperandConstraint shape, const Key& key, std::uint8_t& bytes, bool
     return wide != 0;
 }
 
-unsigned packed_bytes(const DecodedOp& c, bool pack, unsigned& count) {
-    for (const unsigned bytes : {1u, 2u, 4u, 8u})
-        for (const unsigned n : {2u, 4u})
-            if (const Handler h = pack ? pack_handler(bytes, n) : unpack_handler(bytes, n);
-                h && h == c.run) {
-                count = n;
-                return bytes;
-            }
-    return 0;
-}
-
 }  // namespace
 
 bool has_row_type(ptx::FormId form) {
@@ -102,22 +91,7 @@ void KernelAnalysis::describe(std::uint32_t n) {
         op.origin = *origin;
         return describe_row(n);
     }
-    for (const unsigned bytes : {1u, 2u, 4u, 8u, 16u})
-        if (c.run == isa().find_parameter_load(bytes)) {
-            op.kind = bytes <= 8 ? Kind::parameter : Kind::handler;
-            op.parameter = c.imm;
-            op.accesses.push_back({c.op[0], static_cast<std::uint8_t>(bytes), true});
-            return;
-        }
-    unsigned count = 0;
-    for (const bool pack : {true, false})
-        if (const unsigned bytes = packed_bytes(c, pack, count)) {
-            op.accesses.push_back({c.op[0], static_cast<std::uint8_t>(bytes * count), pack});
-            for (unsigned k = 1; k <= count; ++k)
-                op.accesses.push_back({c.op[k], static_cast<std::uint8_t>(bytes), !pack});
-            return;
-        }
-    describe_control(n);
+    describe_pseudo(n);
 }
 
 // Describes a row of the table. If its operands' encoding is unknown, so are its accesses.
@@ -200,75 +174,113 @@ bool KernelAnalysis::describe_memory(std::uint32_t n) {
     return true;
 }
 
-void KernelAnalysis::describe_control(std::uint32_t n) {
+void KernelAnalysis::describe_pseudo(std::uint32_t n) {
     OpEffects& op = ops[n];
     const DecodedOp& c = kernel.code[n];
     const auto to = static_cast<std::uint32_t>(static_cast<std::int64_t>(n) + c.target);
-    const Handler h = c.run;
     const auto saved = [&](bool write) {
         for (const auto& [offset, bytes] : kernel.calls[static_cast<std::size_t>(c.imm)].saved)
             op.accesses.push_back({offset, static_cast<std::uint8_t>(bytes), write});
     };
-    if (h == control.jump) {
-        op.kind = Kind::jump;
-        op.targets = {to};
-        op.no_fallthrough = true;
-    } else if (h == control.join) {
-        op.kind = Kind::join;
-    } else if (h == control.branch) {
-        op.kind = Kind::branch;
-        op.accesses = {{c.op[0], 0, false}};
-        op.targets = {to};
-    } else if (h == control.guard_begin || h == control.guard_end) {
-        op.kind = h == control.guard_begin ? Kind::guard_begin : Kind::guard_end;
-        if (h == control.guard_begin) op.accesses = {{c.op[0], 0, false}};
-    } else if (h == control.branch_indexed) {
-        op.changes_flow = op.no_fallthrough = true;
-        op.accesses = {{c.op[0], 4, false}};
-        for (const std::int32_t each : kernel.tables[static_cast<std::size_t>(c.imm)])
-            op.targets.push_back(static_cast<std::uint32_t>(static_cast<std::int64_t>(n) + each));
-    } else if (h == control.call || h == control.call_indirect) {
-        op.changes_flow = op.no_fallthrough = true;
-        saved(false);
-        if (h == control.call) {
+    switch (c.pseudo) {
+        case Pseudo::jump:
+            op.kind = Kind::jump;
             op.targets = {to};
-        } else {
-            op.accesses.push_back({c.op[0], 8, false});
-            for (const auto& [address, start] :
-                 kernel.calls[static_cast<std::size_t>(c.imm)].targets)
-                op.targets.push_back(start);
-        }
-        returns_.push_back(n + 1);
-    } else if (h == control.call_end) {
-        saved(true);
-    } else if (h == control.ret || h == control.exit || h == control.trap || h == control.brkpt) {
-        if (h == control.exit) op.kind = Kind::exit;
-        op.changes_flow = op.no_fallthrough = true;
-    } else if (h == control.barrier || h == control.barrier_arrive) {
-        const auto kind = static_cast<BarrierKind>(c.count);
-        op.changes_flow = op.entry_after = true;
-        op.accesses = {{c.op[1], 4, false}, {c.op[2], 4, false}};
-        if (h == control.barrier && kind == BarrierKind::plain) op.kind = Kind::barrier;
-        if (c.op[3] != 0) op.accesses.push_back({c.op[3], 0, false});
-        if (kind != BarrierKind::plain)
+            op.no_fallthrough = true;
+            break;
+        case Pseudo::join:
+            op.kind = Kind::join;
+            break;
+        case Pseudo::branch:
+            op.kind = Kind::branch;
+            op.accesses = {{c.op[0], 0, false}};
+            op.targets = {to};
+            break;
+        case Pseudo::guard_begin:
+            op.kind = Kind::guard_begin;
+            op.accesses = {{c.op[0], 0, false}};
+            break;
+        case Pseudo::guard_end:
+            op.kind = Kind::guard_end;
+            break;
+        case Pseudo::branch_indexed:
+            op.changes_flow = op.no_fallthrough = true;
+            op.accesses = {{c.op[0], 4, false}};
+            for (const std::int32_t each : kernel.tables[static_cast<std::size_t>(c.imm)])
+                op.targets.push_back(
+                    static_cast<std::uint32_t>(static_cast<std::int64_t>(n) + each));
+            break;
+        case Pseudo::call:
+        case Pseudo::call_indirect:
+            op.changes_flow = op.no_fallthrough = true;
+            saved(false);
+            if (c.pseudo == Pseudo::call) {
+                op.targets = {to};
+            } else {
+                op.accesses.push_back({c.op[0], 8, false});
+                for (const auto& [address, start] :
+                     kernel.calls[static_cast<std::size_t>(c.imm)].targets)
+                    op.targets.push_back(start);
+            }
+            returns_.push_back(n + 1);
+            break;
+        case Pseudo::call_end:
+            saved(true);
+            break;
+        case Pseudo::exit:
+            op.kind = Kind::exit;
+            op.changes_flow = op.no_fallthrough = true;
+            break;
+        case Pseudo::ret:
+        case Pseudo::trap:
+        case Pseudo::breakpoint:
+            op.changes_flow = op.no_fallthrough = true;
+            break;
+        case Pseudo::barrier:
+        case Pseudo::barrier_arrive:
+            return describe_barrier(n);
+        case Pseudo::cluster_arrive:
+        case Pseudo::cluster_wait:
+            op.changes_flow = op.entry_after = true;
+            break;
+        case Pseudo::sleep:
+            op.changes_flow = op.entry_after = true;
+            op.accesses = {{c.op[1], 4, false}};
+            break;
+        case Pseudo::read_clock:
+            op.accesses = {{c.op[0], c.bytes, true}};
+            break;
+        case Pseudo::runtime_call:
+            break;
+        case Pseudo::load_parameter:
+            op.kind = c.bytes <= 8 ? Kind::parameter : Kind::handler;
+            op.parameter = c.imm;
+            op.accesses = {{c.op[0], c.bytes, true}};
+            break;
+        case Pseudo::pack:
+        case Pseudo::unpack:
             op.accesses.push_back(
-                {c.op[0], static_cast<std::uint8_t>(kind == BarrierKind::popc ? 4 : 0), true});
-    } else if (h == control.read_clock || h == control.read_clock_high ||
-               h == control.read_timer_low || h == control.read_timer_high) {
-        op.accesses = {{c.op[0], 4, true}};
-    } else if (h == control.read_clock64 || h == control.read_timer) {
-        op.accesses = {{c.op[0], 8, true}};
-    } else if (h == control.print || h == control.assertion || h == control.allocate ||
-               h == control.release || h == control.set_condition) {
-        // They access the thread's frame only.
-    } else if (h == control.sleep) {
-        op.changes_flow = op.entry_after = true;
-        op.accesses = {{c.op[1], 4, false}};
-    } else if (h == cluster_control.arrive || h == cluster_control.wait) {
-        op.changes_flow = op.entry_after = true;
-    } else {
-        op.opaque = op.changes_flow = op.may_retry = op.entry_after = true;
+                {c.op[0], static_cast<std::uint8_t>(c.bytes * c.count), c.pseudo == Pseudo::pack});
+            for (unsigned k = 1; k <= c.count; ++k)
+                op.accesses.push_back({c.op[k], c.bytes, c.pseudo == Pseudo::unpack});
+            break;
+        case Pseudo::none:
+            op.opaque = op.changes_flow = op.may_retry = op.entry_after = true;
+            break;
     }
+}
+
+void KernelAnalysis::describe_barrier(std::uint32_t n) {
+    OpEffects& op = ops[n];
+    const DecodedOp& c = kernel.code[n];
+    const auto kind = static_cast<BarrierKind>(c.count);
+    op.changes_flow = op.entry_after = true;
+    op.accesses = {{c.op[1], 4, false}, {c.op[2], 4, false}};
+    if (c.pseudo == Pseudo::barrier && kind == BarrierKind::plain) op.kind = Kind::barrier;
+    if (c.op[3] != 0) op.accesses.push_back({c.op[3], 0, false});
+    if (kind != BarrierKind::plain)
+        op.accesses.push_back(
+            {c.op[0], static_cast<std::uint8_t>(kind == BarrierKind::popc ? 4 : 0), true});
 }
 
 }  // namespace cupola::cpu::compiler

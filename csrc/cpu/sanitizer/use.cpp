@@ -1,7 +1,6 @@
 // csrc/cpu/sanitizer/use.cpp - classifies instructions by their table row.
 #include "cpu/sanitizer/use.hpp"
 
-#include "cpu/interpreter/control.hpp"
 #include "cpu/interpreter/kernel.hpp"
 
 namespace cupola::cpu::sanitizer {
@@ -55,11 +54,8 @@ std::uint8_t members_of(Opcode opcode) {
 
 Use use_of(const interpreter::KernelCode& kernel, const DecodedOp& code) {
     Use use;
-    const interpreter::ClusterControl& cluster = interpreter::cluster_control;
-    if (code.run == cluster.arrive || code.run == cluster.wait) {
-        use.kind = code.run == cluster.arrive ? Kind::cluster_arrive : Kind::cluster_wait;
-        return use;
-    }
+    if (code.pseudo == interpreter::Pseudo::cluster_arrive) use.kind = Kind::cluster_arrive;
+    if (code.pseudo == interpreter::Pseudo::cluster_wait) use.kind = Kind::cluster_wait;
     const interpreter::Origin* const origin = kernel.origin_of(code);
     if (!origin) return use;
     const Opcode opcode = origin->form.opcode();
