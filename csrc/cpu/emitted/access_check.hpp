@@ -15,12 +15,10 @@ CUPOLA_INLINE bool check_range(const Warp& w, std::uint32_t slot, std::uint64_t 
     const Block& b = *w.block;
     if constexpr (W == Window::shared) {
         host = b.shared + from;
-        return from <= b.shared_bytes && b.shared_bytes - from >= bytes;
+        return fits(from, bytes, b.shared_bytes);
     } else {
-        const Range& range = b.ranges[slot];
         host = from;
-        return from >= range.begin && from <= range.end && range.end - from >= bytes &&
-               (range.writable || !write);
+        return b.ranges[slot].allows(from, bytes, write);
     }
 }
 

@@ -38,7 +38,7 @@ bool reach(const DecodedOp* ip, Warp& w, const MatrixOperation& op, std::uint32_
         const auto lane = static_cast<unsigned>(__builtin_ctz(who));
         if (op.space == ptx::Space::shared) {
             const std::uint64_t x = w.address[lane];
-            const bool outside = x >= b.shared_bytes || b.shared_bytes - x < bytes;
+            const bool outside = !fits(x, bytes, b.shared_bytes);
             if (outside || (x & (bytes - 1)) != 0) {
                 b.fault(w, ip,
                         outside ? Fault::Kind::illegal_address : Fault::Kind::misaligned_address,
@@ -159,9 +159,7 @@ std::byte* find_whole(const DecodedOp* ip, Warp& w, const std::byte* r, const Ma
     const bool shared = op.space == ptx::Space::shared;
     const Range range =
         shared ? Range{0, b.shared_bytes, true} : b.ranges[static_cast<unsigned>(ip->slot)];
-    if (base < range.begin || base > range.end || range.end - base < end ||
-        (write && !range.writable))
-        return nullptr;
+    if (!range.allows(base, end, write)) return nullptr;
     const unsigned per = layout.bits < 32 ? 32 / layout.bits : 1;
     const unsigned count = write ? layout.count : layout.distinct * per;
     for (unsigned n = 0; n < count * lanes; ++n)

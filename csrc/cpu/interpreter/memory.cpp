@@ -8,14 +8,6 @@
 #include "ptx/source_line.hpp"
 
 namespace cupola::cpu::interpreter {
-namespace {
-
-bool within(std::uintptr_t address, std::uint64_t bytes, std::uintptr_t begin, std::uint64_t size) {
-    return address >= begin && address - begin <= size && size - (address - begin) >= bytes;
-}
-
-}  // namespace
-
 bool BlockState::resolve(Warp& w, const DecodedOp* ip, unsigned bytes, bool write) {
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
@@ -25,17 +17,12 @@ bool BlockState::resolve(Warp& w, const DecodedOp* ip, unsigned bytes, bool writ
             return false;
         }
         Range& cached = ranges_[ip->slot];
-        if (within(address, bytes, cached.begin, cached.end - cached.begin) &&
-            (cached.writable || !write))
-            continue;
+        if (cached.allows(address, bytes, write)) continue;
         // Local memory differs from lane to lane: no range to cache.
-        if (within(address, bytes, reinterpret_cast<std::uintptr_t>(local_of(w, lane)),
-                   local_bytes))
+        if (fits(address - reinterpret_cast<std::uintptr_t>(local_of(w, lane)), bytes, local_bytes))
             continue;
         const Range found = range_around(w, lane, address, bytes);
-        if (found.end <= found.begin ||
-            !within(address, bytes, found.begin, found.end - found.begin) ||
-            (write && !found.writable)) {
+        if (!found.allows(address, bytes, write)) {
             wild_access(w, ip, lane, address, bytes, write);
             return false;
         }
@@ -47,20 +34,18 @@ bool BlockState::resolve(Warp& w, const DecodedOp* ip, unsigned bytes, bool writ
 // The memory around an address: the lane's local memory, the cluster's or the device's.
 Range BlockState::range_around(const Warp& w, unsigned lane, std::uint64_t address,
                                std::uint64_t bytes) const {
-    if (within(address, bytes, shared, shared_bytes)) return {shared, shared + shared_bytes, true};
+    if (fits(address - shared, bytes, shared_bytes)) return {shared, shared + shared_bytes, true};
     if (const auto mine = reinterpret_cast<std::uintptr_t>(local_of(w, lane));
-        within(address, bytes, mine, local_bytes))
+        fits(address - mine, bytes, local_bytes))
         return {mine, mine + local_bytes, true};
-    if (within(address, bytes, parameters, parameter_bytes))
+    if (fits(address - parameters, bytes, parameter_bytes))
         return {parameters, parameters + parameter_bytes, false};
-    if (within(address, bytes, cluster, cluster_bytes)) {
+    if (fits(address - cluster, bytes, cluster_bytes)) {
         // Shared memory of another block of the cluster; gaps between blocks are not accessible.
         const std::uintptr_t begin = address - (address - cluster) % cluster_stride;
         return {begin, begin + shared_bytes, true};
     }
-    if (within(address, bytes, launch_.workspace.begin,
-               launch_.workspace.end - launch_.workspace.begin))
-        return launch_.workspace;
+    if (launch_.workspace.allows(address, bytes, false)) return launch_.workspace;
     return launch_.memory ? launch_.memory->find(address) : Range{};
 }
 
@@ -102,11 +87,11 @@ bool BlockState::bulk(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t
 std::uintptr_t BlockState::readable_until(const Warp& w, unsigned lane,
                                           std::uintptr_t address) const {
     const auto mine = reinterpret_cast<std::uintptr_t>(local_of(w, lane));
-    if (within(address, 1, shared, shared_bytes)) return shared + shared_bytes;
-    if (within(address, 1, mine, local_bytes)) return mine + local_bytes;
-    if (within(address, 1, parameters, parameter_bytes)) return parameters + parameter_bytes;
+    if (fits(address - shared, 1, shared_bytes)) return shared + shared_bytes;
+    if (fits(address - mine, 1, local_bytes)) return mine + local_bytes;
+    if (fits(address - parameters, 1, parameter_bytes)) return parameters + parameter_bytes;
     const Range range = launch_.memory ? launch_.memory->find(address) : Range{};
-    return address >= range.begin && address < range.end ? range.end : 0;
+    return range.allows(address, 1, false) ? range.end : 0;
 }
 
 bool BlockState::is_constant(std::uintptr_t address) const {

@@ -18,7 +18,7 @@ template <class T>
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         const std::uint64_t from = rounded(top[lane], static_cast<std::uint64_t>(ip->imm));
-        if (from > w.block->local_bytes || size[lane] > w.block->local_bytes - from) {
+        if (!fits(from, size[lane], w.block->local_bytes)) {
             w.block->fault(w, ip, Fault::Kind::stack_overflow, lane, "alloca of too many bytes",
                            size[lane]);
             return stop_faulted(w);

@@ -13,10 +13,9 @@
 namespace cupola::cpu::interpreter {
 
 std::byte* TextureView::find(std::uintptr_t address, unsigned bytes) {
-    if (texture->in_memory &&
-        (address < reach.begin || address >= reach.end || reach.end - address < bytes)) {
+    if (texture->in_memory && !reach.allows(address, bytes, false)) {
         reach = memory ? memory->find(address) : Range{};
-        if (address < reach.begin || address >= reach.end || reach.end - address < bytes) {
+        if (!reach.allows(address, bytes, false)) {
             reach = {};
             return nullptr;
         }

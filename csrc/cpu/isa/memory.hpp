@@ -51,17 +51,15 @@ bool resolve_addresses(const DecodedOp* ip, Warp& w, const std::byte* a, unsigne
     const bool aligned = (all & (bytes - 1)) == 0;
     if constexpr (W == Window::flat) {
         const Range& range = b.ranges[ip->slot];
-        if (aligned && low >= range.begin && high < range.end && range.end - high >= bytes &&
-            (range.writable || !write))
-            return true;
+        if (aligned && low >= range.begin && range.allows(high, bytes, write)) return true;
         return b.resolve(w, ip, bytes, write);
     } else {
         const std::uint64_t size = W == Window::shared ? b.shared_bytes : b.local_bytes;
-        if (!aligned || high >= size || size - high < bytes) {
-            const bool outside = high >= size || size - high < bytes;
+        const bool outside = !fits(high, bytes, size);
+        if (!aligned || outside) {
             for (unsigned i = 0; i < lanes; ++i) {
                 const std::uint64_t x = w.address[i];
-                if (outside ? (x < size && size - x >= bytes) : (x & (bytes - 1)) == 0) continue;
+                if (outside ? fits(x, bytes, size) : (x & (bytes - 1)) == 0) continue;
                 b.fault(w, ip, outside ? FaultKind::illegal_address : FaultKind::misaligned_address,
                         i, W == Window::shared ? "shared memory" : "local memory", x);
                 break;
