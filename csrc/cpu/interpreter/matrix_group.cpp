@@ -3,6 +3,7 @@
 // Each of the four warps of a warpgroup has sixteen rows of D and reads only these rows of A. So
 // each warp computes its part when it executes the instruction. PTX requires the memory to be ready
 // then.
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/interpreter/block.hpp"
@@ -55,7 +56,7 @@ class SharedReader {
 
     std::uint64_t read(std::uint64_t address, unsigned bytes) {
         std::uint64_t value = 0;
-        if (address >= block_.shared_bytes || block_.shared_bytes - address < bytes) {
+        if (!fits(address, bytes, block_.shared_bytes)) {
             if (!faulted_)
                 block_.fault(w_, ip_, Fault::Kind::illegal_address,
                              static_cast<unsigned>(__builtin_ctz(w_.mask)), "shared memory",
@@ -75,27 +76,47 @@ class SharedReader {
     bool faulted_ = false;
 };
 
-// Reads `lines` rows of A from `first`, or columns of B, of `depth` bytes along k.
+std::uint32_t sign_of(Element e, bool negates) {
+    return negates ? std::uint32_t{1} << (bits_of(e) - 1) : 0;
+}
+
+// Reads `lines` rows of A from `first`, or columns of B, of `depth` bytes along k. `sign`: bits
+// that are inverted. The elements of either matrix are stored row by row.
 void read_lines(SharedReader& memory, const Descriptor& at, Element e, bool across, unsigned first,
-                unsigned lines, unsigned depth, bool of_a, Elements& out) {
+                unsigned lines, unsigned depth, bool of_a, std::uint32_t sign, std::uint32_t* out) {
     const unsigned bytes = e == Element::b1 ? 4 : bits_of(e) / 8, k = depth / bytes;
-    out.resize(of_a ? lines : k, of_a ? k : lines);
     for (unsigned line = 0; line < lines; ++line)
         for (unsigned n = 0; n < k; ++n) {
             const std::uint64_t from = across ? at.across_k((first + line) * bytes, n)
                                               : at.along_k(first + line, n * bytes);
-            (of_a ? out.at(line, n) : out.at(n, line)) = memory.read(from, bytes);
+            out[of_a ? line * k + n : n * lines + line] =
+                static_cast<std::uint32_t>(memory.read(from, bytes)) ^ sign;
         }
-}
-
-void negate(Elements& all, Element e) {
-    for (auto& bits : all.bits) bits ^= std::uint64_t{1} << (bits_of(e) - 1);
 }
 
 std::uint64_t descriptor_in(const std::byte* r, std::int32_t at, unsigned lane) {
     std::uint64_t bits;
     std::memcpy(&bits, r + at + 8 * lane, sizeof bits);
     return bits;
+}
+
+// Products of sparse or special factors.
+void multiply_any(const MatrixOperation& op, const MatrixForm& form, const TileShape& shape,
+                  const std::uint32_t* a, const std::uint32_t* b, bool accumulates, Warp& w,
+                  std::byte* r) {
+    Factors factors;
+    factors.a.resize(shape.rows, shape.terms);
+    factors.b.resize(form.sparse ? 2 * shape.terms : shape.terms, shape.columns);
+    std::copy_n(a, factors.a.bits.size(), factors.a.bits.begin());
+    std::copy_n(b, factors.b.bits.size(), factors.b.bits.begin());
+    if (form.sparse) choose_rows(form, op, r, factors);
+    Elements c, d;
+    if (accumulates)
+        gather(op.layout->c, op.d, r, c);
+    else
+        c.resize(form.m, form.n);
+    multiply_matrices(form, factors, c, d);
+    scatter(op.layout->d, op.d, w.mask, d, r);
 }
 
 }  // namespace
@@ -105,27 +126,32 @@ const DecodedOp* multiply_group(const DecodedOp* ip, Warp& w, std::byte* r) {
     const MatrixOperation& op = matrix_operation(ip, w);
     MatrixForm form = op.form;
     form.m = 16;
+    const unsigned bytes = form.a == Element::b1 ? 4 : bits_of(form.a) / 8;
+    const TileShape shape{form.m, form.n, 32 / bytes};
     const auto first = static_cast<unsigned>(__builtin_ctz(w.mask));
+    const std::uint32_t sign = sign_of(form.a, op.negate_a);
     SharedReader memory(ip, w);
-    Factors factors;
-    if (op.a.empty())
+    // The rows of B of a sparse A are twice as many.
+    std::uint32_t a[max_of_a], b[2 * max_of_b], sums[max_of_sums] = {};
+    if (op.a.empty()) {
         read_lines(memory, Descriptor(descriptor_in(r, op.descriptor_a, first)), form.a,
-                   form.column_a, w.index % 4 * 16u, 16, 32, true, factors.a);
-    else
-        gather(op.layout->a, op.a, r, factors.a);
+                   form.column_a, w.index % 4 * 16u, 16, 32, true, sign, a);
+    } else {
+        gather(op.layout->a, op.a, r, a);
+        for (unsigned n = 0; n < shape.rows * shape.terms; ++n) a[n] ^= sign;
+    }
     read_lines(memory, Descriptor(descriptor_in(r, op.descriptor_b, first)), form.b, form.column_b,
-               0, form.n, form.sparse ? 64 : 32, false, factors.b);
+               0, form.n, form.sparse ? 64 : 32, false, sign_of(form.b, op.negate_b), b);
     if (memory.faulted()) return stop_faulted(w);
-    if (form.sparse) choose_rows(form, op, r, factors);
-    if (op.negate_a) negate(factors.a, form.a);
-    if (op.negate_b) negate(factors.b, form.b);
-    Elements c, d;
-    if ((bits_at(r, op.add) & w.mask) != 0)
-        gather(op.layout->c, op.d, r, c);
-    else
-        c.resize(form.m, form.n);
-    multiply_matrices(form, factors, c, d);
-    scatter(op.layout->d, op.d, w.mask, d, r);
+    const bool accumulates = (bits_at(r, op.add) & w.mask) != 0;
+    if (!form.sparse && form.a != Element::b1) {
+        if (accumulates) gather(op.layout->c, op.d, r, sums);
+        if (multiply_words(form, shape, a, b, sums)) {
+            scatter(op.layout->d, op.d, w.mask, sums, r);
+            return ip + 1;
+        }
+    }
+    multiply_any(op, form, shape, a, b, accumulates, w, r);
     return ip + 1;
 }
 

@@ -79,10 +79,9 @@ void multiply_integer_words(const MatrixForm& form, const TileShape& shape, std:
         return reinterpret_cast<const std::int32_t*>(words);
     };
     const unsigned count = shape.rows * shape.columns;
-    std::vector<std::int32_t> products(count);
+    std::int32_t products[max_of_sums];
     isa().products->integers({shape, as_integers(a, shape.rows * shape.terms, form.a),
-                              as_integers(b, shape.terms * shape.columns, form.b),
-                              products.data()});
+                              as_integers(b, shape.terms * shape.columns, form.b), products});
     for (unsigned n = 0; n < count; ++n) sums[n] = added(form, products[n], sums[n]);
 }
 

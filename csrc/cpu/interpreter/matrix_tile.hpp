@@ -8,6 +8,8 @@ namespace cupola::cpu::interpreter {
 
 // Of A: the rows of one warp, 32 x 16 or 16 x 64. Of B: all columns of a warpgroup, 32 x 256.
 constexpr unsigned max_of_a = 1024, max_of_b = 8192;
+// Of D: 16 x 256 for one warp of a warpgroup.
+constexpr unsigned max_of_sums = 4096;
 // Columns are taken so many at a time. Every form has a multiple of them.
 constexpr unsigned tile_columns = 8;
 
