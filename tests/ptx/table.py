@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 
 PTX = pathlib.Path(__file__).resolve().parents[2] / "csrc" / "ptx"
+# The newest PTX that the drivers of the recordings and the assembler of the tests take.
+RECORDED = 90
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Row:
     types: tuple
     types2: tuple
     shapes: tuple
+    since: int  # version of PTX, 10 * major + minor
     line: int
 
     def opcodes(self):
@@ -66,13 +69,13 @@ def rows():
     axes = dict(_axes())
     pattern = re.compile(
         r'FORM\("([^"]+)", ([^,]+), mods\((.*?)\), types\((.*?)\), types\((.*?)\), '
-        r"operands\((.*?)\),"
+        r"operands\((.*?)\), (\d+),"
     )
     for path in sorted((PTX / "table").glob("*.inc")):
         for number, text in enumerate(path.read_text().splitlines(), 1):
             if not text.startswith("FORM("):
                 continue
-            mnemonic, semantics, *lists = pattern.match(text).groups()
+            mnemonic, semantics, *lists, since = pattern.match(text).groups()
             mods, types, types2, shapes = (tuple(filter(None, part.split(", "))) for part in lists)
             picked = tuple(axes[m] for m in mods)
-            yield Row(path.stem, mnemonic, semantics, picked, types, types2, shapes, number)
+            yield Row(path.stem, mnemonic, semantics, picked, types, types2, shapes, int(since), number)

@@ -21,6 +21,8 @@ WITHOUT = {
 
 
 def reason(row):
+    if row.since > table.RECORDED:
+        return "newer than the PTX of the driver that recorded"
     choices = {choice for axis in row.axes for choice in axis.choices}
     for key, why in WITHOUT.items():
         mnemonic, *of = key.split()
