@@ -10,16 +10,17 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
+template <unsigned E, class V, std::size_t... K>
+CUPOLA_INLINE void fill_lanes(std::index_sequence<K...>, V made, Lanes<E>& v) {
+    ((v.v[K] = typename Lanes<E>::Vector(made)), ...);
+}
 // Writes registers vector by vector where possible: arrays of lanes dominate a compiler's time.
 template <class T>
 CUPOLA_INLINE void splat(T value, std::uint32_t mask, Lanes<sizeof(T)>& v) {
     constexpr unsigned E = sizeof(T);
     using Words = VectorOfLanes<Bytes<E>, E>;
     const Words made = Words{} + bit_cast<Bytes<E>>(value);
-    if (mask == all_lanes) {
-        for (auto& each : v.v) each = typename Lanes<E>::Vector(made);
-        return;
-    }
+    if (mask == all_lanes) return fill_lanes(typename Lanes<E>::Each(), made, v);
     alignas(64) Bytes<E> all[lanes], old[lanes], now[lanes];
     for (auto& each : all) each = bit_cast<Bytes<E>>(value);
     unpack(v, old);
@@ -34,6 +35,19 @@ template <unsigned E>
 CUPOLA_INLINE std::uint64_t vector_address(unsigned k, std::uint64_t low, std::uint64_t high) {
     constexpr unsigned some = Lanes<E>::count / 2;
     return k < some ? low + k * Lanes<E>::size : high + (k - some) * Lanes<E>::size;
+}
+template <unsigned E, std::size_t... K>
+CUPOLA_INLINE void load_vectors(std::index_sequence<K...>, std::uint64_t low, std::uint64_t high,
+                                Lanes<E>& to) {
+    using V = typename Lanes<E>::Vector;
+    ((to.v[K] =
+          read_vector<V>(reinterpret_cast<const void*>(vector_address<E>(K, low, high)))),
+     ...);
+}
+template <unsigned E, std::size_t... K>
+CUPOLA_INLINE void store_vectors(std::index_sequence<K...>, std::uint64_t low, std::uint64_t high,
+                                 const Lanes<E>& from) {
+    (write_vector_at(reinterpret_cast<void*>(vector_address<E>(K, low, high)), from.v[K]), ...);
 }
 template <class T, unsigned Count, unsigned K>
 CUPOLA_INLINE void deinterleave(const T* memory, Lanes<sizeof(T)>& v) {
@@ -81,19 +95,21 @@ CUPOLA_INLINE void for_each_word(const V* words, Visit visit) {
 }
 // Whether all lanes may access `bytes` at their offsets in shared memory; writes the offsets.
 // Shared memory begins at offset 0, so only the upper bound is tested.
+template <unsigned E, std::size_t... K>
+CUPOLA_INLINE bool check_shared_vectors(std::index_sequence<K...>, const Lanes<E>& address,
+                                        Bytes<E> offset, Bytes<E> last, unsigned bytes,
+                                        Bytes<E>* offsets) {
+    using V = VectorOfLanes<Bytes<E>, E>;
+    const V here[] = {(V(address.v[K]) + offset)...};
+    (write_vector_at(offsets + K * sizeof(V) / E, here[K]), ...);
+    return is_zero(((V(here[K] > last) | (here[K] & Bytes<E>{bytes - 1})) | ...));
+}
 template <unsigned E>
 CUPOLA_INLINE bool check_shared(const Block& block, const Lanes<E>& address, std::int64_t offset,
                                 unsigned bytes, Bytes<E>* offsets) {
-    using V = VectorOfLanes<Bytes<E>, E>;
     if (block.shared_bytes < bytes) return false;
-    const V last = V{} + static_cast<Bytes<E>>(block.shared_bytes - bytes);
-    V off = {};
-    for (unsigned k = 0; k < Lanes<E>::count; ++k) {
-        const V here = V(address.v[k]) + static_cast<Bytes<E>>(offset);
-        off |= V(here > last) | (here & Bytes<E>{bytes - 1});
-        __builtin_memcpy(offsets + k * sizeof(V) / E, &here, sizeof here);
-    }
-    return is_zero(off);
+    return check_shared_vectors(typename Lanes<E>::Each(), address, static_cast<Bytes<E>>(offset),
+                                static_cast<Bytes<E>>(block.shared_bytes - bytes), bytes, offsets);
 }
 template <class V>
 CUPOLA_INLINE bool resolve_shared(const Block& block, std::uint32_t mask, const V* address,
@@ -250,12 +266,7 @@ CUPOLA_INLINE void load_affine_elements(std::index_sequence<K...>, CheckedAddres
                              reinterpret_cast<const void*>(lane_address<S>(i, low, high)), bytes);
         (deinterleave<T, count, K>(memory, to), ...);
     } else if constexpr (count == 1 && halves_are_vectors<sizeof(T)>) {
-        constexpr unsigned E = sizeof(T);
-        for (unsigned k = 0; k < Lanes<E>::count; ++k)
-            (__builtin_memcpy(&to.v[k],
-                              reinterpret_cast<const void*>(vector_address<E>(k, low, high)),
-                              Lanes<E>::size),
-             ...);
+        (load_vectors(typename Lanes<sizeof(T)>::Each(), low, high, to), ...);
     } else {
         alignas(64) T memory[lanes * count];
         __builtin_memcpy(memory, reinterpret_cast<const void*>(low), sizeof memory / 2);
@@ -341,9 +352,7 @@ CUPOLA_INLINE void store_affine_elements(std::index_sequence<K...>, CheckedAddre
                              memory + i * count, bytes);
     } else if constexpr (count == 1 && halves_are_vectors<E>) {
         const Lanes<E> v = (to_lanes<T>(from), ...);
-        for (unsigned k = 0; k < Lanes<E>::count; ++k)
-            __builtin_memcpy(reinterpret_cast<void*>(vector_address<E>(k, low, high)), &v.v[k],
-                             Lanes<E>::size);
+        store_vectors(typename Lanes<E>::Each(), low, high, v);
     } else {
         alignas(64) T memory[lanes * count];
         (interleave<T, count, K>(to_lanes<T>(from), memory), ...);

@@ -70,22 +70,26 @@ template <std::int64_t S, unsigned E>
     return found;
 }
 
+// The bits in which the vectors of a register differ from affine values of step S.
+template <class V, std::int64_t S, std::size_t... K>
+CUPOLA_INLINE auto bits_off_affine(std::index_sequence<K...>, const Lanes<sizeof(V)>& v, V low,
+                                   V high) {
+    using L = Lanes<sizeof(V)>;
+    using Wide = VectorOf<V, L::size>;
+    constexpr unsigned each = L::size / sizeof(V), middle = L::count / 2;
+    static_assert(middle != 0 || S == 0);
+    return ((Wide(v.v[K]) ^ (read_vector<Wide>(lane_offsets<V, S>.of + K * each) +
+                             (K < middle || middle == 0 ? low : high))) |
+            ...);
+}
 // Tests the active lanes for affine values of step S; all lanes, if these are.
 template <std::int64_t S, unsigned E>
 CUPOLA_INLINE Affine<Bytes<E>, S> match_affine(const Lanes<E>& v, std::uint32_t mask) {
     using V = Bytes<E>;
     using L = Lanes<E>;
-    using Wide __attribute__((vector_size(L::size))) = V;
-    constexpr unsigned each = L::size / E, middle = L::count / 2;
-    static_assert(middle != 0 || S == 0);
-    Wide x[L::count], off = {};
-    for (unsigned k = 0; k < L::count; ++k) __builtin_memcpy(&x[k], &v.v[k], L::size);
-    V low = x[0][0], high = x[middle][0];
-    for (unsigned k = 0; k < L::count; ++k) {
-        Wide expected;
-        __builtin_memcpy(&expected, lane_offsets<V, S>.of + k * each, L::size);
-        off |= x[k] ^ (expected + (middle == 0 || k < middle ? low : high));
-    }
+    using Wide = VectorOf<V, L::size>;
+    V low = Wide(v.v[0])[0], high = Wide(v.v[L::count / 2])[0];
+    const auto off = bits_off_affine<V, S>(typename L::Each(), v, low, high);
     bool holds = is_zero(off);
     if (__builtin_expect(!holds && mask != all_lanes, 0)) {
         const L copy = v;
@@ -204,19 +208,21 @@ CUPOLA_INLINE auto apply_affine(O... sources) {
     }
 }
 
+template <class V, std::int64_t S, std::size_t... K>
+CUPOLA_INLINE void expand_halves(std::index_sequence<K...>, Affine<V, S> affine,
+                                 Lanes<sizeof(V)>& to) {
+    using L = Lanes<sizeof(V)>;
+    using Wide = VectorOf<V, L::size>;
+    constexpr unsigned each = L::size / sizeof(V), middle = L::count / 2;
+    ((to.v[K] = typename L::Vector(read_vector<Wide>(lane_offsets<V, S>.of + K * each) +
+                                   (K < middle ? affine.low : affine.high))),
+     ...);
+}
 // Expands an affine value into a register, for the active lanes.
 template <bool Masked, class V, std::int64_t S>
 CUPOLA_INLINE void write_affine(std::uint32_t mask, Lanes<sizeof(V)>& to, Affine<V, S> affine) {
-    using L = Lanes<sizeof(V)>;
-    using Wide __attribute__((vector_size(L::size))) = V;
-    const V first[2] = {affine.low, affine.high};
     Lanes<sizeof(V)> made;
-    for (unsigned k = 0; k < L::count; ++k) {
-        Wide x;
-        __builtin_memcpy(&x, lane_offsets<V, S>.of + k * (L::size / sizeof(V)), L::size);
-        x += first[k / (L::count / 2)];
-        __builtin_memcpy(&made.v[k], &x, L::size);
-    }
+    expand_halves(typename Lanes<sizeof(V)>::Each(), affine, made);
     if (Masked && mask != all_lanes) {
         alignas(64) V old[lanes], now[lanes];
         unpack(to, old), unpack(made, now);
