@@ -94,6 +94,17 @@ BODIES = {
     setp.lt.u32 %p0, %r1, 40; @%p0 bra SKIP; sub.u32 %r7, %r1, 40; mul.wide.u32 %rd6, %r7, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r9, [%rd6];
     SKIP: sub.u32 %r8, %r1, 72; cvt.u64.u32 %rd7, %r8; setp.ge.u32 %p1, %r1, 72; @!%p1 mov.u64 %rd7, 5; shl.b64 %rd7, %rd7, 2; add.u64 %rd7, %rd7, %rd1; ld.global.u32 %r10, [%rd7];
     ld.shared.u32 %r11, [%r6+64]; add.u32 %r9, %r9, %r10; xor.b32 %r9, %r9, %r11; st.global.u32 [%rd5], %r9;""",
+    "regions": """.shared .align 4 .b8 sums[512]; mov.u32 %r5, sums; shl.b32 %r6, %r1, 2; and.b32 %r6, %r6, 124; add.u32 %r6, %r5, %r6; mov.u32 %r8, 0; cvt.rn.f32.u32 %f1, %r4; mul.f32 %f1, %f1, 0f3E4CCCCD; st.shared.u32 [%r6], %r8; st.shared.u32 [%r6+128], %r8;
+    REGION: bar.sync 0; red.shared.add.f32 [%r5+4], %f1; mul.f32 %f1, %f1, 0f40C90FDB; red.shared.add.f32 [%r6+128], %f1; bar.sync 0; ld.shared.f32 %f2, [%r5+4]; ld.shared.f32 %f3, [%r6+128]; fma.rn.f32 %f1, %f3, 0f3DCCCCCD, %f2;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p0, %r8, 9; @%p0 bra REGION; st.global.f32 [%rd5], %f1;""",
+    "regions_that_differ": """.shared .align 4 .b8 sums[1280]; mov.u32 %r5, sums; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; mov.u32 %r8, 0; shr.u32 %r9, %r1, 5; st.shared.u32 [%r6], %r4; mov.u32 %r12, 0; setp.eq.u32 %p3, %r2, 3; setp.eq.u32 %p4, %r9, 0; and.pred %p3, %p3, %p4; @%p3 bra GONE;
+    REGION: add.u32 %r10, %r9, %r8; rem.u32 %r10, %r10, 5; setp.eq.u32 %p0, %r10, 2; add.u32 %r11, %r8, %r1; and.b32 %r11, %r11, 63; shl.b32 %r11, %r11, 2; add.u32 %r11, %r5, %r11; @%p0 bra OTHER; ld.shared.u32 %r13, [%r11]; mad.lo.u32 %r12, %r12, 3, %r13; bar.sync 0; bra BOTH;
+    OTHER: ld.shared.u32 %r13, [%r11]; mad.lo.u32 %r12, %r12, 5, %r13; bar.sync 0; add.u32 %r12, %r12, 1;
+    BOTH: setp.eq.u32 %p1, %r8, 6; setp.eq.u32 %p2, %r9, 1; and.pred %p1, %p1, %p2; setp.gt.u32 %p5, %r2, 1; and.pred %p1, %p1, %p5; @%p1 bra GONE; add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, 11; @%p1 bra REGION;
+    setp.gt.u32 %p2, %r1, 70; @%p2 bra GONE; bar.sync 0; st.shared.u32 [%r6], %r12; bar.sync 0; xor.b32 %r13, %r6, 60; ld.shared.u32 %r14, [%r13]; add.u32 %r12, %r12, %r14; GONE: add.u32 %r12, %r12, %r8; st.global.u32 [%rd5], %r12;""",
+    "strided_in_shared": """.shared .align 16 .b8 tile[6528]; mov.u32 %r5, tile; mad.lo.u32 %r6, %r1, 68, %r5; ld.global.u32 %r7, [%rd4]; st.shared.u32 [%r6], %r7; add.u32 %r7, %r7, %r4; st.shared.u32 [%r6+64], %r7; mad.lo.u32 %r8, %r1, 24, %r5; bar.sync 0;
+    ld.shared.u32 %r9, [%r6]; ld.shared.v2.u32 {%r10, %r11}, [%r8]; ld.shared.u32 %r14, [%r6+64]; setp.gt.u32 %p0, %r1, 37; @%p0 bra SOME; ld.shared.u32 %r12, [%r6]; add.u32 %r9, %r9, %r12; add.u32 %r14, %r14, 1; mul.lo.u32 %r15, %r1, %r1; and.b32 %r15, %r15, 120; add.u32 %r15, %r5, %r15; ld.shared.v2.u32 {%r16, %r17}, [%r15]; mad.lo.u32 %r9, %r16, 3, %r9; xor.b32 %r9, %r9, %r17;
+    SOME: bar.sync 0; st.shared.v2.u32 [%r8], {%r9, %r14}; add.u32 %r13, %r9, %r10; xor.b32 %r13, %r13, %r11; bar.sync 0; xor.b32 %r18, %r1, 5; mad.lo.u32 %r18, %r18, 24, %r5; ld.shared.v2.u32 {%r19, %r20}, [%r18]; mad.lo.u32 %r13, %r19, 7, %r13; xor.b32 %r13, %r13, %r20; st.shared.v2.u32 [%r18], {%r13, %r20}; bar.sync 0; ld.shared.v2.u32 {%r19, %r20}, [%r8]; add.u32 %r13, %r13, %r19; st.global.u32 [%rd5], %r13;""",
     "partly": """.shared .align 4 .b8 tile[1024]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; st.shared.u32 [%r6], %r1; mov.u32 %r13, 0; st.shared.u32 [%r6+512], %r13; bar.sync 0; mov.u32 %r13, 7;
     mul.lo.u32 %r7, %r0, 17; setp.ge.u32 %p0, %r1, %r7; @%p0 bra BEHIND; ld.global.u32 %r8, [%rd4]; and.b32 %r9, %r8, 92; add.u32 %r9, %r5, %r9; atom.shared.add.u32 %r13, [%r9], 1; red.shared.max.u32 [%r6+512], %r8;
     BEHIND: bar.sync 0; @%p0 bra AFTER; and.b32 %r10, %r6, 380; add.u32 %r10, %r5, %r10; ld.shared.u32 %r10, [%r10]; and.b32 %r10, %r10, 124; add.u32 %r10, %r5, %r10; ld.shared.u32 %r10, [%r10]; add.u32 %r13, %r13, %r10;
@@ -208,6 +219,8 @@ SHAPES = {
     "rounds": [(40,), (16, 4), (480,)],
     "rounds_in_turn": [(32,), (40,), (160,), (256,)],
     "sweeping_in_turn": [(48, 2), (32,)],
+    "regions": [(32,), (40,), (256,)],
+    "regions_that_differ": [(32,), (33, 2), (256,)],
     "meeting": [(1,), (31,), (48,), (33, 2), (256,)],
     "lasting": [(1,), (40,), (33, 2), (256,)],
 }

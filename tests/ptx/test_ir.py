@@ -108,6 +108,26 @@ def test_loops_and_branches(operations):
     assert any(line.startswith("guarded ") and "add.u32" in line for line in lines)
 
 
+REGIONS = "warps run region by region"
+
+
+@pytest.mark.parametrize(
+    "barriers",
+    ["bar.sync 0;", "bar.sync 0; bar.sync 3;", "barrier.sync 1;", "@!%p1 bra ON; bar.sync 0; ON:"],
+)
+def test_warps_run_the_code_between_barriers_one_after_another(operations, barriers):
+    assert REGIONS in operations("setp.lt.u32 %p1, %r1, 7;" + barriers)
+
+
+@pytest.mark.parametrize(
+    "barriers",
+    ["", "bar.warp.sync -1;", "bar.sync %r1;", "bar.sync 0, 64;", "bar.sync 0; bar.arrive 1, 64;"]
+    + ["bar.sync 0; bar.red.popc.u32 %r6, 0, %p1;", "bar.sync 0; barrier.cluster.arrive;"],
+)
+def test_other_ways_to_wait_for_warps_have_no_regions(operations, barriers):
+    assert REGIONS not in operations("setp.lt.u32 %p1, %r1, 7;" + barriers)
+
+
 def inspected(*arguments):
     command = [sys.executable, "-m", "cupola", "inspect", "--ir", *arguments]
     return subprocess.run(command, capture_output=True, text=True)

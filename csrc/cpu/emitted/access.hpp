@@ -5,11 +5,26 @@
 // reports the fault.
 #pragma once
 
-#include "cpu/emitted/access_check.hpp"
-#include "cpu/emitted/vectors.hpp"
+#include "cpu/emitted/lane_access.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
+template <unsigned E, std::size_t... K>
+CUPOLA_INLINE void merge_vectors(std::index_sequence<K...>, const Lanes<E>& made,
+                                 std::uint32_t mask, Lanes<E>& v) {
+    (write_vector<true, K>(mask, v, made.v[K]), ...);
+}
+template <class T>
+CUPOLA_INLINE void merge_masked(const Lanes<sizeof(T)>& made, std::uint32_t mask,
+                                Lanes<sizeof(T)>& v) {
+    if constexpr (sizeof(T) >= 4)
+        return merge_vectors(typename Lanes<sizeof(T)>::Each(), made, mask, v);
+    alignas(64) T x[lanes], old[lanes], now[lanes];
+    unpack(made, x);
+    unpack(v, old);
+    select(mask, x, old, now);
+    pack(now, v);
+}
 template <unsigned E, class V, std::size_t... K>
 CUPOLA_INLINE void fill_lanes(std::index_sequence<K...>, V made, Lanes<E>& v) {
     ((v.v[K] = typename Lanes<E>::Vector(made)), ...);
@@ -21,11 +36,9 @@ CUPOLA_INLINE void splat(T value, std::uint32_t mask, Lanes<sizeof(T)>& v) {
     using Words = VectorOfLanes<Bytes<E>, E>;
     const Words made = Words{} + bit_cast<Bytes<E>>(value);
     if (mask == all_lanes) return fill_lanes(typename Lanes<E>::Each(), made, v);
-    alignas(64) Bytes<E> all[lanes], old[lanes], now[lanes];
-    for (auto& each : all) each = bit_cast<Bytes<E>>(value);
-    unpack(v, old);
-    select(mask, all, old, now);
-    pack(now, v);
+    Lanes<E> all;
+    fill_lanes(typename Lanes<E>::Each(), made, all);
+    merge_masked<T>(all, mask, v);
 }
 
 // Affine accesses are split by half warp. True where a vector holds at most half a warp.
@@ -40,8 +53,7 @@ template <unsigned E, std::size_t... K>
 CUPOLA_INLINE void load_vectors(std::index_sequence<K...>, std::uint64_t low, std::uint64_t high,
                                 Lanes<E>& to) {
     using V = typename Lanes<E>::Vector;
-    ((to.v[K] =
-          read_vector<V>(reinterpret_cast<const void*>(vector_address<E>(K, low, high)))),
+    ((to.v[K] = read_vector<V>(reinterpret_cast<const void*>(vector_address<E>(K, low, high)))),
      ...);
 }
 template <unsigned E, std::size_t... K>
@@ -51,6 +63,7 @@ CUPOLA_INLINE void store_vectors(std::index_sequence<K...>, std::uint64_t low, s
 }
 template <class T, unsigned Count, unsigned K>
 CUPOLA_INLINE void deinterleave(const T* memory, Lanes<sizeof(T)>& v) {
+    if constexpr (Count == 1) return pack(memory, v);
     alignas(64) T made[lanes];
     CUPOLA_EACH_LANE
     for (unsigned i = 0; i < lanes; ++i) made[i] = memory[i * Count + K];
@@ -58,150 +71,29 @@ CUPOLA_INLINE void deinterleave(const T* memory, Lanes<sizeof(T)>& v) {
 }
 template <class T, unsigned Count, unsigned K>
 CUPOLA_INLINE void interleave(const Lanes<sizeof(T)>& v, T* memory) {
+    if constexpr (Count == 1) return unpack(v, memory);
     alignas(64) T x[lanes];
     unpack(v, x);
     CUPOLA_EACH_LANE
     for (unsigned i = 0; i < lanes; ++i) memory[i * Count + K] = x[i];
 }
+template <unsigned E, class V, std::size_t... K>
+CUPOLA_INLINE void fill_halves(std::index_sequence<K...>, V low, V high, Lanes<E>& v) {
+    ((v.v[K] = typename Lanes<E>::Vector(K < sizeof...(K) / 2 ? low : high)), ...);
+}
 template <class T, unsigned K>
 CUPOLA_INLINE void load_halves(std::uint64_t low, std::uint64_t high, Lanes<sizeof(T)>& v) {
     const T a = fetch<T>(low + K * sizeof(T)), b = fetch<T>(high + K * sizeof(T));
+    if constexpr (halves_are_vectors<sizeof(T)>) {
+        using Words = VectorOfLanes<T, sizeof(T)>;
+        return fill_halves(typename Lanes<sizeof(T)>::Each(), Words{} + a, Words{} + b, v);
+    }
     alignas(64) T made[lanes];
     for (unsigned i = 0; i < lanes; ++i) made[i] = i < half ? a : b;
     pack(made, v);
 }
 
-// ---- lane by lane -------------------------------------------------------------------------
-// Compiled once for all accesses. `memory` has Count elements for each lane.
-
-// Host addresses of the active lanes' elements. An inactive lane has some allowed address.
-struct LaneAddresses {
-    alignas(64) std::uint64_t of[lanes];
-    template <class T>
-    T* at(unsigned lane, unsigned k = 0) const {
-        return reinterpret_cast<T*>(of[lane]) + k;
-    }
-};
-// Calls visit(i, word of lane i) for words of 4 or 8 bytes. It reads 8 bytes at a time, because
-// loads dominate the time.
-template <class V, class Visit>
-CUPOLA_INLINE void for_each_word(const V* words, Visit visit) {
-    for (unsigned i = 0; i < lanes; i += 8 / sizeof(V)) {
-        std::uint64_t some;
-        __builtin_memcpy(&some, words + i, sizeof some);
-        visit(i, static_cast<V>(some));
-        if constexpr (sizeof(V) == 4) visit(i + 1, some >> 32);
-    }
-}
-// Whether all lanes may access `bytes` at their offsets in shared memory; writes the offsets.
-// Shared memory begins at offset 0, so only the upper bound is tested.
-template <unsigned E, std::size_t... K>
-CUPOLA_INLINE bool check_shared_vectors(std::index_sequence<K...>, const Lanes<E>& address,
-                                        Bytes<E> offset, Bytes<E> last, unsigned bytes,
-                                        Bytes<E>* offsets) {
-    using V = VectorOfLanes<Bytes<E>, E>;
-    const V here[] = {(V(address.v[K]) + offset)...};
-    (write_vector_at(offsets + K * sizeof(V) / E, here[K]), ...);
-    return is_zero(((V(here[K] > last) | (here[K] & Bytes<E>{bytes - 1})) | ...));
-}
-template <unsigned E>
-CUPOLA_INLINE bool check_shared(const Block& block, const Lanes<E>& address, std::int64_t offset,
-                                unsigned bytes, Bytes<E>* offsets) {
-    if (block.shared_bytes < bytes) return false;
-    return check_shared_vectors(typename Lanes<E>::Each(), address, static_cast<Bytes<E>>(offset),
-                                static_cast<Bytes<E>>(block.shared_bytes - bytes), bytes, offsets);
-}
-template <class V>
-CUPOLA_INLINE bool resolve_shared(const Block& block, std::uint32_t mask, const V* address,
-                                  unsigned bytes, LaneAddresses& addresses) {
-    alignas(64) V zero[lanes] = {}, here[lanes];
-    select(mask, address, zero, here);
-    Lanes<sizeof(V)> all;
-    pack(here, all);
-    if (!check_shared(block, all, 0, bytes, here)) return false;
-    for (unsigned i = 0; i < lanes; ++i) addresses.of[i] = block.shared + here[i];
-    return true;
-}
-template <Window W, class V>
-CUPOLA_INLINE bool resolve_lanes(const Warp& w, std::uint32_t mask, std::uint32_t slot,
-                                 const V* address, std::int64_t offset, unsigned bytes, bool write,
-                                 LaneAddresses& addresses) {
-    alignas(64) V x[lanes], here[lanes], first[lanes];
-    for (unsigned i = 0; i < lanes; ++i) x[i] = static_cast<V>(address[i] + static_cast<V>(offset));
-    if constexpr (W == Window::shared) return resolve_shared(*w.block, mask, x, bytes, addresses);
-    const Range& range = w.block->ranges[slot];
-    if (range.end - range.begin < bytes || (write && !range.writable)) return false;
-    const V base = x[__builtin_ctz(mask)];
-    for (auto& each : first) each = base;
-    select(mask, x, first, here);
-    // Bit 63 tells that an address is below the range or above its last element.
-    const std::uint64_t begin = range.begin, last = range.end - begin - bytes;
-    std::uint64_t outside = 0, bits = 0;
-    for (unsigned i = 0; i < lanes; ++i) {
-        const std::uint64_t distance = std::uint64_t{here[i]} - begin;
-        outside |= distance | (last - distance);
-        bits |= here[i];
-        addresses.of[i] = here[i];
-    }
-    return outside >> 63 == 0 && bits % bytes == 0;
-}
-
-template <class T, Window W, unsigned Count, class V>
-[[gnu::noinline]] bool load_lanes(const Warp& w, std::uint32_t mask, std::uint32_t slot,
-                                  const V* address, std::int64_t offset, T* memory) {
-    LaneAddresses addresses;
-    if (!resolve_lanes<W>(w, mask, slot, address, offset, Count * sizeof(T), false, addresses))
-        return false;
-    for (unsigned k = 0; k < Count; ++k) {
-        CUPOLA_UNROLL
-        for (unsigned i = 0; i < lanes; ++i) memory[i * Count + k] = *addresses.at<const T>(i, k);
-    }
-    return true;
-}
-template <class T, class V>
-CUPOLA_INLINE bool store_shared(const Block& block, const V* address, std::int64_t offset,
-                                const T* memory) {
-    Lanes<sizeof(V)> all;
-    pack(address, all);
-    alignas(64) V here[lanes];
-    if (!check_shared(block, all, offset, sizeof(T), here)) return false;
-    for_each_word(here, [shared = block.shared, memory](unsigned i, std::uint64_t at) {
-        *reinterpret_cast<T*>(shared + at) = memory[i];
-    });
-    return true;
-}
-template <class T, Window W, unsigned Count, class V>
-[[gnu::noinline]] bool store_lanes(const Warp& w, std::uint32_t mask, std::uint32_t slot,
-                                   const V* address, std::int64_t offset, const T* memory) {
-    if constexpr (W == Window::shared && Count == 1)
-        if (mask == all_lanes) return store_shared(*w.block, address, offset, memory);
-    LaneAddresses addresses;
-    if (!resolve_lanes<W>(w, mask, slot, address, offset, Count * sizeof(T), true, addresses))
-        return false;
-    const auto store_lane = [&](unsigned i) {
-        for (unsigned k = 0; k < Count; ++k) *addresses.at<T>(i, k) = memory[i * Count + k];
-    };
-    if (mask == all_lanes) {
-        CUPOLA_UNROLL
-        for (unsigned i = 0; i < lanes; ++i) store_lane(i);
-        return true;
-    }
-    for (std::uint32_t m = mask; m != 0; m &= m - 1)
-        store_lane(static_cast<unsigned>(__builtin_ctz(m)));
-    return true;
-}
-
 // ---- loads --------------------------------------------------------------------------------
-
-template <class T>
-CUPOLA_INLINE void merge_masked(const Lanes<sizeof(T)>& made, std::uint32_t mask,
-                                Lanes<sizeof(T)>& v) {
-    alignas(64) T x[lanes], old[lanes], now[lanes];
-    unpack(made, x);
-    unpack(v, old);
-    select(mask, x, old, now);
-    pack(now, v);
-}
 
 template <class T, unsigned Count, unsigned K>
 CUPOLA_INLINE void deinterleave_masked(const T* memory, std::uint32_t mask, Lanes<sizeof(T)>& v) {
@@ -249,6 +141,50 @@ CUPOLA_INLINE std::uint64_t lane_address(unsigned lane, std::uint64_t low, std::
     return (lane < half ? low : high) + static_cast<std::uint64_t>(S) * (lane % half);
 }
 
+// Accesses to strided elements of 4 or 8 bytes build vectors of scalars, with constant offsets.
+template <class T>
+inline constexpr bool has_strided_vectors = sizeof(T) >= 4 && halves_are_vectors<sizeof(T)>;
+template <class T, std::int64_t S, std::size_t... I>
+CUPOLA_INLINE auto strided_vector(std::index_sequence<I...>, std::uint64_t from) {
+    using V = VectorOfLanes<T, sizeof(T)>;
+    return V{fetch<T>(from + static_cast<std::uint64_t>(S) * I)...};
+}
+template <class T, std::int64_t S, std::size_t... K>
+CUPOLA_INLINE void load_strided_vectors(std::index_sequence<K...>, std::uint64_t low,
+                                        std::uint64_t high, Lanes<sizeof(T)>& to) {
+    using L = Lanes<sizeof(T)>;
+    constexpr unsigned each = L::size / sizeof(T), some = L::count / 2;
+    ((to.v[K] = typename L::Vector(strided_vector<T, S>(
+          std::make_index_sequence<each>(),
+          (K < some ? low : high) + static_cast<std::uint64_t>(S) * (K % some * each)))),
+     ...);
+}
+template <class T, std::int64_t S>
+[[gnu::noinline]] void load_strided(std::uint64_t low, std::uint64_t high, Lanes<sizeof(T)>& to) {
+    load_strided_vectors<T, S>(typename Lanes<sizeof(T)>::Each(), low, high, to);
+}
+template <class T, std::int64_t S, unsigned K, std::size_t... I>
+CUPOLA_INLINE void store_strided_vector(std::index_sequence<I...>, std::uint64_t to,
+                                        const Lanes<sizeof(T)>& from) {
+    const auto v = VectorOfLanes<T, sizeof(T)>(from.v[K]);
+    ((*reinterpret_cast<T*>(to + static_cast<std::uint64_t>(S) * I) = v[I]), ...);
+}
+template <class T, std::int64_t S, std::size_t... K>
+CUPOLA_INLINE void store_strided_vectors(std::index_sequence<K...>, std::uint64_t low,
+                                         std::uint64_t high, const Lanes<sizeof(T)>& from) {
+    using L = Lanes<sizeof(T)>;
+    constexpr unsigned each = L::size / sizeof(T), some = L::count / 2;
+    (store_strided_vector<T, S, K>(
+         std::make_index_sequence<each>(),
+         (K < some ? low : high) + static_cast<std::uint64_t>(S) * (K % some * each), from),
+     ...);
+}
+template <class T, std::int64_t S>
+[[gnu::noinline]] void store_strided(std::uint64_t low, std::uint64_t high,
+                                     const Lanes<sizeof(T)>& from) {
+    store_strided_vectors<T, S>(typename Lanes<sizeof(T)>::Each(), low, high, from);
+}
+
 // Loads all lanes from affine addresses that have been checked.
 template <class T, std::int64_t S, std::size_t... K, class... D>
 CUPOLA_INLINE void load_affine_elements(std::index_sequence<K...>, CheckedAddress checked,
@@ -258,6 +194,10 @@ CUPOLA_INLINE void load_affine_elements(std::index_sequence<K...>, CheckedAddres
                         high = checked.high + static_cast<std::uint64_t>(offset);
     if constexpr (S == 0) {
         (load_halves<T, K>(low, high, to), ...);
+    } else if constexpr (S != bytes && count == 1 && has_strided_vectors<T>) {
+        Lanes<sizeof(T)> made;
+        load_strided<T, S>(low, high, made);
+        ((to = made), ...);
     } else if constexpr (S != bytes) {
         alignas(64) T memory[lanes * count];
         CUPOLA_UNROLL
@@ -343,7 +283,10 @@ CUPOLA_INLINE void store_affine_elements(std::index_sequence<K...>, CheckedAddre
     constexpr unsigned count = sizeof...(V), E = sizeof(T), bytes = count * E;
     const std::uint64_t low = checked.low + static_cast<std::uint64_t>(offset),
                         high = checked.high + static_cast<std::uint64_t>(offset);
-    if constexpr (S != bytes) {
+    if constexpr (S != bytes && count == 1 && has_strided_vectors<T>) {
+        const Lanes<E> v = (to_lanes<T>(from), ...);
+        store_strided<T, S>(low, high, v);
+    } else if constexpr (S != bytes) {
         alignas(64) T memory[lanes * count];
         (interleave<T, count, K>(to_lanes<T>(from), memory), ...);
         CUPOLA_UNROLL

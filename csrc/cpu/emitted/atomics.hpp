@@ -53,7 +53,7 @@ CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot,
     const auto right = elements_of<T>(second, c);
     if constexpr (A::returns) unpack(made, d);
     if (W == Window::shared && mask == all_lanes &&
-        check_shared(*w.block, to_lanes<V>(address), offset, sizeof(T), x)) {
+        check_shared(*w.block, mask, to_lanes<V>(address), offset, sizeof(T), x)) {
         for_each_word(x, [&, shared = w.block->shared](unsigned i, std::uint64_t at) {
             A::one(*w.block, shared + at, i, left, right, d);
         });

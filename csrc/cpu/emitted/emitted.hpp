@@ -2,4 +2,5 @@
 #pragma once
 
 #include "cpu/emitted/atomics.hpp"
+#include "cpu/emitted/barrier_regions.hpp"
 #include "cpu/emitted/outlined_access.hpp"

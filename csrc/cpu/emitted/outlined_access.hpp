@@ -33,21 +33,18 @@ inline const DecodedOp* run_handler(Warp& w, std::uint32_t mask, std::byte* r,
     return next;
 }
 
-// The caller passes copies of its operands, so no variable's address escapes. Vector accesses of
-// several elements always run the handler, because they take a compiler long.
+// The caller passes copies of its operands, so no variable's address escapes.
 template <class T, Window W, std::int64_t S, class A, class... D>
 [[gnu::noinline]] const DecodedOp* load_outlined(Warp& w, std::uint32_t mask, std::byte* r,
                                                  const RuntimeCallbacks& s, const AccessSite& site,
                                                  CheckedAddress checked, const A& address,
                                                  D&... to) {
-    if constexpr (sizeof...(D) == 1) {
-        const DecodedOp* const next_op = s.code + site.op + 1;
-        if (checked.holds) {
-            load_affine_masked<T, S>(checked, site.base_offset, mask, to...);
-            return next_op;
-        }
-        if (load<T, W>(w, mask, site.slot, address, site.offset, to...)) return next_op;
+    const DecodedOp* const next_op = s.code + site.op + 1;
+    if (checked.holds) {
+        load_affine_masked<T, S>(checked, site.base_offset, mask, to...);
+        return next_op;
     }
+    if (load<T, W>(w, mask, site.slot, address, site.offset, to...)) return next_op;
     spill_operand(address, r, site.address);
     unsigned k = 0;
     (spill_operand(to, r, site.values[k++]), ...);
@@ -61,14 +58,12 @@ template <class T, Window W, std::int64_t S, class A, class... V>
                                                   const RuntimeCallbacks& s, const AccessSite& site,
                                                   CheckedAddress checked, const A& address,
                                                   const V&... values) {
-    if constexpr (sizeof...(V) == 1) {
-        const DecodedOp* const next_op = s.code + site.op + 1;
-        if (checked.holds) {
-            store_affine_masked<T, S>(checked, site.base_offset, mask, values...);
-            return next_op;
-        }
-        if (store<T, W>(w, mask, site.slot, address, site.offset, values...)) return next_op;
+    const DecodedOp* const next_op = s.code + site.op + 1;
+    if (checked.holds) {
+        store_affine_masked<T, S>(checked, site.base_offset, mask, values...);
+        return next_op;
     }
+    if (store<T, W>(w, mask, site.slot, address, site.offset, values...)) return next_op;
     spill_operand(address, r, site.address);
     unsigned k = 0;
     (spill_operand(values, r, site.values[k++]), ...);

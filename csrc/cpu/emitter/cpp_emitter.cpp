@@ -258,6 +258,7 @@ void CppEmitter::emit_function() {
     emit("const DecodedOp* const code = s.code; const DecodedOp* next;");
     emit("auto target = static_cast<std::uint32_t>(ip - code);");
     define_uniforms(is_of_block);
+    if (analysis_.has_barrier_regions) emit("BarrierRegions regions; regions.begin(w, target, s);");
     emit("bool predict = false; std::uint32_t remaining = 0; (void)predict; (void)remaining;");
     const std::size_t frame = text_.size();
     emit("std::uint64_t last_address[" + prefetch_site_count() + "] = {};");

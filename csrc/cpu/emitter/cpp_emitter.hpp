@@ -41,6 +41,11 @@ class CppEmitter {
         return !r.in_file && !r.constant && !r.special && !r.uniform;
     }
     static bool is_of_block(const Register& r) { return r.uniform && !r.constant && !r.per_warp; }
+    // Whether a warp spills uniform values when it starts; else when it leaves the function. Where
+    // warps run by regions, few leave it elsewhere than at an entry, which needs no such value.
+    bool spills_uniforms_early() const {
+        return (analysis_.waits() || yields_in_loop()) && !analysis_.has_barrier_regions;
+    }
     static bool is_of_warp(const Register& r) { return r.per_warp; }
     void emit_exit();
     void emit_dispatch(const std::set<std::uint32_t>& entries);
@@ -144,6 +149,8 @@ class CppEmitter {
     void emit_ballot(std::uint32_t b, std::uint32_t n);
     void emit_shuffle(std::uint32_t b, std::uint32_t n);
     void emit_barrier(std::uint32_t b, std::uint32_t n);
+    void emit_leave_regions();
+    std::string regions() const { return split_ ? "f.regions" : "regions"; }
     void emit_handler_call(std::uint32_t b, std::uint32_t n);
     void emit_else_handler(std::uint32_t b, std::uint32_t n);
     std::string row_type(const OpEffects& op) const;

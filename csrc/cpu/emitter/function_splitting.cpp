@@ -121,6 +121,7 @@ void CppEmitter::emit_frame(std::size_t count) {
     for (const Register& r : analysis_.registers)
         if (is_in_frame(r)) emit(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
     emit("bool next_warp = false; std::uint64_t last_address[" + prefetch_site_count() + "] = {};");
+    if (analysis_.has_barrier_regions) emit("BarrierRegions regions;");
     text_ += frame_;
     emit("};");
     for (std::size_t k = 0; k < count; ++k) emit(part_signature(k) + ";");
@@ -156,6 +157,8 @@ void CppEmitter::emit_parts() {
     emit("const DecodedOp* const code = s.code; const DecodedOp* next;");
     emit("auto target = static_cast<std::uint32_t>(ip - code);");
     define_uniforms(is_of_block);
+    if (analysis_.has_barrier_regions)
+        emit("BarrierRegions& regions = f.regions; regions.begin(w, target, s);");
     emit("for (Warp* each = &w;;) {");
     emit("Warp& w = *each; std::byte* const r = w.registers;");
     declare_variables();

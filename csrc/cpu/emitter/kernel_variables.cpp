@@ -85,7 +85,7 @@ void CppEmitter::emit_entry() {
             emit("spill_uniform(w.block->index_of_block[" + to_string(index) + "], r, " +
                  to_string(offset) + ");");
     }
-    if (analysis_.waits() || yields_in_loop()) spill_uniforms();
+    if (spills_uniforms_early()) spill_uniforms();
     for (const std::uint32_t n : analysis_.hoisted) {
         emit("{ const std::uint32_t mask = w.mask;");
         analysis_.ops[n].kind == Kind::lanes ? emit_lanes(n) : emit_logic(n);
@@ -114,13 +114,16 @@ void CppEmitter::emit_exit() {
     emit("if (w.status == Status::done) goto next_warp;");
     emit("if (w.status == Status::faulted) return nullptr;");
     emit("spill_registers:");
+    emit_leave_regions();
     for (const Register& r : analysis_.registers)
         if (!split_ && r.live_across_blocks && is_spilled(r) && !r.single_assignment)
             emit(spill(r));
-    if (!analysis_.waits() && !yields_in_loop()) spill_uniforms();
+    if (!spills_uniforms_early()) spill_uniforms();
     emit("return next;");
     // The warp has ended or waits for other warps, and all its registers are spilled.
-    emit("next_warp: each = next_ready_warp(each, s, target);");
+    emit(std::string("next_warp: each = ") +
+         (analysis_.has_barrier_regions ? "regions.next_warp" : "next_ready_warp") +
+         "(each, s, target);");
     emit("if (!each) return nullptr;");
 }
 

@@ -196,18 +196,26 @@ void CppEmitter::emit_shuffle(std::uint32_t b, std::uint32_t n) {
     emit_else_handler(b, n);
 }
 
+// Before an operation that changes or reads the state of other warps, or leaves the function.
+void CppEmitter::emit_leave_regions() {
+    if (analysis_.has_barrier_regions)
+        emit("if (" + regions() + ".active) " + regions() + ".leave(w, s);");
+}
+
 // A whole warp usually arrives at once. That case needs no handler.
 void CppEmitter::emit_barrier(std::uint32_t b, std::uint32_t n) {
-    const OpEffects& op = analysis_.ops[n];
-    const Register* id = analysis_.at(op.accesses[0].offset);
-    const Register* count = analysis_.at(op.accesses[1].offset);
-    const bool known = id && id->constant && id->value < 16 && count && count->constant &&
-                       count->value == 0 && b + 1 < analysis_.blocks.size();
-    if (!known || guarded(op)) return emit_handler_call(b, n);
+    if (!analysis_.is_block_barrier(n) || short_branch_) return emit_handler_call(b, n);
+    const std::string id = to_string(analysis_.at(analysis_.ops[n].accesses[0].offset)->value);
     emit("if (__builtin_expect(is_whole(w, mask), 1)) {");
-    emit("if (!arrive_whole_warp(w, code + " + to_string(n) + ", " + to_string(id->value) +
-         ", s.release)) { " + move_live(b + 1, "spill") + "goto next_warp; }");
-    emit_else_handler(b, n);
+    emit("if (!" +
+         (analysis_.has_barrier_regions
+              ? regions() + ".arrive(w, " + to_string(n) + ", " + id + ", s)"
+              : "arrive_whole_warp(w, code + " + to_string(n) + ", " + id + ", s.release)") +
+         ") { " + move_live(b + 1, "spill") + "goto next_warp; }");
+    emit("} else {");
+    emit_leave_regions();
+    emit_handler_call(b, n);
+    emit("}");
 }
 
 }  // namespace cupola::cpu::compiler

@@ -364,7 +364,10 @@ void CppEmitter::emit_statement(std::uint32_t b, std::uint32_t n) {
             emit("}");
             break;
         case Kind::exit:
-            emit("if (exit_whole_warp(w, mask)) goto next_warp;");
+            emit("if (" +
+                 (analysis_.has_barrier_regions ? regions() + ".exit(w, mask, s)"
+                                                : std::string("exit_whole_warp(w, mask)")) +
+                 ") goto next_warp;");
             [[fallthrough]];
         case Kind::handler:
             emit("{");

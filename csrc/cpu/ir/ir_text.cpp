@@ -26,6 +26,7 @@ class IrText {
                            to_string(analysis_.ops.size()) + " operations, " +
                            to_string(analysis_.blocks.size()) + " blocks\n";
         if (!analysis_.batch_path.empty()) made += "  rows of threads run at once\n";
+        if (analysis_.has_barrier_regions) made += "  warps run region by region\n";
         for (std::uint32_t b = 0; b < analysis_.blocks.size(); ++b) made += block(b);
         return made;
     }

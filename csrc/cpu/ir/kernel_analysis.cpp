@@ -89,6 +89,7 @@ KernelAnalysis::KernelAnalysis(const KernelCode& decoded)
     find_single_assignment();
     find_any_nan();
     find_batch_path();
+    find_barrier_regions();
 }
 
 const Register* KernelAnalysis::at(std::int32_t offset) const {

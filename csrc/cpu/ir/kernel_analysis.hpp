@@ -131,6 +131,9 @@ class KernelAnalysis {
     const Register* affine_quotient(std::uint32_t n) const;
     std::vector<std::uint32_t> entries() const;  // operations
     bool waits() const;                          // whether lanes may wait for others
+    bool has_barrier_regions = false;            // warps run region by region, between barriers
+    // Whether an operation is a barrier of all threads, with known operands.
+    bool is_block_barrier(std::uint32_t n) const;
     // Whether the kernel is too large for one function: see emitter/function_splitting.cpp.
     bool is_large() const { return ops.size() > 250; }
 
@@ -161,6 +164,7 @@ class KernelAnalysis {
     void find_any_nan();
     struct PathChecker;
     void find_batch_path();
+    void find_barrier_regions();
     void find_blocks();
     void find_loops();
     void find_liveness();
