@@ -218,7 +218,7 @@ def parse(path):
 
 
 def driver(obj):
-    return Path(obj).name == "libcuda.so.1"
+    return Path(obj).name in ("libcuda.so.1", "libcupola_cpu.so.1")
 
 
 def enters(obj):

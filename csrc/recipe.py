@@ -63,6 +63,8 @@ NVRTC = {major: f"libnvrtc.so.{major}" for major in (12, 13)}
 # Only in a wheel, which is to load on older systems than this: CUPOLA_PORTABLE=1.
 PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] == "glibc"
 SYSTEM = ("-ldl",)
+# The CPU device calls its own functions also where a program has NVIDIA's in the global scope.
+OWN_FUNCTIONS = "-Wl,-Bsymbolic-functions"
 # A library that stays loaded: its objects outlive the program's own, for threads and callbacks.
 STAYS = "-Wl,-z,nodelete"
 if PORTABLE:
@@ -150,7 +152,8 @@ class Recipe:
 
     def products(self) -> dict[str, Path]:
         """Library files by their place below the package's lib folder."""
-        names = ["libcupola.so", "kernels.json", "cpu/libcuda.so.1", "cpu/libcuda.so"]
+        names = ["libcupola.so", "kernels.json", "cpu/libcupola_cpu.so.1"]
+        names += ["cpu/libcuda.so.1", "cpu/libcuda.so"]
         names += ["cpu/libnvidia-ml.so.1"]
         for major, name in NVRTC.items():
             names += [f"run/{major}/{name}", f"run/{major}/libnvrtc.so"]
@@ -194,7 +197,7 @@ class Recipe:
             self.build.ahead.step(
                 BUILD / "kernels" / "kernels.fatbin",
                 made["kernels.json"],
-                made["cpu/libcuda.so.1"],
+                made["cpu/libcupola_cpu.so.1"],
                 level,
                 made[f"cpu/kernels.{level}.so"],
                 title="shipped kernels",
@@ -255,19 +258,40 @@ class Recipe:
         return [listed, *objects, link]
 
     def device_steps(self, toolkit: Any, objects: Sequence[Any] = ()) -> list[Any]:
-        """The CPU device: libcuda.so.1, libcuda.so which only leads to it, and its NVML."""
+        """The CPU device: libcupola_cpu.so.1, the drop-in libcuda.so.1, and its NVML.
+
+        The drop-in has only names, for linkers; the loader takes the library's functions in their
+        place. So programs that ask for the driver's name get the CPU device, and libcupola.so can
+        load it under a name that no other library asks for, once or by both names, from one file.
+        """
         objects = objects or self.device_objects(toolkit)
         exports = self.native / "device.map"
-        library, alias = self.products()["cpu/libcuda.so.1"], self.products()["cpu/libcuda.so"]
+        made = self.products()
+        library, drop_in = made["cpu/libcupola_cpu.so.1"], made["cpu/libcuda.so.1"]
         link = self.compiler.shared_library(
             library,
             [step.target for step in objects],
-            soname="libcuda.so.1",
+            soname=library.name,
             version_script=exports,
-            flags=SYSTEM,
+            flags=(*SYSTEM, OWN_FUNCTIONS),
         )
         listed = self._exports(exports, "cu[A-Z]*", "cupola_cpu_*")
-        return [listed, *objects, link, self._alias(alias, library), *self.nvml_steps(toolkit)]
+        names = list(
+            self._objects(
+                self.sources("drop_in/*.cpp"), (*CALM, "-Icsrc"), toolkit, folder="device"
+            )
+        )
+        leading = ["-Wl,--no-as-needed", str(library), "-Wl,--as-needed", "-Wl,-rpath,$ORIGIN"]
+        filtered = self.compiler.shared_library(
+            drop_in,
+            [step.target for step in names],
+            soname=drop_in.name,
+            version_script=exports,
+            flags=[*leading, f"-Wl,--filter={library.name}"],
+            inputs=[library],
+        )
+        steps = [listed, *objects, link, *names, filtered]
+        return [*steps, self._alias(made["cpu/libcuda.so"], drop_in), *self.nvml_steps(toolkit)]
 
     def nvml_steps(self, toolkit: Any) -> list[Any]:
         """The libnvidia-ml.so.1 that programs find where they find the CPU device."""

@@ -20,6 +20,7 @@ ARROWS = {
     "runtime": {"image", "include", "kernels", "platform"},
     "kernels": set(),
     "cudart": set(),
+    "drop_in": {"cpu"},
     "nvml": {"cpu"},
     "nvrtc": set(),
 }
@@ -258,11 +259,11 @@ def test_the_driver_half_of_the_cpu_device_has_no_circles():
 def test_libraries_do_not_link_the_driver():
     from cupola import paths
 
-    for library in (paths.library(), paths.cpu_driver()):
+    for library in (paths.library(), paths.cpu_library()):
         needed = Path(library).read_bytes()
         assert needed[:4] == b"\x7fELF"
     assert "libcuda" not in dependencies(paths.library())
-    assert "libcupola" not in dependencies(paths.cpu_driver())
+    assert "libcupola" not in dependencies(paths.cpu_library())
 
 
 def dependencies(library):

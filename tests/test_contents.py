@@ -73,7 +73,7 @@ def test_forms_agree_on_what_they_tell(tmp_path):
 def test_a_program_with_images_inside(tmp_path):
     """Two fatbins and a PTX text among other bytes, as a linker leaves them."""
     first, second = images.fatbin("compute_75", "sm_90"), images.fatbin("compute_75")
-    elf = Path(paths.cpu_driver()).read_bytes()[:4096]
+    elf = Path(paths.cpu_library()).read_bytes()[:4096]
     # A magic number alone is no fatbin.
     noise = bytes(random.Random(1).randrange(256) for _ in range(64)) + b"\x50\xed\x55\xba"
     path = tmp_path / "program"

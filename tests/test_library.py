@@ -129,7 +129,7 @@ def exported(library):
 
 def test_only_c_is_exported():
     assert all(name.startswith("cupola_") for name in exported(paths.library()))
-    names = exported(paths.cpu_driver())
+    names = exported(paths.cpu_library())
     assert names and all(name.startswith(("cu", "cupola_cpu_")) for name in names)
 
 

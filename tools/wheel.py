@@ -27,8 +27,9 @@ OLDEST = "manylinux_2_24"
 # Libraries that every Linux has, and the wheel's own.
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libstdc++.so.6"}
 SYSTEM |= {"libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
-# Names without a version lead to the library beside them.
+# Names without code lead to the library beside them.
 OWN = {"cupola/lib/cpu/libcuda.so": {"libcuda.so.1"}}
+OWN |= {"cupola/lib/cpu/libcuda.so.1": {"libcupola_cpu.so.1"}}
 OWN |= {f"cupola/lib/run/{n}/libnvrtc.so": {f"libnvrtc.so.{n}"} for n in (12, 13)}
 MODULES = {"libcupola.so"}
 PARTS = {
@@ -90,9 +91,9 @@ def problems(raw: Path, wheel: Path) -> list[str]:
         strange = needed(after.read(name)) - allowed
         if strange:
             found.append(f"{name} is linked to {sorted(strange)}")
-    for name in ("cupola/lib/libcupola.so", "cupola/lib/cpu/libcuda.so.1"):
-        if name not in after.namelist():
-            found.append(f"{name} is missing")
+    for name in ("libcupola.so", "cpu/libcuda.so.1", "cpu/libcupola_cpu.so.1"):
+        if f"cupola/lib/{name}" not in after.namelist():
+            found.append(f"cupola/lib/{name} is missing")
     return found
 
 

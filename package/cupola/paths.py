@@ -7,7 +7,7 @@ import os
 
 from cupola import library as _library
 
-__all__ = ["cmake_dir", "cpu_driver", "get_include", "include", "library", "report"]
+__all__ = ["cmake_dir", "cpu_driver", "cpu_library", "get_include", "include", "library", "report"]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -23,9 +23,21 @@ def include() -> str:
 
 
 def cpu_driver() -> str:
-    """Path of the CPU device, a ``libcuda.so.1``; its folder can go into LD_LIBRARY_PATH."""
+    """Path of the CPU device, a ``libcuda.so.1``; its folder can go into LD_LIBRARY_PATH.
+
+    It leads to `cpu_library`, which has the code.
+    """
+    return os.path.join(_cpu_folder(), "libcuda.so.1")
+
+
+def cpu_library() -> str:
+    """Path of the CPU device under the name that only cupola asks for: ``Device("cpu")``."""
+    return os.path.join(_cpu_folder(), "libcupola_cpu.so.1")
+
+
+def _cpu_folder() -> str:
     # The loaded library searches for it beside itself.
-    return os.path.join(os.path.dirname(os.path.realpath(library())), "cpu", "libcuda.so.1")
+    return os.path.join(os.path.dirname(os.path.realpath(library())), "cpu")
 
 
 def cmake_dir() -> str:
@@ -46,7 +58,7 @@ def report() -> str:
     str
         Several lines. The call loads the driver.
     """
-    return "\n".join([*_of_library(), *_of_driver(), *_of_toolkit()])
+    return "\n".join([*_of_library(), *_of_driver(), *_of_cpu_device(), *_of_toolkit()])
 
 
 def _of_library() -> list[str]:
@@ -71,6 +83,11 @@ def _of_driver() -> list[str]:
         found = driver.report()
         return (found or str(error)).rstrip().splitlines()
     return driver.report().rstrip().splitlines()
+
+
+def _of_cpu_device() -> list[str]:
+    there = "" if os.path.isfile(cpu_library()) else ": missing"
+    return [f'CPU device, which cupola.Device("cpu") loads: {cpu_library()}{there}']
 
 
 def _of_toolkit() -> list[str]:

@@ -60,12 +60,17 @@ cdef extern from "cupola/cupola.h" nogil:
     int cupola_driver_select(const char* choice)
     int cupola_driver_get(cupola_driver_info* out)
     int cupola_driver_loaded()
+    int cupola_driver_beside()
     const char* cupola_driver_report()
 
     int cupola_device_count(int* count)
     int cupola_device_current(int* device)
     int cupola_device_push(int device)
     int cupola_device_pop()
+    int CUPOLA_CPU_DEVICE
+    int cupola_device_cpu(int* device)
+    int cupola_device_canonical(int device, int* out)
+    int cupola_device_is_cpu(int device, int* out)
     int cupola_device_name(int device, char* name, size_t size)
     int cupola_device_attribute(int device, int attribute, int* value)
     int cupola_device_memory(int device, size_t* free_bytes, size_t* total_bytes)
@@ -155,6 +160,7 @@ cdef extern from "cupola/cupola.h" nogil:
         cupola_stream* s)
     int cupola_fill(uint64_t to, uint32_t value, int width, size_t count, cupola_stream* s)
     int cupola_address_device(uint64_t address, int* device)
+    int cupola_address_find(uint64_t address, int device, int* out)
 
     ctypedef struct cupola_strided:
         uint64_t address

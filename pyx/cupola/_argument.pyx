@@ -19,10 +19,11 @@ import numpy as np
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_ERROR_TYPE, CUPOLA_ERROR_VALUE,
-    CUPOLA_FLOAT, CUPOLA_INTEGER, CUPOLA_POINTER, cupola_address_device, cupola_argument_bytes,
+    CUPOLA_FLOAT, CUPOLA_INTEGER, CUPOLA_POINTER, cupola_address_find, cupola_argument_bytes,
     cupola_argument_count, cupola_argument_float, cupola_argument_int,
     cupola_argument_pointer, cupola_argument_refuse, cupola_argument_uint, cupola_capture_hold,
-    cupola_captures, cupola_device_count, cupola_kernel_device, cupola_kernel_parameter_bytes,
+    cupola_captures, cupola_device_count, cupola_driver_beside, cupola_kernel_device,
+    cupola_kernel_parameter_bytes,
     cupola_kernel_parameter_count, cupola_kernel_parameters, cupola_kernel_release,
     cupola_kernel_retain, cupola_memory_use, cupola_stream_handle, cupola_stream_retain,
     cupola_stream_synchronize, text,
@@ -35,6 +36,7 @@ from cupola.abi cimport require
 from cupola.array cimport Array
 from cupola.array_data cimport is_freed
 from cupola._dimensions cimport integer_text
+from cupola.device cimport device_text, is_same_driver
 from cupola.element cimport element_fits, element_of
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
@@ -407,7 +409,10 @@ cdef class Signature:
         """Raw memory, which has no element type."""
         if memory.native == NULL:
             self.refuse(index, "a cupola.Memory that was freed", CUPOLA_ERROR_VALUE)
-        if not memory.pinned and not memory.managed and memory.device_index != self.device_index:
+        if memory.device_index != self.device_index and (
+            not memory.pinned and not memory.managed
+            or not is_same_driver(memory.device_index, self.device_index)
+        ):
             self.refuse_device(index, "a cupola.Memory", memory.device_index)
         if memory.write_protected:
             self.refuse_readonly(index, memory)
@@ -447,7 +452,7 @@ cdef class Signature:
         cdef int device = -1, devices = 1
         kind = type_text(value)
         try:
-            interface = interface_of(value)
+            interface = interface_of(value, self.device_index)
         except ArgumentTypeError as error:
             self.refuse(index, f"{kind}; {error}")
         if not element_fits(self.elements[index], interface.kind, interface.itemsize):
@@ -459,9 +464,11 @@ cdef class Signature:
         if interface.readonly:
             self.refuse_readonly(index, value)
         if interface.address:
-            check(cupola_device_count(&devices))
+            devices = 2 if cupola_driver_beside() else 0
+            if not devices:
+                check(cupola_device_count(&devices))
         if devices > 1:
-            check(cupola_address_device(interface.address, &device))
+            check(cupola_address_find(interface.address, self.device_index, &device))
             if device != self.device_index and device >= 0:
                 self.refuse_device(index, kind, device)
         self.put_address(buffer, index, interface.address, kind)
@@ -521,8 +528,8 @@ cdef class Signature:
 
     cdef int refuse_device(self, size_t index, str came, int device) except -1:
         return self.refuse(
-            index, f"{came} on device {device}; the kernel is loaded on device "
-            f"{self.device_index}", CUPOLA_ERROR_VALUE)
+            index, f"{came} on {device_text(device)}; the kernel is loaded on "
+            f"{device_text(self.device_index)}", CUPOLA_ERROR_VALUE)
 
     cdef int refuse_readonly(self, size_t index, object value) except -1:
         cdef const cupola_parameter* parameter = &self.parameters[index]

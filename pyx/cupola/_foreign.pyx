@@ -15,7 +15,8 @@ import sys
 import numpy as np
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_device_count, cupola_stream_handle,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_device_count, cupola_driver_beside,
+    cupola_driver_loaded, cupola_stream_handle,
 )
 from cupola.abi cimport require
 from cupola.error cimport check
@@ -109,7 +110,7 @@ cdef int remember(type kind) except -1:
     global place, devices
     cdef CupolaExchange* exchange = NULL
     cdef int i
-    if not devices:
+    if not devices and cupola_driver_loaded():
         check(cupola_device_count(&devices))
     for i in range(KEPT):
         if TYPES[i] == <PyObject*>kind:
@@ -192,7 +193,7 @@ cdef bint attributed(
     if element is None or value._c_contiguous is not True:
         return False
     data = value.data
-    if devices != 1 and data.device_id != device:
+    if (devices != 1 or device != 0) and data.device_id != device:
         return False
     out.address = data.ptr
     out.kind = (<tuple>element)[0]
@@ -204,7 +205,8 @@ cdef bint attributed(
 cdef bint described(
     object value, int device, cupola_stream* stream, Foreign* out
 ) except -1:
-    if devices != 1:  # whose memory it is would have to be asked for
+    # Otherwise the driver has to say whose memory it is.
+    if devices != 1 or device != 0 or cupola_driver_beside():
         return False
     cdef dict item
     interface = getattr(value, "__cuda_array_interface__", None)

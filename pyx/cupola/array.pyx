@@ -11,8 +11,8 @@ import numpy as np
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_ADVISE_ACCESSED_BY, CUPOLA_ADVISE_PREFERRED_LOCATION,
-    CUPOLA_ADVISE_READ_MOSTLY, CUPOLA_BUILD_ID, cupola_address_device, cupola_memory_advise,
-    cupola_memory_prefetch,
+    CUPOLA_ADVISE_READ_MOSTLY, CUPOLA_BUILD_ID, CUPOLA_CPU_DEVICE, cupola_address_device,
+    cupola_driver_beside, cupola_memory_advise, cupola_memory_prefetch,
 )
 from cupola cimport array_data
 from cupola.abi cimport require
@@ -470,8 +470,16 @@ cdef class Array(Reductions):
 
     @property
     def __cuda_array_interface__(self):
-        """The interface, version 3; consumers wait for this thread's current stream."""
+        """The interface, version 3; consumers wait for this thread's current stream.
+
+        The CPU device's arrays do not have it beside another driver, whose users would take the
+        address for one of their own device. They have DLPack.
+        """
         self.require_live()
+        if self.device_index >= CUPOLA_CPU_DEVICE and cupola_driver_beside():
+            raise AttributeError(
+                "an array of the CPU device is in host memory: use DLPack, as numpy.from_dlpack "
+                "does")
         cdef Stream stream = current_stream(self.device_index)
         interface = {
             "shape": self.shape,

@@ -3,6 +3,7 @@
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
+from cupola.device cimport device_text
 from cupola.layout cimport MAX_AXES, bytes_of, c_strides, is_c_contiguous, refuse_axes
 from cupola.memory cimport allocate
 from cupola.stream cimport captures, current_stream
@@ -80,7 +81,9 @@ cdef class ArrayData:
         """One line without the elements."""
         if is_freed(self):
             return f"<cupola.Array shape={self.shape} dtype={self.dtype}, freed>"
-        return f"<cupola.Array shape={self.shape} dtype={self.dtype} on device {self.device_index}>"
+        return (
+            f"<cupola.Array shape={self.shape} dtype={self.dtype} on "
+            f"{device_text(self.device_index)}>")
 
     cdef object text(self, object form):
         """The text with the elements, which it waits for; without them where that fails."""

@@ -12,6 +12,7 @@ from cupola._abi cimport (
 )
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData, lay, new_array
+from cupola.device cimport is_same_driver
 from cupola.error cimport check
 from cupola.layout cimport MAX_AXES, broadcast, extent, f_strides
 from cupola.memory cimport host_address, is_pinned
@@ -80,7 +81,8 @@ cdef ArrayData copied_to_device_of(Stream queue, ArrayData source):
     if not source.contiguous:
         source = compact(source, "C", current_stream(source.device_index))
     copy = new_array(source.shape, source.dtype, queue.device_index, queue)
-    source.used_on(queue)
+    if is_same_driver(source.device_index, queue.device_index):
+        source.used_on(queue)  # else the copy is done when it returns
     with nogil:
         check(cupola_copy_between(
             copy.start, copy.device_index, source.start, source.device_index, source.nbytes,

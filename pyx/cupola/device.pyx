@@ -5,9 +5,11 @@
 import operator
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_device_attribute, cupola_device_count,
-    cupola_device_current, cupola_device_memory, cupola_device_name, cupola_device_pop,
-    cupola_device_push, cupola_device_synchronize, cupola_peer_enable, cupola_peer_possible,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CPU_DEVICE, cupola_device_attribute,
+    cupola_device_canonical, cupola_device_count, cupola_device_cpu, cupola_device_current,
+    cupola_device_is_cpu, cupola_device_memory, cupola_device_name, cupola_device_pop,
+    cupola_device_push, cupola_device_synchronize, cupola_driver_loaded, cupola_peer_enable,
+    cupola_peer_possible,
 )
 from cupola.abi cimport require
 from cupola.driver cimport ensure
@@ -33,6 +35,23 @@ cdef enum Attribute:
     MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
 
 
+cdef bint is_cpu(int device) except -1:
+    cdef int answer = 0
+    check(cupola_device_is_cpu(device, &answer))
+    return answer
+
+
+cdef bint is_same_driver(int device, int other) noexcept:
+    return (device < CUPOLA_CPU_DEVICE) == (other < CUPOLA_CPU_DEVICE)
+
+
+cdef str device_text(int device):
+    if device < CUPOLA_CPU_DEVICE:
+        return f"device {device}"
+    return f"CPU device {device - CUPOLA_CPU_DEVICE}" if device > CUPOLA_CPU_DEVICE else (
+        "the CPU device")
+
+
 cdef Device known_device(int index):
     cdef Device device = Device.__new__(Device)
     device.index = index
@@ -41,9 +60,15 @@ cdef Device known_device(int index):
 
 cdef int device_index(object device) except -1:
     cdef int index
-    ensure()
     if device is None:
-        check(cupola_device_current(&index))
+        if cupola_driver_loaded():
+            ensure()  # issues its warning once
+            check(cupola_device_current(&index))
+            return index
+        with nogil:  # it may load the driver
+            check(cupola_device_current(&index))
+        if cupola_driver_loaded():
+            ensure()
         return index
     if isinstance(device, Device):
         return (<Device>device).index
@@ -56,9 +81,12 @@ cdef class Device:
     ``with Device(1):`` makes it this thread's current device, which functions use by default.
     Devices compare equal by index.
 
+    ``Device("cpu")`` is the CPU device. It can be used beside a GPU, in one process, and loads no
+    GPU library. Its index is then 64. Where CUPOLA_DRIVER chooses the CPU device, it is device 0.
+
     Parameters
     ----------
-    index : int, optional
+    index : int or "cpu", optional
         The driver's number of the device; by default the current device.
 
     Raises
@@ -73,19 +101,26 @@ cdef class Device:
             self.index = device_index(index)
             return
         given = index
+        if isinstance(index, str) and index == "cpu":
+            index = CUPOLA_CPU_DEVICE
         try:
             if isinstance(index, bool):
                 raise TypeError
             index = operator.index(index)
         except TypeError:  # also of an array of several ints
             raise ArgumentTypeError(
-                f"a device is given by its index or as a cupola.Device, got {given!r}") from None
+                f"a device is given by its index, as 'cpu' or as a cupola.Device, got "
+                f"{given!r}") from None
+        if index == CUPOLA_CPU_DEVICE:
+            with nogil:  # it may load the CPU device
+                check(cupola_device_cpu(&self.index))
+            return
         ensure()
         check(cupola_device_count(&count))
         if not 0 <= index < count:
             raise UnknownNameError(
                 f"there is no device {index}: the driver has {count}, counted from 0")
-        self.index = index
+        check(cupola_device_canonical(index, &self.index))
 
     @property
     def name(self):
@@ -179,7 +214,8 @@ cdef class Device:
     def enable_peer_access(self, peer):
         """Let its kernels access another device's memory directly, including pool memory.
 
-        Copies between devices work without it, and are faster with it.
+        Copies between devices work without it, and are faster with it. The CPU device and a GPU
+        can't access each other's memory.
 
         Parameters
         ----------
@@ -187,6 +223,8 @@ cdef class Device:
 
         Raises
         ------
+        ArgumentValueError
+            Where the devices are of two drivers.
         DriverError
             Where access is not possible (see `can_access`).
         """
@@ -226,23 +264,25 @@ cdef class Device:
         return self.index
 
     def __repr__(self):
-        return f"<cupola.Device {self.index}: {self.name}>"
+        index = "cpu" if self.index == CUPOLA_CPU_DEVICE else self.index
+        return f"<cupola.Device {index}: {self.name}>"
 
     def __reduce__(self):
         return Device, (self.index,)
 
 
 def devices():
-    """All devices of the driver in use.
+    """All devices of the driver in use; not the CPU device beside it.
 
     Returns
     -------
     tuple of Device
     """
-    cdef int count, index
+    cdef int count, first
     ensure()
     check(cupola_device_count(&count))
-    return tuple([known_device(index) for index in range(count)])
+    check(cupola_device_canonical(0, &first))
+    return tuple([known_device(first + number) for number in range(count)])
 
 
 def memory_info(device=None):

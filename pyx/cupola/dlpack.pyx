@@ -4,27 +4,30 @@
 
 from libc.stdint cimport uint64_t
 
-from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_device
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_find
 from cupola.abi cimport require
 from cupola.array cimport Array, lay
-from cupola.device cimport device_index
+from cupola.device cimport device_index, device_text
 from cupola.error cimport check
 from cupola.layout cimport extent
 from cupola.memory cimport register_memory
 from cupola.tensor cimport CPU, CUDA_HOST, Tensor, tensor_of
 
-from cupola.exceptions import ArgumentTypeError
+from cupola.exceptions import ArgumentTypeError, ExchangeError
 
 
-def from_dlpack(source, *, copy=None):
+def from_dlpack(source, *, device=None, copy=None):
     """An array of another library as an `Array`, by DLPack.
 
     Parameters
     ----------
     source : object with ``__dlpack__`` and ``__dlpack_device__``
         Its memory is kept alive by the array and its views. This thread's current stream waits for
-        its data. On the CPU device it may also be a NumPy array, whose memory is page-locked as
-        long, since device memory is host memory there.
+        its data. For the CPU device it may also be a tensor in host memory, such as a NumPy array,
+        whose memory is page-locked as long, since device memory is host memory there.
+    device : Device, int or "cpu", optional
+        Needed for host memory where the current device is a GPU: ``device="cpu"`` makes an array of
+        the CPU device over the same memory. Device memory has the device that it lies on.
     copy : bool, optional
         True: the producer copies; False: an error where it would have to.
 
@@ -42,16 +45,25 @@ def from_dlpack(source, *, copy=None):
     """
     cdef Tensor tensor
     cdef Array array
-    cdef int device = 0
+    cdef int index = -1, there
     if not hasattr(source, "__dlpack__"):
         raise ArgumentTypeError(
             f"a {type(source).__name__} has no __dlpack__; cupola.to_device copies host arrays")
-    tensor = tensor_of(source, copy)
-    device = device_index(
-        None if tensor.device_type in (CPU, CUDA_HOST) else tensor.device)
-    owner = lock_host(tensor, device) if tensor.device_type == CPU else tensor
+    if device is not None:
+        index = device_index(device)
+    tensor = tensor_of(source, copy, index)
+    if tensor.device_type not in (CPU, CUDA_HOST):
+        there = device_index(tensor.device)
+        if index not in (-1, there):
+            raise ExchangeError(
+                f"a {type(source).__name__} lies on {device_text(there)}, device= names "
+                f"{device_text(index)}: leave it out, and use cupola.to_device for a copy")
+        index = there
+    elif index < 0:
+        index = device_index(None)
+    owner = lock_host(tensor, index) if tensor.device_type == CPU else tensor
     array = lay(
-        tensor.shape, tensor.strides, tensor.dtype, None, owner, tensor.address, device)
+        tensor.shape, tensor.strides, tensor.dtype, None, owner, tensor.address, index)
     array.readonly = tensor.readonly
     return array
 
@@ -72,9 +84,9 @@ cdef object lock_host(Tensor tensor, int device):
     else:
         low, high = extent(tensor.shape, strides, tensor.dtype.itemsize)
     cdef uint64_t begin = tensor.address + low, end = tensor.address + high
-    check(cupola_address_device(begin, &first))
-    check(cupola_address_device(end - 1, &last))
-    if first >= 0 and last >= 0:
+    check(cupola_address_find(begin, device, &first))
+    check(cupola_address_find(end - 1, device, &last))
+    if first == device == last:
         return tensor
     return register_memory(device, begin, end - begin, tensor, tensor.readonly)
 

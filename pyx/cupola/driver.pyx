@@ -76,7 +76,7 @@ def report():
 
 
 def select(str choice not None):
-    """Choose the driver; this overrides the environment's CUPOLA_DRIVER.
+    """Choose the driver of ``Device(0)``; this overrides the environment's CUPOLA_DRIVER.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def select(str choice not None):
     Raises
     ------
     Error
-        Where a driver is loaded already: a process has only one.
+        Where it is loaded already. ``Device("cpu")`` does not load it.
     """
     check(cupola_driver_select(choice.encode()))
 

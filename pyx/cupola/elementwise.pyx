@@ -17,6 +17,7 @@ from cupola._send cimport forget_line, note_line
 from cupola.abi cimport require
 from cupola.array_data cimport ARRAY, ArrayData, is_freed, lay, new_array
 from cupola.copy cimport compact, copy_on_device, overlap
+from cupola.device cimport device_text
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport MAX_AXES, broadcast, bytes_of
@@ -355,7 +356,7 @@ cdef object planned(const Plan* plan, int number, object left, object right, obj
     cdef int side = 0, device = (x if x is not None else y).device_index
     if x is not None and y is not None and y.device_index != device:
         raise ArgumentValueError(
-            f"the operands are on devices {device} and {y.device_index}; "
+            f"the operands are on {device_text(device)} and {device_text(y.device_index)}; "
             "cupola.to_device(array, device=...) copies one of them")
     queue = current_stream(device)
     target = target_of(plan, x, y, out, queue)
@@ -423,8 +424,8 @@ cdef ArrayData target_of(const Plan* plan, ArrayData x, ArrayData y, object out,
     target.require_writable()
     if target.device_index != queue.device_index:
         raise ArgumentValueError(
-            f"out is on device {target.device_index}, the operands are on "
-            f"{queue.device_index}")
+            f"out is on {device_text(target.device_index)}, the operands are on "
+            f"{device_text(queue.device_index)}")
     element_code(target)
     if target.shape != shape:
         broadcast(shape, (0,) * len(shape), target.shape)  # raises where it doesn't fit

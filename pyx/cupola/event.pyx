@@ -11,7 +11,7 @@ from cupola._abi cimport (
     cupola_event_record, cupola_event_release, cupola_event_synchronize, cupola_stream_wait,
 )
 from cupola.abi cimport require
-from cupola.device cimport device_index, known_device
+from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
 from cupola.handles cimport cupola_event
 from cupola.native_event cimport NativeEvent
@@ -191,7 +191,7 @@ cdef class Event(NativeEvent):
         return known_device(self.device_index)
 
     def __repr__(self):
-        return f"<cupola.Event {self.handle:#x} on device {self.device_index}>"
+        return f"<cupola.Event {self.handle:#x} on {device_text(self.device_index)}>"
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

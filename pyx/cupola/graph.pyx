@@ -21,7 +21,7 @@ from cupola._callback cimport drop, hold_call, run_call
 from cupola._dimensions cimport read_dimensions
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address
-from cupola.device cimport device_index, known_device
+from cupola.device cimport device_index, device_text, is_same_driver, known_device
 from cupola.error cimport check
 from cupola.kernel cimport Kernel
 from cupola.stream cimport current_stream
@@ -180,8 +180,8 @@ cdef class Graph:
         """
         cdef After before = as_after(self, after)
         cdef cupola_node node = NULL
-        cdef uint64_t to = place_of(target, "target", True)
-        cdef uint64_t origin = place_of(source, "source", False)
+        cdef uint64_t to = place_of(self, target, "target", True)
+        cdef uint64_t origin = place_of(self, source, "source", False)
         if target.nbytes != source.nbytes:
             raise ArgumentValueError(
                 f"the target has {target.nbytes} bytes, the source {source.nbytes}")
@@ -208,7 +208,7 @@ cdef class Graph:
         """
         cdef After before = as_after(self, after)
         cdef cupola_node node = NULL
-        cdef uint64_t to = place_of(target, "target", True)
+        cdef uint64_t to = place_of(self, target, "target", True)
         try:
             raw = np.asarray(value).astype(target.dtype, casting="same_kind").tobytes()
         except TypeError:
@@ -453,15 +453,19 @@ cdef class Graph:
             return "<cupola.Graph, not there>"
         nodes = self.nodes
         return (
-            f"<cupola.Graph of {len(nodes)} node{'s' if len(nodes) != 1 else ''} on device "
-            f"{self.device_index}>")
+            f"<cupola.Graph of {len(nodes)} node{'s' if len(nodes) != 1 else ''} on "
+            f"{device_text(self.device_index)}>")
 
 
-cdef uint64_t place_of(object array, str name, bint written) except? 0:
+cdef uint64_t place_of(Graph graph, object array, str name, bint written) except? 0:
     """The address of an array's bytes."""
     if isinstance(array, Array):
         if written and (<Array>array).readonly:
             raise ArgumentValueError(f"the {name} is read-only")
+        if not is_same_driver((<Array>array).device_index, graph.device_index):
+            raise ArgumentValueError(
+                f"the {name} is on {device_text((<Array>array).device_index)}, the graph is of "
+                f"{device_text(graph.device_index)}: a graph has nodes of one driver")
         return (<Array>array).get_address()
     if not isinstance(array, np.ndarray):
         raise ArgumentTypeError(

@@ -18,7 +18,7 @@ from cupola._send cimport (
     PyVectorcall_NARGS, begin_traced, call_generic, cupola_set_vectorcall, end_traced,
 )
 from cupola.abi cimport require
-from cupola.device cimport known_device
+from cupola.device cimport device_text, known_device
 from cupola.error cimport check
 from cupola.graph cimport pack
 from cupola.handles cimport cupola_stream
@@ -197,7 +197,7 @@ cdef class GraphExec:
         return known_device(self.device_index)
 
     def __repr__(self):
-        return f"<cupola.GraphExec {self.handle:#x} on device {self.device_index}>"
+        return f"<cupola.GraphExec {self.handle:#x} on {device_text(self.device_index)}>"
 
 
 cdef int set_vectorcall() except -1:

@@ -22,7 +22,8 @@ cdef class Interface:
     cdef int wait_for_data(self, cupola_stream* stream) except -1
 
 # Reads __cuda_array_interface__, else __dlpack__; None where the object has neither.
-cdef Interface interface_of(object value)
+# The device, if it is not -1, is the one that is to use the memory.
+cdef Interface interface_of(object value, int device=*)
 
 # An array over another library's memory; this thread's current stream waits for its data.
 cdef ArrayData foreign_array(object source)

@@ -8,7 +8,8 @@ from libc.stdint cimport uintptr_t
 import numpy as np
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_device, cupola_captures,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_device, cupola_address_find,
+    cupola_captures,
     cupola_stream_follow,
 )
 from cupola.abi cimport require
@@ -22,7 +23,7 @@ from cupola.tensor cimport Tensor, has_dlpack, tensor_of
 from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
 
 
-cdef Interface interface_of(object value):
+cdef Interface interface_of(object value, int device=-1):
     cdef Interface result = Interface.__new__(Interface)
     what = "__cuda_array_interface__"
     try:
@@ -36,7 +37,7 @@ cdef Interface interface_of(object value):
         what = "__dlpack__"
         if not hasattr(value, what):
             return None
-        result.take(tensor_of(value))
+        result.take(tensor_of(value, None, device), device)
         return result
     except (
         ArgumentError, AttributeError, BufferError, KeyError, OverflowError, RuntimeError,
@@ -98,7 +99,7 @@ cdef class Interface:
         self.ordered = stream is not None
         self.stream = stream or 0
 
-    def take(self, Tensor tensor not None):
+    def take(self, Tensor tensor not None, int near):
         """Take over DLPack's description; its data is ready on the device's current stream."""
         cdef int device = -1
         self.owner = tensor
@@ -109,7 +110,7 @@ cdef class Interface:
         self.readonly = tensor.readonly
         self.note()
         if self.address:
-            check(cupola_address_device(self.address, &device))
+            check(cupola_address_find(self.address, near, &device))
             if device < 0:
                 raise ValueError(
                     "it is host memory that the driver does not know; cupola.to_device copies it, "

@@ -25,7 +25,7 @@ from cupola._send cimport (
 )
 from cupola.abi cimport require
 from cupola._argument cimport AWAIT, TRANSFER, USE, Signature, signature_of
-from cupola.device cimport known_device
+from cupola.device cimport device_text, known_device
 from cupola._dimensions cimport dependent, read_attributes, read_dimensions, read_number
 from cupola.error cimport check
 from cupola._names cimport KeywordBinder, kind_text, parameter_text
@@ -693,7 +693,9 @@ cdef class Kernel:
         cdef Signature signature = signature_in(self)
         cdef size_t i
         listed = [parameter_text(&signature.parameters[i]) for i in range(signature.count)]
-        return f"<cupola.Kernel {self.title}({', '.join(listed)}) on device {self.device_index}>"
+        return (
+            f"<cupola.Kernel {self.title}({', '.join(listed)}) on "
+            f"{device_text(self.device_index)}>")
 
 
 cdef int set_vectorcall() except -1:

@@ -13,7 +13,7 @@ from cupola._abi cimport (
 )
 from cupola.abi cimport require
 from cupola.array cimport Array, new_array
-from cupola.device cimport device_index
+from cupola.device cimport device_index, device_text
 from cupola._dimensions cimport integer_text
 from cupola.error cimport check
 from cupola.module cimport adopt
@@ -88,7 +88,7 @@ cdef class CallContext:
             None if value is None and name == "out" else self.operand(name, value)
             for name, value in operands.items()]
         places = {
-            name: f"on device {(<Array>value).device_index}" if isinstance(value, Array)
+            name: f"on {device_text((<Array>value).device_index)}" if isinstance(value, Array)
             else "on the host"
             for name, value in zip(operands, values, strict=True) if value is not None}
         if len(set(places.values())) > 1:

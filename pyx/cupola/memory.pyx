@@ -19,7 +19,7 @@ from cupola._abi cimport (
     cupola_memory_use, cupola_stream_handle,
 )
 from cupola.abi cimport require
-from cupola.device cimport device_index
+from cupola.device cimport device_index, device_text, is_same_driver
 from cupola.error cimport check
 from cupola.stream cimport as_stream, captures, current_stream
 
@@ -361,7 +361,7 @@ cdef class Memory:
         self.lent = True
 
     def __repr__(self):
-        kind = f"device {self.device_index}"
+        kind = device_text(self.device_index)
         if self.native == NULL:
             kind = "freed"
         elif self.pinned:
@@ -421,10 +421,12 @@ cdef int copy_between_devices(
     """Queue a copy between two memories, and note its stream in both."""
     cdef int there = target.device_index if isinstance(target, Memory) else queue.device_index
     cdef int here = source.device_index if isinstance(source, Memory) else queue.device_index
-    if isinstance(target, Memory):
-        (<Memory>target).used(queue)
-    if isinstance(source, Memory):
-        (<Memory>source).used(queue)
+    # A copy between drivers is done when it returns.
+    if is_same_driver(there, here):
+        if isinstance(target, Memory):
+            (<Memory>target).used(queue)
+        if isinstance(source, Memory):
+            (<Memory>source).used(queue)
     with nogil:
         if there == here:
             check(cupola_copy_on_device(to, origin, nbytes, queue.native))

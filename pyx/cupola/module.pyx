@@ -19,7 +19,7 @@ from cupola._abi cimport (
     cupola_module_unload, cupola_parameter, cupola_shipped_image, text,
 )
 from cupola.abi cimport require
-from cupola.device cimport device_index, known_device
+from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
 from cupola.kernel cimport adopt as adopt_kernel
 
@@ -441,7 +441,7 @@ cdef class Module:
 
     def __repr__(self):
         gone = "" if self.loaded else ", unloaded"
-        return f"<cupola.Module {self.name} on device {self.device_index}{gone}>"
+        return f"<cupola.Module {self.name} on {device_text(self.device_index)}{gone}>"
 
 
 cdef void keep_image(void* owner, const void* image, size_t size) noexcept nogil:

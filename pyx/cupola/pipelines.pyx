@@ -22,7 +22,7 @@ from cupola._pipeline cimport (
 )
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address, is_pinned, new_array
-from cupola.device cimport known_device
+from cupola.device cimport device_text, known_device
 from cupola.error cimport fail
 from cupola.handles cimport cupola_memory
 from cupola.kernel cimport Kernel
@@ -184,7 +184,9 @@ cdef class Slot:
         return ready != 0
 
     def __repr__(self):
-        return f"<cupola.Slot {self.index} on device {self.stream.device_index}: {self.chunk!r}>"
+        return (
+            f"<cupola.Slot {self.index} on {device_text(self.stream.device_index)}: "
+            f"{self.chunk!r}>")
 
 
 cdef class Pipeline:

@@ -7,7 +7,7 @@ from cupola._abi cimport (
     cupola_pool_set_release_threshold, cupola_pool_trim,
 )
 from cupola.abi cimport require
-from cupola.device cimport device_index, known_device
+from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
 
 from cupola.exceptions import ArgumentValueError
@@ -88,7 +88,7 @@ cdef class Pool:
             check(cupola_pool_trim(self.device_index, most))
 
     def __repr__(self):
-        return f"<cupola.Pool of device {self.device_index}>"
+        return f"<cupola.Pool of {device_text(self.device_index)}>"
 
 
 cdef unsigned long long as_bytes(object nbytes) except? 0:

@@ -16,6 +16,7 @@ from cupola.abi cimport require
 from cupola.array_data cimport ArrayData, new_array
 from cupola.copy cimport compact, copy_on_device, overlap
 from cupola.elementwise cimport aligned, binary, cast, is_aligned, result_of
+from cupola.device cimport device_text
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport MAX_AXES, as_dtype
@@ -236,7 +237,8 @@ cdef ArrayData target_of(int reduction, tuple shape, int result, object out, Str
     target.require_writable()
     if target.device_index != queue.device_index:
         raise ArgumentValueError(
-            f"out is on device {target.device_index}, the array is on {queue.device_index}")
+            f"out is on {device_text(target.device_index)}, the array is on "
+            f"{device_text(queue.device_index)}")
     if target.shape != shape:
         raise ArgumentValueError(f"out has shape {target.shape}, the result {shape}")
     if is_index(reduction) and target.element != CUPOLA_INT64:

@@ -16,7 +16,7 @@ from cupola._abi cimport (
 )
 from cupola._callback cimport drop, hold_call, run_call
 from cupola.abi cimport require
-from cupola.device cimport device_index, known_device
+from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
 from cupola.handles cimport cupola_event
 from cupola.native_event cimport NativeEvent
@@ -37,7 +37,7 @@ cdef Stream adopt(cupola_stream* native):
 
 
 cdef enum:
-    MOST_DEVICES = 64
+    MOST_DEVICES = 128  # of the driver, and of the CPU device beside it
 
 # The legacy default stream of each device, which is usually the current one: the library's handle
 # and the Python object.
@@ -93,8 +93,8 @@ cdef Stream as_stream(object stream, int device):
             raise ArgumentTypeError("this cupola.Stream was never initialized")
         if (<Stream>stream).device_index != device:
             raise ArgumentValueError(
-                f"the stream is of device {(<Stream>stream).device_index}; the work for "
-                f"it is of device {device}")
+                f"the stream is of {device_text((<Stream>stream).device_index)}; the work for "
+                f"it is of {device_text(device)}")
         return <Stream>stream
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is None:
@@ -343,6 +343,11 @@ cdef class Stream:
         ----------
         what : Event, Stream, or an object with ``__cuda_stream__``
             Later work waits for the event, or for all work queued on the stream so far.
+
+        Notes
+        -----
+        Between the CPU device and a GPU, whose drivers differ, this call itself waits. In a capture
+        it raises ArgumentValueError: a graph has nodes of one driver.
         """
         cdef NativeEvent event
         if isinstance(what, NativeEvent):
@@ -452,7 +457,7 @@ cdef class Stream:
         return hash((self.device_index, self.handle))
 
     def __repr__(self):
-        return f"<cupola.Stream {self.handle:#x} on device {self.device_index}>"
+        return f"<cupola.Stream {self.handle:#x} on {device_text(self.device_index)}>"
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

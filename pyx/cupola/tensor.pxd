@@ -25,8 +25,9 @@ cdef class Tensor:
 # Whether it is a tensor that may be in device memory.
 cdef bint has_dlpack(object value)
 # Imports the tensor; this thread's current stream of its device waits for the data. `copy` is as in
-# the protocol.
-cdef Tensor tensor_of(object value, object copy=*)
+# the protocol. Host memory is accepted for the CPU device; `device` names it, or is -1 for the
+# current device.
+cdef Tensor tensor_of(object value, object copy=*, int device=*)
 
 # DLPack's device type for an address of cupola's.
 cdef int device_type_of(uint64_t address, int device) except -1

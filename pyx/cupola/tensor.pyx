@@ -12,13 +12,13 @@ import numpy as np
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_describe, cupola_address_info,
-    cupola_driver_get, cupola_driver_info, cupola_stream_wait, cupola_tensor,
+    cupola_stream_wait, cupola_tensor,
     cupola_tensor_delete, cupola_tensor_make, cupola_tensor_read,
 )
 from cupola._callback cimport drop
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData
-from cupola.device cimport device_index
+from cupola.device cimport device_index, is_cpu
 from cupola.error cimport check
 from cupola.event cimport Event
 from cupola.layout cimport MAX_AXES
@@ -36,12 +36,6 @@ cdef dict NAMES = {
     14: "float8_e8m0fnu",
 }
 cdef dict NAMED = {name: code for code, name in NAMES.items()}
-
-
-cdef bint on_cpu_device() except -1:
-    cdef cupola_driver_info info
-    check(cupola_driver_get(&info))
-    return strcmp(info.kind, b"cpu") == 0
 
 
 # -- import ---------------------------------------------------------------------------------------
@@ -140,7 +134,7 @@ cdef object ask(object value, dict asked):
         return value.__dlpack__(**asked)
 
 
-cdef Tensor tensor_of(object value, object copy=None):
+cdef Tensor tensor_of(object value, object copy=None, int device=-1):
     cdef Tensor tensor
     cdef dict asked = {}
     cdef uintptr_t handle
@@ -151,7 +145,9 @@ cdef Tensor tensor_of(object value, object copy=None):
         raise ExchangeError(
             f"the __dlpack_device__() of a {type(value).__name__} can't be used: {error}"
         ) from error
-    if kind not in (CUDA, CUDA_HOST, CUDA_MANAGED) and not (kind == CPU and on_cpu_device()):
+    if kind not in (CUDA, CUDA_HOST, CUDA_MANAGED) and not (
+        kind == CPU and is_cpu(device_index(None) if device < 0 else device)
+    ):
         raise ExchangeError(
             f"a {type(value).__name__} in memory of DLPack's device type {kind}, which is not the "
             "device's; cupola.to_device copies host arrays")
@@ -176,7 +172,7 @@ cdef Tensor tensor_of(object value, object copy=None):
 
 cdef int device_type_of(uint64_t address, int device) except -1:
     cdef cupola_address_info info
-    if on_cpu_device():
+    if is_cpu(device):
         return CPU
     check(cupola_address_describe(address, &info))
     return CUDA_MANAGED if info.managed else CUDA_HOST if info.host else CUDA

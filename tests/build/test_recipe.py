@@ -211,13 +211,25 @@ def test_libraries_show_their_interface_and_no_more():
     library = Path(paths.library())
     device = library.parent / "cpu"
     assert {name[:6] for name in symbols(library) - {"CUPOLA_1"}} == {"cupola"}
-    shown = symbols(device / "libcuda.so.1")
+    shown = symbols(device / "libcupola_cpu.so.1")
     assert "cuInit" in shown and "cuLaunchKernel" in shown
     assert not [name for name in shown if not re.match(r"cu[A-Z]|cupola_cpu_", name)]
     assert dynamic(library, "SONAME") == ["libcupola.so"]
     assert not [name for name in dynamic(library, "NEEDED") if "cuda" in name]
+    # No other library asks for this name, so none is bound to the device by accident.
+    assert dynamic(device / "libcupola_cpu.so.1", "SONAME") == ["libcupola_cpu.so.1"]
+    # Another driver in the global scope does not replace its functions.
+    text = subprocess.run(
+        ["readelf", "-rW", device / "libcupola_cpu.so.1"], capture_output=True, text=True
+    ).stdout
+    assert "Relocation section" in text and not re.search(r" cu[A-Z]\w+ \+", text)
+    # The driver's names are libraries of their own which lead to it.
     assert dynamic(device / "libcuda.so.1", "SONAME") == ["libcuda.so.1"]
-    # The plain name is a library of its own which leads to the other.
+    assert dynamic(device / "libcuda.so.1", "NEEDED") == ["libcupola_cpu.so.1"]
+    assert dynamic(device / "libcuda.so.1", "RUNPATH") == ["$ORIGIN"]
+    assert dynamic(device / "libcuda.so.1", "FILTER") == ["libcupola_cpu.so.1"]
+    assert symbols(device / "libcuda.so.1") == {s for s in shown if not s.startswith("cupola_")}
+    assert (device / "libcuda.so.1").stat().st_size < 1 << 17
     assert dynamic(device / "libcuda.so", "SONAME") == ["libcuda.so"]
     assert dynamic(device / "libcuda.so", "NEEDED") == ["libcuda.so.1"]
     assert dynamic(device / "libcuda.so", "RUNPATH") == ["$ORIGIN"]

@@ -129,6 +129,8 @@ def test_a_child_graph_is_moved_into_its_node(cuda, graph, memory):
         ("cuGraphAddChildGraphNode", byref(made), graph.handle, none, 0, inner.handle),
     ):
         assert cuda.code(*call) == NOT_SUPPORTED
+    free = ("cuGraphAddMemFreeNode", byref(made), inner.handle, none, 0, address)
+    assert cuda.code(*free) == INVALID_VALUE
     cuda.cuGraphDestroyNode(child)
 
 

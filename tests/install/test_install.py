@@ -65,6 +65,7 @@ def test_wheel_from_a_source_distribution(place):
         "cupola/lib/libcupola.so",
         "cupola/lib/kernels.json",
         "cupola/lib/cpu/libcuda.so.1",
+        "cupola/lib/cpu/libcupola_cpu.so.1",
         "cupola/lib/cpu/libcuda.so",
         "cupola/lib/cpu/libnvidia-ml.so.1",
         "cupola/lib/run/12/libnvrtc.so.12",

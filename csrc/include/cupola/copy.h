@@ -15,7 +15,9 @@ CUPOLA_API int cupola_copy_to_host(void* to, uint64_t from, size_t bytes, cupola
 CUPOLA_API int cupola_copy_on_device(uint64_t to, uint64_t from, size_t bytes, cupola_stream* s);
 /* Copies from one device's memory to another's, with or without peer access. The stream belongs to
  * one of the two devices. Unless it is being captured, the copy waits for the other device's
- * current stream, and later work of that stream waits for the copy. */
+ * current stream, and later work of that stream waits for the copy. Between the CPU device and a
+ * device of another driver it is a copy of host memory, which waits for both streams on the host
+ * and returns when it is done. */
 CUPOLA_API int cupola_copy_between(uint64_t to, int to_device, uint64_t from, int from_device,
                                    size_t bytes, cupola_stream* s);
 

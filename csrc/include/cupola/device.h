@@ -9,8 +9,18 @@ extern "C" {
 #endif
 
 /* The current device is that of the driver's current context; without one it is device 0. So cupola
- * agrees with other libraries in the process. Work runs in the devices' primary contexts. */
+ * agrees with other libraries in the process. A pushed device of another driver comes first. Work
+ * runs in the devices' primary contexts. */
 CUPOLA_API int cupola_device_count(int* count);
+/* The CPU device where it is used beside another driver. Where the driver is the CPU device, this
+ * number and 0 lead to the same device. */
+enum { CUPOLA_CPU_DEVICE = 64 };
+/* The number of the CPU device: 0 where it is the process's driver, else CUPOLA_CPU_DEVICE. Loads
+ * no other driver. */
+CUPOLA_API int cupola_device_cpu(int* device);
+/* The number by which the library names the device in its results. */
+CUPOLA_API int cupola_device_canonical(int device, int* out);
+CUPOLA_API int cupola_device_is_cpu(int device, int* out);
 CUPOLA_API int cupola_device_current(int* device);
 CUPOLA_API int cupola_device_push(int device); /* makes it current for this thread */
 CUPOLA_API int cupola_device_pop(void);        /* restores the device before the push */

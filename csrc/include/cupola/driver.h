@@ -1,8 +1,8 @@
 /* cupola/driver.h - the CUDA driver's own functions, without linking it; part of the C ABI.
  *
- * These are the driver functions that the library itself calls, in the loaded driver: NVIDIA's or
- * the CPU device. Each has the signature of its name and version in the CUDA toolkit's
- * cudaTypedefs.h:
+ * These are the driver functions that the library itself calls, in the driver of device 0: NVIDIA's
+ * or the CPU device. The CPU device beside another driver is not called by them. Each has the
+ * signature of its name and version in the CUDA toolkit's cudaTypedefs.h:
  *
  *     const cupola_driver_symbol* found = cupola_driver_find("cuMemAlloc");
  *     PFN_cuMemAlloc_v3020 allocate = (PFN_cuMemAlloc_v3020)found->function;
@@ -35,6 +35,8 @@ CUPOLA_API int cupola_driver_select(const char* choice);
 /* Loads and initializes the driver if needed, as every call below does. */
 CUPOLA_API int cupola_driver_get(cupola_driver_info* out);
 CUPOLA_API int cupola_driver_loaded(void); /* 1 if a driver is loaded */
+/* 1 if the CPU device is loaded and is not the driver of device 0: see cupola_device_cpu. */
+CUPOLA_API int cupola_driver_beside(void);
 /* A line for each place that was searched: the chosen driver, or why one was rejected. Empty before
  * the first use of a driver. */
 CUPOLA_API const char* cupola_driver_report(void);

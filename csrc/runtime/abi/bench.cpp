@@ -29,15 +29,17 @@ int cupola_bench_launch(int device, void* function, void* stream, uint32_t grid,
         check_not_null(function, "function");
         check_not_null(seconds, "seconds");
         counted(count);
-        ContextScope current(context(device));
-        const Driver& d = driver();
+        const Context& c = context(device);
+        ContextScope current(c);
+        const Driver& d = c.driver;
         auto* const kernel = static_cast<CUfunction>(function);
         auto* const queue = static_cast<CUstream>(stream);
         const auto start = Clock::now();
         for (int i = 0; i < count; ++i)
-            check(d.cuLaunchKernel(kernel, grid, 1, 1, block, 1, 1, 0, queue, parameters, nullptr),
+            check(d,
+                  d.cuLaunchKernel(kernel, grid, 1, 1, block, 1, 1, 0, queue, parameters, nullptr),
                   "cuLaunchKernel");
-        if (wait) check(d.cuStreamSynchronize(queue), "cuStreamSynchronize");
+        if (wait) check(d, d.cuStreamSynchronize(queue), "cuStreamSynchronize");
         *seconds = since(start);
     });
 }
@@ -50,16 +52,17 @@ int cupola_bench_copy(int device, uint64_t address, void* host, size_t bytes, in
         counted(count);
         if (direction != CUPOLA_TO_DEVICE && direction != CUPOLA_TO_HOST)
             fail(CUPOLA_ERROR_VALUE, "unknown direction " + std::to_string(direction));
-        ContextScope current(context(device));
-        const Driver& d = driver();
+        const Context& c = context(device);
+        ContextScope current(c);
+        const Driver& d = c.driver;
         auto* const queue = static_cast<CUstream>(stream);
         const auto start = Clock::now();
         for (int i = 0; i < count; ++i) {
             if (direction == CUPOLA_TO_DEVICE)
-                check(d.cuMemcpyHtoDAsync(address, host, bytes, queue), "cuMemcpyHtoDAsync");
+                check(d, d.cuMemcpyHtoDAsync(address, host, bytes, queue), "cuMemcpyHtoDAsync");
             else
-                check(d.cuMemcpyDtoHAsync(host, address, bytes, queue), "cuMemcpyDtoHAsync");
-            check(d.cuStreamSynchronize(queue), "cuStreamSynchronize");
+                check(d, d.cuMemcpyDtoHAsync(host, address, bytes, queue), "cuMemcpyDtoHAsync");
+            check(d, d.cuStreamSynchronize(queue), "cuStreamSynchronize");
         }
         *seconds = since(start);
     });

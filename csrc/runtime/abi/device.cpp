@@ -13,12 +13,12 @@ namespace {
 
 // cuCtxEnablePeerAccess does not cover a memory pool: its access is set separately.
 void open_pool(const Context& peer, const Context& device, bool enable) {
-    if (!peer.pool || !driver().cuMemPoolSetAccess) return;
+    if (!peer.pool || !peer.driver->cuMemPoolSetAccess) return;
     CUmemAccessDesc access{};
     access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     access.location.id = device.device;
     access.flags = enable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    CUPOLA_CALL(cuMemPoolSetAccess, peer.pool, &access, 1);
+    CUPOLA_CALL(peer.driver, cuMemPoolSetAccess, peer.pool, &access, 1);
 }
 
 }  // namespace
@@ -32,14 +32,23 @@ int cupola_device_current(int* device) {
 }
 
 int cupola_device_push(int device) {
-    return guard([&] { CUPOLA_CALL(cuCtxPushCurrent, context(device).handle); });
+    return guard([&] { push_device(device); });
 }
 
 int cupola_device_pop(void) {
-    return guard([] {
-        CUcontext popped = nullptr;
-        CUPOLA_CALL(cuCtxPopCurrent, &popped);
-    });
+    return guard([] { pop_device(); });
+}
+
+int cupola_device_cpu(int* device) {
+    return guard([&] { *check_not_null(device, "device") = cpu_driver().first_ordinal; });
+}
+
+int cupola_device_canonical(int device, int* out) {
+    return guard([&] { *check_not_null(out, "out") = canonical_device(device); });
+}
+
+int cupola_device_is_cpu(int device, int* out) {
+    return guard([&] { *check_not_null(out, "out") = context(device).driver->cpu; });
 }
 
 int cupola_device_name(int device, char* name, size_t size) {
@@ -62,8 +71,9 @@ int cupola_device_attribute(int device, int attribute, int* value) {
 
 int cupola_device_memory(int device, size_t* free_bytes, size_t* total_bytes) {
     return guard([&] {
-        ContextScope current(context(device));
-        CUPOLA_CALL(cuMemGetInfo, check_not_null(free_bytes, "free_bytes"),
+        const Context& c = context(device);
+        ContextScope current(c);
+        CUPOLA_CALL(c.driver, cuMemGetInfo, check_not_null(free_bytes, "free_bytes"),
                     check_not_null(total_bytes, "total_bytes"));
     });
 }
@@ -73,7 +83,7 @@ int cupola_device_synchronize(int device) {
         const Context& c = context(device);
         ContextScope current(c);
         const Span span(CUPOLA_PROFILE_WAIT, "wait for the device", nullptr);
-        CUPOLA_CALL(cuCtxSynchronize);
+        CUPOLA_CALL(c.driver, cuCtxSynchronize);
         Flight::all_done(c);
     });
 }
@@ -82,26 +92,31 @@ int cupola_peer_possible(int device, int peer, int* possible) {
     return guard([&] {
         check_not_null(possible, "possible");
         const Context &from = context(device), &to = context(peer);
-        if (device == peer)
-            *possible = 1;
+        if (&from == &to || !is_same_driver(from, to))
+            *possible = &from == &to;
         else
-            CUPOLA_CALL(cuDeviceCanAccessPeer, possible, from.device, to.device);
+            CUPOLA_CALL(from.driver, cuDeviceCanAccessPeer, possible, from.device, to.device);
     });
 }
 
 int cupola_peer_enable(int device, int peer, int enable) {
     return guard([&] {
         Context &from = context(device), &to = context(peer);
-        if (device == peer) return;
+        if (&from == &to) return;
+        if (!is_same_driver(from, to))
+            fail(CUPOLA_ERROR_VALUE, device_text(from) + " can't access the memory of " +
+                                         device_text(to) +
+                                         ": their drivers differ; copy the data instead");
         ContextScope current(from);
-        const RelaxedCapture relaxed;
-        CUresult code = enable ? driver().cuCtxEnablePeerAccess(to.handle, 0)
-                               : driver().cuCtxDisablePeerAccess(to.handle);
+        const RelaxedCapture relaxed(from.driver);
+        CUresult code = enable ? from.driver->cuCtxEnablePeerAccess(to.handle, 0)
+                               : from.driver->cuCtxDisablePeerAccess(to.handle);
         // Other code of this process may have done it already: the requested state holds.
         const CUresult held =
             enable ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
         if (code != CUDA_SUCCESS && code != held)
-            fail_driver(code, enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess",
+            fail_driver(from.driver, code,
+                        enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess",
                         "device " + std::to_string(device) + " and memory of device " +
                             std::to_string(peer));
         open_pool(to, from, enable != 0);

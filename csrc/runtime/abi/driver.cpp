@@ -11,9 +11,9 @@ namespace {
 
 // The driver, or null where none can be called; the reason becomes this thread's last error.
 const Driver* usable() noexcept {
-    const Driver* found = driver_alive();
+    const Driver* found = main_driver_alive();
     if (__builtin_expect(found != nullptr, 1)) return found;
-    guard([&] { found = &load_driver(); });
+    guard([&] { found = &load_main_driver(); });
     return found;
 }
 
@@ -45,13 +45,18 @@ int cupola_driver_select(const char* choice) {
 int cupola_driver_get(cupola_driver_info* out) {
     return guard([&] {
         check_not_null(out, "out");
-        const Driver& d = driver();
+        const Driver& d = main_choice();
         *out = {d.cpu ? "cpu" : "cuda", d.path.c_str(), d.version, d.reason.c_str(),
                 d.notice.c_str()};
     });
 }
 
-int cupola_driver_loaded(void) { return driver_alive() != nullptr; }
+int cupola_driver_beside(void) {
+    const Driver* const cpu = cpu_driver_alive();
+    return cpu && cpu != main_driver_alive();
+}
+
+int cupola_driver_loaded(void) { return main_driver_alive() != nullptr; }
 
 const char* cupola_driver_report(void) {
     thread_local std::string report;
@@ -72,5 +77,8 @@ const cupola_driver_symbol* cupola_driver_find(const char* name) {
 }
 
 int cupola_driver_check(int code, const char* call) {
-    return guard([&] { check(static_cast<CUresult>(code), check_not_null(call, "call")); });
+    return guard([&] {
+        check_not_null(call, "call");
+        if (code) fail_driver(main_driver_alive(), static_cast<CUresult>(code), call);
+    });
 }

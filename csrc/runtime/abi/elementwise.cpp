@@ -24,8 +24,8 @@ int cupola_elementwise_flat(int operation, int element, uint64_t out, uint64_t x
     bool done = true;
     const int status = guard([&] {
         if (__builtin_expect(!is_done(operation, element), 0)) require_kernel(operation, element);
-        driver();  // a forked child must not get further
         Stream& s = *unwrap(check_not_null(stream, "stream"));
+        s.context.driver.get();  // a forked child must not get further
         if (count)
             done = elementwise_flat(operation, element, out, x, y, scalar, count, s, at_once);
     });
@@ -38,10 +38,11 @@ int cupola_elementwise(int operation, int element, const cupola_operand* out,
                        cupola_stream* stream) {
     return guard([&] {
         if (ndim > 0) check_not_null(shape, "shape");
-        driver();
+        Stream& s = *unwrap(check_not_null(stream, "stream"));
+        s.context.driver.get();
         require_operands(operation, element, *check_not_null(out, "out"), *check_not_null(x, "x"),
                          *check_not_null(y, "y"));
         elementwise(operation, element, *out, *x, *y, scalar ? *scalar : cupola_scalar{}, shape,
-                    ndim, *unwrap(check_not_null(stream, "stream")));
+                    ndim, s);
     });
 }

@@ -10,6 +10,20 @@
 
 using namespace cupola;
 
+namespace {
+
+// For an event of another driver, which the stream's driver can't wait for.
+void wait_on_host(const Stream& stream, const Event& event) {
+    if (stream.flight.capturing())
+        fail(CUPOLA_ERROR_VALUE, "a captured stream of " + device_text(stream.context) +
+                                     " can't wait for an event of " + device_text(event.context) +
+                                     ": a graph has nodes of one driver");
+    const ContextScope current(event.context);
+    CUPOLA_CALL(event.context.driver, cuEventSynchronize, event.handle);
+}
+
+}  // namespace
+
 int cupola_event_create(int device, unsigned flags, cupola_event** out) {
     return guard([&] {
         check_not_null(out, "out");
@@ -32,10 +46,11 @@ int cupola_event_export(cupola_event* event, unsigned char handle[64]) {
         ContextScope current(e.context);
         CUipcEventHandle made{};
         static_assert(sizeof made == 64, "as cupola.h says");
-        const CUresult code = driver().cuIpcGetEventHandle(&made, e.handle);
+        const CUresult code = e.context.driver->cuIpcGetEventHandle(&made, e.handle);
         if (code == CUDA_ERROR_INVALID_HANDLE || code == CUDA_ERROR_INVALID_VALUE)
-            fail_driver(code, "cuIpcGetEventHandle", "the event was not created as interprocess");
-        check(code, "cuIpcGetEventHandle");
+            fail_driver(e.context.driver, code, "cuIpcGetEventHandle",
+                        "the event was not created as interprocess");
+        check(e.context.driver, code, "cuIpcGetEventHandle");
         std::memcpy(handle, &made, sizeof made);
     });
 }
@@ -49,9 +64,9 @@ int cupola_event_import(int device, const unsigned char handle[64], cupola_event
         CUipcEventHandle given{};
         std::memcpy(&given, handle, sizeof given);
         CUevent opened = nullptr;
-        const CUresult code = driver().cuIpcOpenEventHandle(&opened, given);
+        const CUresult code = c.driver->cuIpcOpenEventHandle(&opened, given);
         if (code != CUDA_SUCCESS)
-            fail_driver(code, "cuIpcOpenEventHandle",
+            fail_driver(c.driver, code, "cuIpcOpenEventHandle",
                         "open a handle in another process than the one that made it, while "
                         "that process still has the event");
         *out = wrap(make<Event>(c, opened).detach());
@@ -65,11 +80,10 @@ int cupola_event_record(cupola_event* event, cupola_stream* stream) {
         // All default streams have the same handle: the driver would record on the event's own
         // device.
         if (&s.context != &e.context)
-            fail(CUPOLA_ERROR_VALUE, "the event is of device " + std::to_string(e.context.ordinal) +
-                                         ", the stream of device " +
-                                         std::to_string(s.context.ordinal));
+            fail(CUPOLA_ERROR_VALUE, "the event is of " + device_text(e.context) +
+                                         ", the stream of " + device_text(s.context));
         ContextScope current(e.context);
-        CUPOLA_CALL(cuEventRecord, e.handle, s.handle);
+        CUPOLA_CALL(e.context.driver, cuEventRecord, e.handle, s.handle);
     });
 }
 
@@ -77,9 +91,9 @@ int cupola_event_synchronize(cupola_event* event) {
     return guard([&] {
         Event& e = *unwrap(check_not_null(event, "event"));
         ContextScope current(e.context);
-        const RelaxedCapture relaxed;  // captures of streams go on
+        const RelaxedCapture relaxed(e.context.driver);  // captures of streams go on
         const Span span(CUPOLA_PROFILE_WAIT, "wait for the event", nullptr);
-        CUPOLA_CALL(cuEventSynchronize, e.handle);
+        CUPOLA_CALL(e.context.driver, cuEventSynchronize, e.handle);
     });
 }
 
@@ -88,9 +102,9 @@ int cupola_event_query(cupola_event* event, int* done) {
         Event& e = *unwrap(check_not_null(event, "event"));
         check_not_null(done, "done");
         ContextScope current(e.context);
-        const RelaxedCapture relaxed;
-        CUresult code = driver().cuEventQuery(e.handle);
-        if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery");
+        const RelaxedCapture relaxed(e.context.driver);
+        CUresult code = e.context.driver->cuEventQuery(e.handle);
+        if (code != CUDA_ERROR_NOT_READY) check(e.context.driver, code, "cuEventQuery");
         *done = code == CUDA_SUCCESS;
     });
 }
@@ -100,16 +114,21 @@ int cupola_event_elapsed(cupola_event* start, cupola_event* stop, double* second
         Event& from = *unwrap(check_not_null(start, "start"));
         Event& to = *unwrap(check_not_null(stop, "stop"));
         check_not_null(seconds, "seconds");
+        if (!is_same_driver(from.context, to.context))
+            fail(CUPOLA_ERROR_VALUE, "no time can be measured between an event of " +
+                                         device_text(from.context) + " and one of " +
+                                         device_text(to.context) + ": their drivers differ");
+        const DriverLink& driver = to.context.driver;
         ContextScope current(to.context);
         float milliseconds = 0;
-        CUresult code = driver().cuEventElapsedTime(&milliseconds, from.handle, to.handle);
+        CUresult code = driver->cuEventElapsedTime(&milliseconds, from.handle, to.handle);
         if (code == CUDA_ERROR_NOT_READY)
-            fail_driver(code, "cuEventElapsedTime",
+            fail_driver(driver, code, "cuEventElapsedTime",
                         "an event has not been reached yet: synchronize it first");
         if (code == CUDA_ERROR_INVALID_HANDLE)
-            fail_driver(code, "cuEventElapsedTime",
+            fail_driver(driver, code, "cuEventElapsedTime",
                         "both events must be recorded, and created with timing");
-        check(code, "cuEventElapsedTime");
+        check(driver, code, "cuEventElapsedTime");
         *seconds = milliseconds * 1e-3;
     });
 }
@@ -130,7 +149,9 @@ void cupola_event_release(cupola_event* event) {
 int cupola_stream_wait(cupola_stream* stream, cupola_event* event) {
     return guard([&] {
         Stream& s = *unwrap(check_not_null(stream, "stream"));
+        const Event& e = *unwrap(check_not_null(event, "event"));
+        if (!is_same_driver(s.context, e.context)) return wait_on_host(s, e);
         ContextScope current(s.context);
-        CUPOLA_CALL(cuStreamWaitEvent, s.handle, unwrap(check_not_null(event, "event"))->handle, 0);
+        CUPOLA_CALL(s.context.driver, cuStreamWaitEvent, s.handle, e.handle, 0);
     });
 }

@@ -17,11 +17,11 @@ const CUgraphNode* nodes(const cupola_node* after) {
 CUgraphNode node_of(cupola_node node) { return static_cast<CUgraphNode>(node); }
 
 // Memory that the driver does not know is pageable host memory.
-CUmemorytype memory_type(std::uint64_t address) {
+CUmemorytype memory_type(const Driver& driver, std::uint64_t address) {
     unsigned type = 0;
     const CUresult code =
-        driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
-    if (code != CUDA_ERROR_INVALID_VALUE) check(code, "cuPointerGetAttribute");
+        driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    if (code != CUDA_ERROR_INVALID_VALUE) check(driver, code, "cuPointerGetAttribute");
     return code == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE ? CU_MEMORYTYPE_DEVICE
                                                                 : CU_MEMORYTYPE_HOST;
 }
@@ -87,13 +87,13 @@ int cupola_graph_add_kernel(cupola_graph* graph, const cupola_node* after, size_
         Kernel& k = *unwrap(check_not_null(kernel, "kernel"));
         if (k.parameter_bytes) check_not_null(buffer, "buffer");
         if (&k.context != &g.context)
-            fail(CUPOLA_ERROR_VALUE,
-                 k.title + ": the kernel is loaded on device " + std::to_string(k.context.ordinal) +
-                     ", the graph is of device " + std::to_string(g.context.ordinal));
+            fail(CUPOLA_ERROR_VALUE, k.title + ": the kernel is loaded on " +
+                                         device_text(k.context) + ", the graph is of " +
+                                         device_text(g.context));
         std::vector<void*> pointers;
         const auto given =
             kernel_parameters(k, *check_not_null(dimensions, "dimensions"), buffer, pointers);
-        CUPOLA_CALL(cuGraphAddKernelNode, out, g.handle, before, count,
+        CUPOLA_CALL(g.context.driver, cuGraphAddKernelNode, out, g.handle, before, count,
                     reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given));
         g.retained.hold(*out, Ref<Object>::share(&k));
         g.retained.hold_used(*out, k, buffer);
@@ -104,19 +104,20 @@ int cupola_graph_add_copy(cupola_graph* graph, const cupola_node* after, size_t 
                           uint64_t from, size_t bytes, cupola_node* node) {
     return add_node(graph, after, count, node, [&](Graph& g, CUgraphNode* out, auto before) {
         if (!bytes) {
-            CUPOLA_CALL(cuGraphAddEmptyNode, out, g.handle, before, count);
+            CUPOLA_CALL(g.context.driver, cuGraphAddEmptyNode, out, g.handle, before, count);
             return;
         }
         CUDA_MEMCPY3D copy{};
-        copy.srcMemoryType = memory_type(from);
-        copy.dstMemoryType = memory_type(to);
+        copy.srcMemoryType = memory_type(g.context.driver, from);
+        copy.dstMemoryType = memory_type(g.context.driver, to);
         copy.srcDevice = from;
         copy.dstDevice = to;
         copy.srcHost = reinterpret_cast<const void*>(from);
         copy.dstHost = reinterpret_cast<void*>(to);
         copy.WidthInBytes = bytes;
         copy.Height = copy.Depth = 1;
-        CUPOLA_CALL(cuGraphAddMemcpyNode, out, g.handle, before, count, &copy, g.context.handle);
+        CUPOLA_CALL(g.context.driver, cuGraphAddMemcpyNode, out, g.handle, before, count, &copy,
+                    g.context.handle);
         g.retained.hold_used(*out, {to, from});
     });
 }
@@ -128,7 +129,7 @@ int cupola_graph_add_fill(cupola_graph* graph, const cupola_node* after, size_t 
             fail(CUPOLA_ERROR_VALUE,
                  "a fill's width must be 1, 2 or 4 bytes, got " + std::to_string(width));
         if (!elements) {
-            CUPOLA_CALL(cuGraphAddEmptyNode, out, g.handle, before, count);
+            CUPOLA_CALL(g.context.driver, cuGraphAddEmptyNode, out, g.handle, before, count);
             return;
         }
         CUDA_MEMSET_NODE_PARAMS fill{};
@@ -137,7 +138,8 @@ int cupola_graph_add_fill(cupola_graph* graph, const cupola_node* after, size_t 
         fill.elementSize = static_cast<unsigned>(width);
         fill.width = elements;
         fill.height = 1;
-        CUPOLA_CALL(cuGraphAddMemsetNode, out, g.handle, before, count, &fill, g.context.handle);
+        CUPOLA_CALL(g.context.driver, cuGraphAddMemsetNode, out, g.handle, before, count, &fill,
+                    g.context.handle);
         g.retained.hold_used(*out, {to});
     });
 }
@@ -149,10 +151,11 @@ int cupola_graph_add_call(cupola_graph* graph, const cupola_node* after, size_t 
         check_not_null(reinterpret_cast<void*>(call), "call");
         auto callback = make<Callback>(call, data, release);
         const CUDA_HOST_NODE_PARAMS given{&Callback::run, callback.get()};
-        const CUresult code = driver().cuGraphAddHostNode(out, g.handle, before, count, &given);
+        const CUresult code =
+            g.context.driver->cuGraphAddHostNode(out, g.handle, before, count, &given);
         if (code != CUDA_SUCCESS) {
             callback->disown();
-            fail_driver(code, "cuGraphAddHostNode");
+            fail_driver(g.context.driver, code, "cuGraphAddHostNode");
         }
         g.retained.calls.push_back(std::move(callback));
     });
@@ -163,7 +166,9 @@ int cupola_graph_add_child(cupola_graph* graph, const cupola_node* after, size_t
     return add_node(graph, after, count, node, [&](Graph& g, CUgraphNode* out, auto before) {
         Graph& other = *unwrap(const_cast<cupola_graph*>(check_not_null(child, "child")));
         if (&other == &g) fail(CUPOLA_ERROR_VALUE, "a graph can't be a child of itself");
-        CUPOLA_CALL(cuGraphAddChildGraphNode, out, g.handle, before, count, other.handle);
+        require_same_driver(other.context, "the child graph", g.context, "the graph");
+        CUPOLA_CALL(g.context.driver, cuGraphAddChildGraphNode, out, g.handle, before, count,
+                    other.handle);
         g.retained.add(other.retained);
     });
 }
@@ -171,7 +176,7 @@ int cupola_graph_add_child(cupola_graph* graph, const cupola_node* after, size_t
 int cupola_graph_add_empty(cupola_graph* graph, const cupola_node* after, size_t count,
                            cupola_node* node) {
     return add_node(graph, after, count, node, [&](Graph& g, CUgraphNode* out, auto before) {
-        CUPOLA_CALL(cuGraphAddEmptyNode, out, g.handle, before, count);
+        CUPOLA_CALL(g.context.driver, cuGraphAddEmptyNode, out, g.handle, before, count);
     });
 }
 
@@ -179,12 +184,12 @@ int cupola_graph_add_edge(cupola_graph* graph, cupola_node from, cupola_node to)
     return guard([&] {
         Graph& g = *unwrap(check_not_null(graph, "graph"));
         const CUgraphNode start = node_of(from), end = node_of(to);
-        const CUresult code = driver().cuGraphAddDependencies(g.handle, &start, &end, 1);
+        const CUresult code = g.context.driver->cuGraphAddDependencies(g.handle, &start, &end, 1);
         if (code == CUDA_ERROR_INVALID_VALUE)
-            fail_driver(code, "cuGraphAddDependencies",
+            fail_driver(g.context.driver, code, "cuGraphAddDependencies",
                         "both nodes must belong to this graph, the edge must be new and must not "
                         "close a cycle");
-        check(code, "cuGraphAddDependencies");
+        check(g.context.driver, code, "cuGraphAddDependencies");
     });
 }
 
@@ -199,7 +204,7 @@ int cupola_graph_hold(cupola_graph* graph, cupola_node node, void* owner, void (
 int cupola_graph_nodes(const cupola_graph* graph, cupola_node* out, size_t* count) {
     return guard([&] {
         const Graph& g = *unwrap(const_cast<cupola_graph*>(check_not_null(graph, "graph")));
-        const auto found = nodes_of(g.handle);
+        const auto found = nodes_of(g.context.driver, g.handle);
         for (std::size_t i = 0; out && i < std::min(found.size(), *check_not_null(count, "count"));
              ++i)
             out[i] = found[i];
@@ -211,7 +216,7 @@ int cupola_graph_edges(const cupola_graph* graph, cupola_node* from, cupola_node
                        size_t* count) {
     return guard([&] {
         const Graph& g = *unwrap(const_cast<cupola_graph*>(check_not_null(graph, "graph")));
-        const Edges found = edges_of(g.handle);
+        const Edges found = edges_of(g.context.driver, g.handle);
         const std::size_t all = found.from.size();
         for (std::size_t i = 0; from && to && i < std::min(all, *check_not_null(count, "count"));
              ++i) {
@@ -225,17 +230,17 @@ int cupola_graph_edges(const cupola_graph* graph, cupola_node* from, cupola_node
 int cupola_node_get(const cupola_graph* graph, cupola_node node, cupola_node_info* out) {
     thread_local std::string title;
     return guard([&] {
-        check_not_null(graph, "graph");
+        const Graph& g = *unwrap(const_cast<cupola_graph*>(check_not_null(graph, "graph")));
         check_not_null(out, "out");
-        const Driver& d = driver();
+        const Driver& d = g.context.driver;
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-        CUPOLA_CALL(cuGraphNodeGetType, node_of(node), &type);
+        CUPOLA_CALL(g.context.driver, cuGraphNodeGetType, node_of(node), &type);
         *out = {};
         title.clear();
         out->type = type;
         if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
             CUDA_KERNEL_NODE_PARAMS_v1 given{};
-            CUPOLA_CALL(cuGraphKernelNodeGetParams, node_of(node), &given);
+            CUPOLA_CALL(g.context.driver, cuGraphKernelNodeGetParams, node_of(node), &given);
             out->dimensions = {{given.gridDimX, given.gridDimY, given.gridDimZ},
                                {given.blockDimX, given.blockDimY, given.blockDimZ},
                                given.sharedMemBytes};
@@ -245,7 +250,7 @@ int cupola_node_get(const cupola_graph* graph, cupola_node node, cupola_node_inf
                 title = base_name(demangle(name));
         } else if (type == CU_GRAPH_NODE_TYPE_MEMCPY) {
             CUDA_MEMCPY3D copy{};
-            CUPOLA_CALL(cuGraphMemcpyNodeGetParams, node_of(node), &copy);
+            CUPOLA_CALL(g.context.driver, cuGraphMemcpyNodeGetParams, node_of(node), &copy);
             const auto side = [](CUmemorytype kind, CUdeviceptr device, const void* host) {
                 return kind == CU_MEMORYTYPE_HOST ? reinterpret_cast<std::uintptr_t>(host) : device;
             };
@@ -254,7 +259,7 @@ int cupola_node_get(const cupola_graph* graph, cupola_node node, cupola_node_inf
             out->bytes = copy.WidthInBytes * copy.Height * copy.Depth;
         } else if (type == CU_GRAPH_NODE_TYPE_MEMSET) {
             CUDA_MEMSET_NODE_PARAMS fill{};
-            CUPOLA_CALL(cuGraphMemsetNodeGetParams, node_of(node), &fill);
+            CUPOLA_CALL(g.context.driver, cuGraphMemsetNodeGetParams, node_of(node), &fill);
             out->to = fill.dst;
             out->bytes = fill.elementSize * fill.width * fill.height;
         }
@@ -267,7 +272,7 @@ int cupola_node_child(cupola_graph* graph, cupola_node node, cupola_graph** out)
         auto parent = Ref<Graph>::share(unwrap(check_not_null(graph, "graph")));
         check_not_null(out, "out");
         CUgraph child = nullptr;
-        CUPOLA_CALL(cuGraphChildGraphNodeGetGraph, node_of(node), &child);
+        CUPOLA_CALL(parent->context.driver, cuGraphChildGraphNodeGetGraph, node_of(node), &child);
         *out = wrap(make<Graph>(std::move(parent), child).detach());
     });
 }
@@ -296,7 +301,7 @@ int cupola_graph_instantiate(const cupola_graph* graph, cupola_graph_exec** out)
 int cupola_graph_exec_launch(cupola_graph_exec* exec, cupola_stream* stream) {
     return guard([&] {
         GraphExec& e = *unwrap(check_not_null(exec, "exec"));
-        driver();  // a forked child must not get further
+        e.context.driver.get();  // a forked child must not get further
         e.launch(stream_or_current(unwrap(stream), e.context));
     });
 }
@@ -305,7 +310,7 @@ int cupola_graph_exec_launch_at_once(cupola_graph_exec* exec, cupola_stream* str
     bool waits = false;
     const int status = guard([&] {
         GraphExec& e = *unwrap(check_not_null(exec, "exec"));
-        driver();
+        e.context.driver.get();
         Stream& s = stream_or_current(unwrap(stream), e.context);
         waits = !e.launches_without_waiting(s);
         if (!waits) e.launch(s);
@@ -319,7 +324,7 @@ int cupola_graph_exec_upload(cupola_graph_exec* exec, cupola_stream* stream) {
         Stream& s = stream_or_current(unwrap(stream), e.context);
         Capture::refuse(s, "used to upload a graph");
         ContextScope current(s.context);
-        CUPOLA_CALL(cuGraphUpload, e.handle, s.handle);
+        CUPOLA_CALL(s.context.driver, cuGraphUpload, e.handle, s.handle);
     });
 }
 

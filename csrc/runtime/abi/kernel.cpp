@@ -80,8 +80,8 @@ int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t share
         ContextScope current(k.context);
         k.check_shared(shared);
         k.allow_shared(shared);  // as a launch does: without it the driver reports 0 blocks
-        CUPOLA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, check_not_null(blocks, "blocks"),
-                    k.handle, block, shared);
+        CUPOLA_CALL(k.context.driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                    check_not_null(blocks, "blocks"), k.handle, block, shared);
     });
 }
 
@@ -92,8 +92,9 @@ int cupola_kernel_suggest(const cupola_kernel* kernel, size_t shared, int* block
         ContextScope current(k.context);
         k.check_shared(shared);
         k.allow_shared(shared);
-        CUPOLA_CALL(cuOccupancyMaxPotentialBlockSize, check_not_null(grid, "grid"),
-                    check_not_null(block, "block"), k.handle, nullptr, shared, 0);
+        CUPOLA_CALL(k.context.driver, cuOccupancyMaxPotentialBlockSize,
+                    check_not_null(grid, "grid"), check_not_null(block, "block"), k.handle, nullptr,
+                    shared, 0);
     });
 }
 

@@ -57,7 +57,7 @@ int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
         Kernel& k = *unwrap(check_not_null(kernel, "kernel"));
         check_not_null(dimensions, "dimensions");
         if (k.parameter_bytes) check_not_null(buffer, "buffer");
-        driver();  // a forked child must not get further
+        k.context.driver.get();  // a forked child must not get further
         k.check_launch(*dimensions, attributes);
         k.launch(*dimensions, attributes, buffer, stream_or_current(unwrap(stream), k.context));
     });
@@ -71,7 +71,7 @@ int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
         Kernel& k = *unwrap(check_not_null(kernel, "kernel"));
         check_not_null(dimensions, "dimensions");
         if (k.parameter_bytes) check_not_null(buffer, "buffer");
-        driver();  // a forked child must not get further
+        k.context.driver.get();  // a forked child must not get further
         Stream& s = stream_or_current(unwrap(stream), k.context);
         if (used) *used = wrap(&s);
         waits = launch_may_wait(k, s);
@@ -97,7 +97,7 @@ int cupola_launch_point(const cupola_kernel* kernel, const void* buffer, void** 
         Kernel& k = *unwrap(check_not_null(kernel, "kernel"));
         check_not_null(dimensions, "dimensions");
         if (k.parameter_bytes) check_not_null(pointers, "pointers");
-        driver();  // a forked child must not get further
+        k.context.driver.get();  // a forked child must not get further
         k.launch_with_pointers(*dimensions, attributes, pointers,
                                stream_or_current(unwrap(stream), k.context));
         launched = true;

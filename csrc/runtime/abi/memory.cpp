@@ -15,17 +15,16 @@ using namespace cupola;
 
 namespace {
 
-CUmemoryPool pool_of(int device) {
-    Context& c = context(device);
-    if (!c.pool || !driver().cuMemPoolGetAttribute || !driver().cuMemPoolTrimTo)
-        fail_driver(CUDA_ERROR_NOT_SUPPORTED, "cuMemPoolCreate",
-                    "device " + std::to_string(device) + " has no stream-ordered memory pool");
+CUmemoryPool pool_of(const Context& c) {
+    if (!c.pool || !c.driver->cuMemPoolGetAttribute || !c.driver->cuMemPoolTrimTo)
+        fail_driver(c.driver, CUDA_ERROR_NOT_SUPPORTED, "cuMemPoolCreate",
+                    device_text(c) + " has no stream-ordered memory pool");
     return c.pool;
 }
 
-uint64_t read(CUmemoryPool pool, CUmemPool_attribute attribute) {
+uint64_t read(const Context& c, CUmemPool_attribute attribute) {
     cuuint64_t value = 0;
-    CUPOLA_CALL(cuMemPoolGetAttribute, pool, attribute, &value);
+    CUPOLA_CALL(c.driver, cuMemPoolGetAttribute, c.pool, attribute, &value);
     return value;
 }
 
@@ -35,7 +34,9 @@ int cupola_memory_allocate(int device, size_t bytes, cupola_stream* stream, cupo
     return guard([&] {
         check_not_null(out, "out");
         Context& c = context(device);
-        *out = wrap(make<DeviceMemory>(c, bytes, stream_or_current(unwrap(stream), c)).detach());
+        Stream& s = stream_or_current(unwrap(stream), c);
+        require_same_driver(s.context, "the stream", c, "the memory");
+        *out = wrap(make<DeviceMemory>(c, bytes, s).detach());
     });
 }
 
@@ -122,13 +123,12 @@ int cupola_memory_import(int device, const void* handle, cupola_memory** out) {
 int cupola_address_device(uint64_t address, int* device) {
     return guard([&] {
         check_not_null(device, "device");
-        int ordinal = -1;
-        ContextScope current(context(current_device()));  // a new thread has no current context
-        CUresult code =
-            driver().cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
-        if (code != CUDA_ERROR_INVALID_VALUE) check(code, "cuPointerGetAttribute");
-        *device = code == CUDA_SUCCESS ? ordinal : -1;
+        *device = device_of_address(address);
     });
+}
+
+int cupola_address_find(uint64_t address, int device, int* out) {
+    return guard([&] { *check_not_null(out, "out") = device_of_address(address, device); });
 }
 
 int cupola_address_describe(uint64_t address, cupola_address_info* out) {
@@ -138,49 +138,53 @@ int cupola_address_describe(uint64_t address, cupola_address_info* out) {
 int cupola_pool_get(int device, cupola_pool_info* out) {
     return guard([&] {
         check_not_null(out, "out");
-        CUmemoryPool pool = pool_of(device);
-        ContextScope current(context(device));
-        const RelaxedCapture relaxed;
-        const uint64_t used = read(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
-        *out = {used - std::min<uint64_t>(used, StreamFreeList::bytes(context(device))),
-                read(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH),
-                read(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT),
-                read(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH),
-                read(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)};
+        const Context& c = context(device);
+        pool_of(c);
+        ContextScope current(c);
+        const RelaxedCapture relaxed(c.driver);
+        const uint64_t used = read(c, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+        *out = {
+            used - std::min<uint64_t>(used, StreamFreeList::bytes(c)),
+            read(c, CU_MEMPOOL_ATTR_USED_MEM_HIGH), read(c, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT),
+            read(c, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), read(c, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)};
     });
 }
 
 int cupola_pool_reset_high(int device) {
     return guard([&] {
-        CUmemoryPool pool = pool_of(device);
-        ContextScope current(context(device));
-        const RelaxedCapture relaxed;
-        StreamFreeList::flush(context(device));  // otherwise the pool counts these blocks as in use
+        const Context& c = context(device);
+        CUmemoryPool pool = pool_of(c);
+        ContextScope current(c);
+        const RelaxedCapture relaxed(c.driver);
+        StreamFreeList::flush(c);  // otherwise the pool counts these blocks as in use
         cuuint64_t zero = 0;
-        CUPOLA_CALL(cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero);
-        CUPOLA_CALL(cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero);
+        CUPOLA_CALL(c.driver, cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero);
+        CUPOLA_CALL(c.driver, cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+                    &zero);
     });
 }
 
 int cupola_pool_trim(int device, uint64_t keep) {
     return guard([&] {
-        CUmemoryPool pool = pool_of(device);
-        ContextScope current(context(device));
-        const RelaxedCapture relaxed;
-        StreamFreeList::flush(context(device));
-        CUPOLA_CALL(cuMemPoolTrimTo, pool, keep);
-        if (driver().debug())
-            log("trim the pool of device " + std::to_string(device) + " to " +
-                std::to_string(keep) + " bytes");
+        const Context& c = context(device);
+        CUmemoryPool pool = pool_of(c);
+        ContextScope current(c);
+        const RelaxedCapture relaxed(c.driver);
+        StreamFreeList::flush(c);
+        CUPOLA_CALL(c.driver, cuMemPoolTrimTo, pool, keep);
+        if (c.driver->debug())
+            log("trim the pool of " + device_text(c) + " to " + std::to_string(keep) + " bytes");
     });
 }
 
 int cupola_pool_set_release_threshold(int device, uint64_t bytes) {
     return guard([&] {
-        CUmemoryPool pool = pool_of(device);
-        ContextScope current(context(device));
-        const RelaxedCapture relaxed;
+        const Context& c = context(device);
+        CUmemoryPool pool = pool_of(c);
+        ContextScope current(c);
+        const RelaxedCapture relaxed(c.driver);
         cuuint64_t value = bytes;
-        CUPOLA_CALL(cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value);
+        CUPOLA_CALL(c.driver, cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                    &value);
     });
 }

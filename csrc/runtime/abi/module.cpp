@@ -57,12 +57,12 @@ int cupola_module_global(cupola_module* module, const char* name, uint64_t* addr
         // For an empty name and some others, NVIDIA's driver answers CUDA_ERROR_INVALID_VALUE. All
         // other arguments are valid here, so this code also means "not found".
         CUresult code = *check_not_null(name, "name")
-                            ? driver().cuModuleGetGlobal(&pointer, &bytes, m.handle, name)
+                            ? m.context.driver->cuModuleGetGlobal(&pointer, &bytes, m.handle, name)
                             : CUDA_ERROR_NOT_FOUND;
         if (code == CUDA_ERROR_NOT_FOUND || code == CUDA_ERROR_INVALID_VALUE)
             fail(CUPOLA_ERROR_NOT_FOUND, std::string("the module has no variable ") + name +
                                              " (a C++ name in a namespace is mangled)");
-        check(code, "cuModuleGetGlobal");
+        check(m.context.driver, code, "cuModuleGetGlobal");
         if (address) *address = pointer;
         if (size) *size = bytes;
     });

@@ -52,7 +52,7 @@ int cupola_op_launch(cupola_op* op, const cupola_op_call* call) {
             fail(CUPOLA_ERROR_VALUE, "cupola_op_call.size is " + std::to_string(call->size) +
                                          ", expected " + std::to_string(sizeof *call) +
                                          ": set it to sizeof(cupola_op_call)");
-        driver();  // a forked child must not get further
+        main_driver();  // a forked child must not get further
         operation.call(*call);
     });
 }

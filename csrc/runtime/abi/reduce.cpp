@@ -11,9 +11,10 @@ int cupola_reduce(int reduction, int element, const cupola_operand* out, const c
     bool done = true;
     const int status = guard([&] {
         if (ndim > 0) check_not_null(shape, "shape");
-        driver();  // a forked child must not get further
+        Stream& s = *unwrap(check_not_null(stream, "stream"));
+        s.context.driver.get();  // a forked child must not get further
         done = reduce(reduction, element, *check_not_null(out, "out"), *check_not_null(x, "x"), y,
-                      shape, ndim, axes, *unwrap(check_not_null(stream, "stream")), at_once != 0);
+                      shape, ndim, axes, s, at_once != 0);
     });
     return done ? status : CUPOLA_WOULD_WAIT;
 }

@@ -16,12 +16,16 @@ struct Input {
     DeviceMemory memory;
     Input(const float* data, std::size_t count, Stream& stream)
         : memory(stream.context, count * sizeof(float), stream) {
-        if (count) CUPOLA_CALL(cuMemcpyHtoDAsync, memory.address, data, memory.size, stream.handle);
+        if (count)
+            CUPOLA_CALL(stream.context.driver, cuMemcpyHtoDAsync, memory.address, data, memory.size,
+                        stream.handle);
     }
 };
 
 void fetch(float* to, const DeviceMemory& from, Stream& stream) {
-    if (from.size) CUPOLA_CALL(cuMemcpyDtoHAsync, to, from.address, from.size, stream.handle);
+    if (from.size)
+        CUPOLA_CALL(stream.context.driver, cuMemcpyDtoHAsync, to, from.address, from.size,
+                    stream.handle);
     synchronize(stream);
 }
 

@@ -20,8 +20,9 @@ int cupola_stream_create(int device, unsigned flags, int priority, cupola_stream
 
 int cupola_stream_priorities(int device, int* least, int* greatest) {
     return guard([&] {
-        ContextScope current(context(device));
-        CUPOLA_CALL(cuCtxGetStreamPriorityRange, check_not_null(least, "least"),
+        const Context& c = context(device);
+        ContextScope current(c);
+        CUPOLA_CALL(c.driver, cuCtxGetStreamPriorityRange, check_not_null(least, "least"),
                     check_not_null(greatest, "greatest"));
     });
 }
@@ -30,9 +31,10 @@ int cupola_stream_priority(cupola_stream* stream, int* priority, unsigned* flags
     return guard([&] {
         Stream& s = *unwrap(check_not_null(stream, "stream"));
         ContextScope current(s.context);
-        CUPOLA_CALL(cuStreamGetPriority, s.handle, check_not_null(priority, "priority"));
+        CUPOLA_CALL(s.context.driver, cuStreamGetPriority, s.handle,
+                    check_not_null(priority, "priority"));
         unsigned cuda = 0;
-        CUPOLA_CALL(cuStreamGetFlags, s.handle, &cuda);
+        CUPOLA_CALL(s.context.driver, cuStreamGetFlags, s.handle, &cuda);
         *check_not_null(flags, "flags") =
             cuda & CU_STREAM_NON_BLOCKING ? CUPOLA_STREAM_NON_BLOCKING : 0;
     });
@@ -80,10 +82,10 @@ int cupola_stream_query(cupola_stream* stream, int* done) {
         check_not_null(done, "done");
         Capture::refuse(s, "queried");
         ContextScope current(s.context);
-        const RelaxedCapture relaxed;
+        const RelaxedCapture relaxed(s.context.driver);
         const std::uint64_t before = s.flight.head();
-        CUresult code = driver().cuStreamQuery(s.handle);
-        if (code != CUDA_ERROR_NOT_READY) check(code, "cuStreamQuery");
+        CUresult code = s.context.driver->cuStreamQuery(s.handle);
+        if (code != CUDA_ERROR_NOT_READY) check(s.context.driver, code, "cuStreamQuery");
         *done = code == CUDA_SUCCESS;
         if (*done) s.flight.done(before);
     });
@@ -114,7 +116,7 @@ int cupola_stream_call(cupola_stream* stream, void (*call)(void*), void* data,
         check_not_null(reinterpret_cast<void*>(call), "call");
         ContextScope current(s.context);
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-        CUPOLA_CALL(cuStreamIsCapturing, s.handle, &status);
+        CUPOLA_CALL(s.context.driver, cuStreamIsCapturing, s.handle, &status);
         const auto capture = Capture::of(s);
         if (status != CU_STREAM_CAPTURE_STATUS_NONE && !capture)
             fail(CUPOLA_ERROR_VALUE,
@@ -122,21 +124,23 @@ int cupola_stream_call(cupola_stream* stream, void (*call)(void*), void* data,
                  "library");
         auto callback = make<Callback>(call, data, release);
         if (capture) {
-            CUresult code = driver().cuLaunchHostFunc(s.handle, &Callback::run, callback.get());
+            CUresult code =
+                s.context.driver->cuLaunchHostFunc(s.handle, &Callback::run, callback.get());
             if (code != CUDA_SUCCESS) {
                 callback->disown();
-                fail_driver(code, "cuLaunchHostFunc");
+                fail_driver(s.context.driver, code, "cuLaunchHostFunc");
             }
             std::lock_guard<std::mutex> lock(capture->retained->mutex);
             capture->calls.push_back(std::move(callback));
             return;
         }
         callback->expect();
-        CUresult code = driver().cuLaunchHostFunc(s.handle, &Callback::run, callback.get());
+        CUresult code =
+            s.context.driver->cuLaunchHostFunc(s.handle, &Callback::run, callback.get());
         if (code == CUDA_SUCCESS) return;
         callback->disown();
         callback->give_up();
-        fail_driver(code, "cuLaunchHostFunc");
+        fail_driver(s.context.driver, code, "cuLaunchHostFunc");
     });
 }
 

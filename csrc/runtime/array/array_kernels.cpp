@@ -51,7 +51,7 @@ const Named& find(const std::string& name) {
 }
 
 bool has_code(const Piece& group, const Context& context) {
-    if (driver().cpu || !group.size) return false;
+    if (context.driver->cpu || !group.size) return false;
     for (const image::Entry& entry : image::read(cupola_arrays_begin + group.offset, group.size))
         if (entry.kind == image::Kind::cubin && image::runs_on(entry, context.capability))
             return true;
@@ -104,7 +104,7 @@ class Loaded {
 
 Kernel& array_kernel(Context& context, const std::string& name, std::size_t parameter_bytes) {
     // Never destroyed: the driver may end before the process does.
-    static auto* const devices = new Loaded[64];
+    static auto* const devices = new Loaded[max_ordinals];
     return devices[context.ordinal].kernel(context, name, parameter_bytes);
 }
 

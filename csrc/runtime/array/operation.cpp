@@ -93,7 +93,7 @@ Kernel* shared_kernel(Context& context, Form form, Class which, int element, boo
     static constexpr const char* forms[] = {"", "strided_", "mixed_"};
     static constexpr std::size_t bytes[] = {sizeof(arrays::Flat), sizeof(arrays::Strided),
                                             sizeof(arrays::Mixed)};
-    static auto* const slots = new Slot[64][3][function][elements::count]();
+    static auto* const slots = new Slot[max_ordinals][3][function][elements::count]();
     const auto place = static_cast<std::size_t>(form);
     return kept(slots[context.ordinal][place][which][element], context, bytes[place], no_wait, [&] {
         return std::string(forms[place]) + (which == arithmetic ? "arithmetic_" : "predicate_") +
@@ -102,7 +102,8 @@ Kernel* shared_kernel(Context& context, Form form, Class which, int element, boo
 }
 
 Kernel* function_kernel(Context& context, int operation, int element, bool no_wait) {
-    static auto* const slots = new Slot[64][operations::function::count][elements::count]();
+    static auto* const slots =
+        new Slot[max_ordinals][operations::function::count][elements::count]();
     return kept(slots[context.ordinal][operation % per_class][element], context,
                 sizeof(arrays::Mixed), no_wait, [&] {
                     return row_of(operation)->name + ("_" + std::string(element_names[element]));

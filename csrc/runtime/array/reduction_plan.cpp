@@ -93,7 +93,7 @@ Kernel& find_kernel(Context& context, Form form, int element, bool no_wait) {
         std::atomic<Kernel*> kernels[forms][elements::count];
     };
     constexpr const char* names_of_forms[] = {"rows", "columns", "dot", "strided", "index"};
-    static auto* const found = new Slots[64]();
+    static auto* const found = new Slots[max_ordinals]();
     auto& slot = found[context.ordinal].kernels[form][element];
     if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
     if (no_wait) throw WouldWait{};  // until its code is loaded

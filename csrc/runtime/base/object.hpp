@@ -7,7 +7,8 @@
 
 namespace cupola {
 
-// The base of every object behind an opaque handle. Destructors never throw (see driver_alive()).
+// The base of every object behind an opaque handle. Destructors never throw (see
+// DriverLink::alive).
 class Object {
   public:
     Object() = default;

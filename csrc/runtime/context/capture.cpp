@@ -21,8 +21,8 @@ Captures& captures() {
 std::uint64_t capture_id(const Stream& stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
-    const CUresult code =
-        driver().cuStreamGetCaptureInfo(stream.handle, &status, &id, nullptr, nullptr, nullptr);
+    const CUresult code = stream.context.driver->cuStreamGetCaptureInfo(stream.handle, &status, &id,
+                                                                        nullptr, nullptr, nullptr);
     return code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
 }
 
@@ -53,10 +53,11 @@ void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
     auto capture = std::make_shared<Capture>();
     capture->origin = Ref<Stream>::share(&stream);
     std::lock_guard<std::shared_mutex> open(capture_gate());
-    const CUresult code = driver().cuStreamBeginCapture(stream.handle, mode);
+    const CUresult code = stream.context.driver->cuStreamBeginCapture(stream.handle, mode);
     if (code == CUDA_ERROR_ILLEGAL_STATE)
-        fail_driver(code, "cuStreamBeginCapture", "the stream is being captured already");
-    check(code, "cuStreamBeginCapture");
+        fail_driver(stream.context.driver, code, "cuStreamBeginCapture",
+                    "the stream is being captured already");
+    check(stream.context.driver, code, "cuStreamBeginCapture");
     capture->id = capture_id(stream);
     std::lock_guard<std::mutex> lock(captures().mutex);
     captures().all.push_back(std::move(capture));
@@ -97,11 +98,21 @@ void Capture::end(Stream& stream, const std::function<void(Capture&, CUgraph)>& 
     } finish{all, capture};
     ContextScope current(stream.context);
     CUgraph handle = nullptr;
-    const CUresult code = driver().cuStreamEndCapture(stream.handle, &handle);
+    const CUresult code = stream.context.driver->cuStreamEndCapture(stream.handle, &handle);
     finish.keep = code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-    if (code != CUDA_SUCCESS) fail_driver(code, "cuStreamEndCapture", reason(code));
+    if (code != CUDA_SUCCESS)
+        fail_driver(stream.context.driver, code, "cuStreamEndCapture", reason(code));
     take(*capture, handle);
 }
+
+namespace {
+
+// Drivers number their captures independently.
+bool is_of(const Capture& capture, const Driver& driver) {
+    return capture.origin->context.driver.alive() == &driver;
+}
+
+}  // namespace
 
 std::shared_ptr<Capture> Capture::find(const Stream& stream) {
     ContextScope current(stream.context);
@@ -109,7 +120,7 @@ std::shared_ptr<Capture> Capture::find(const Stream& stream) {
     if (!id) return nullptr;
     std::lock_guard<std::mutex> lock(captures().mutex);
     for (const auto& capture : captures().all)
-        if (capture->id == id) return capture;
+        if (capture->id == id && is_of(*capture, stream.context.driver)) return capture;
     return nullptr;
 }
 
@@ -126,7 +137,7 @@ Stream& Capture::side_stream(Context& context) {
     std::lock_guard<std::mutex> lock(*mutex);
     for (const auto& [of, stream] : *streams)
         if (of == &context) return *stream;
-    const RelaxedCapture relaxed;
+    const RelaxedCapture relaxed(context.driver);
     streams->push_back({&context, new Stream(context, CU_STREAM_NON_BLOCKING, 0)});
     return *streams->back().second;
 }
@@ -137,15 +148,17 @@ CUgraphNode Capture::add_child(const Stream& stream, CUgraph child) {
     CUgraph into = nullptr;
     const CUgraphNode* before = nullptr;
     std::size_t count = 0;
-    CUPOLA_CALL(cuStreamGetCaptureInfo, stream.handle, &status, &id, &into, &before, &count);
+    CUPOLA_CALL(stream.context.driver, cuStreamGetCaptureInfo, stream.handle, &status, &id, &into,
+                &before, &count);
     if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        fail_driver(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "cuStreamGetCaptureInfo",
-                    reason(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
+        fail_driver(stream.context.driver, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+                    "cuStreamGetCaptureInfo", reason(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
     // The driver's array is valid until the next call for the stream.
     const std::vector<CUgraphNode> after(before, before + count);
     CUgraphNode node = nullptr;
-    CUPOLA_CALL(cuGraphAddChildGraphNode, &node, into, after.data(), count, child);
-    CUPOLA_CALL(cuStreamUpdateCaptureDependencies, stream.handle, &node, 1,
+    CUPOLA_CALL(stream.context.driver, cuGraphAddChildGraphNode, &node, into, after.data(), count,
+                child);
+    CUPOLA_CALL(stream.context.driver, cuStreamUpdateCaptureDependencies, stream.handle, &node, 1,
                 CU_STREAM_SET_CAPTURE_DEPENDENCIES);
     return node;
 }

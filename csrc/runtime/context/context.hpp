@@ -12,8 +12,14 @@ namespace cupola {
 
 class Stream;
 
+// Devices of one driver, and devices of all.
+constexpr int max_devices = 64, max_ordinals = 2 * max_devices;
+
 // One for each device, opened at first use, never destroyed.
 struct Context {
+    explicit Context(const Driver& driver) : driver(driver) {}
+
+    DriverLink driver;  // first: each launch reads it
     int ordinal = 0;
     CUdevice device = 0;
     CUcontext handle = nullptr;
@@ -30,6 +36,23 @@ struct Context {
     int attribute(CUdevice_attribute attribute) const;
 };
 
+inline bool is_same_driver(const Context& one, const Context& other) {
+    return one.driver.alive() == other.driver.alive();
+}
+
+// "device 1", or "the CPU device" where it is beside another driver.
+std::string device_text(int ordinal);
+inline std::string device_text(const Context& context) { return device_text(context.ordinal); }
+
+[[noreturn, gnu::cold]] void fail_driver_mismatch(const Context& one, const char* name,
+                                                  const Context& other, const char* other_name);
+// Throws where an object can't be used with another one, since their drivers differ.
+inline void require_same_driver(const Context& one, const char* name, const Context& other,
+                                const char* other_name) {
+    if (__builtin_expect(!is_same_driver(one, other), 0))
+        fail_driver_mismatch(one, name, other, other_name);
+}
+
 // 90 as "9.0".
 inline std::string capability_text(int capability) {
     return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
@@ -39,11 +62,11 @@ inline std::string capability_text(int capability) {
 // the driver in this process. Where none was current, the context may stay current.
 class ContextScope {
   public:
-    explicit ContextScope(const Context& context) {
+    explicit ContextScope(const Context& context) : context_(context) {
         CUcontext current = nullptr;
-        const CUresult code = driver().cuCtxGetCurrent(&current);
+        const CUresult code = context.driver->cuCtxGetCurrent(&current);
         if (__builtin_expect(code != CUDA_SUCCESS || current != context.handle, 0))
-            change(context, code, current);
+            change(code, current);
     }
     ~ContextScope() {
         if (__builtin_expect(pushed_, 0)) pop();
@@ -52,9 +75,10 @@ class ContextScope {
     ContextScope& operator=(const ContextScope&) = delete;
 
   private:
-    void change(const Context& context, CUresult code, CUcontext current);
+    void change(CUresult code, CUcontext current);
     void pop() noexcept;
 
+    const Context& context_;
     bool pushed_ = false;
 };
 

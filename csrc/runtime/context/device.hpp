@@ -1,14 +1,29 @@
 // csrc/runtime/context/device.hpp - devices by their ordinals, with their contexts.
 #pragma once
 
+#include "cupola/memory.h"
 #include "runtime/context/stream.hpp"
 
 namespace cupola {
 
-int device_count();
+// Ordinals from 0 are the main driver's devices, those from CUPOLA_CPU_DEVICE the CPU device's
+// beside it. A context has one ordinal, which is what the functions here return.
+int device_count();  // of the main driver
 // Opens the context at the first call. Throws CUPOLA_ERROR_NOT_FOUND.
 Context& context(int ordinal);
+// The ordinal of the context to which the given ordinal leads. Opens no context.
+int canonical_device(int ordinal);
+
+// The current device of this thread is that of the current context, of the driver whose device was
+// pushed last, or else of the main driver.
 int current_device();
+void push_device(int ordinal);
+void pop_device();
+
+// The device of an address, -1 where no loaded driver knows it. Asks the driver of `device` first,
+// or of the current device for -1.
+int device_of_address(std::uint64_t address, int device = -1);
+cupola_address_info describe_address(std::uint64_t address);
 
 // The given stream; for null, the current stream of the current device.
 Stream& stream_of(cupola_stream* stream);

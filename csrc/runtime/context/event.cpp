@@ -7,12 +7,12 @@ namespace cupola {
 
 Event::Event(Context& context, unsigned flags) : context(context) {
     ContextScope current(context);
-    CUPOLA_CALL(cuEventCreate, &handle, flags);
+    CUPOLA_CALL(context.driver, cuEventCreate, &handle, flags);
 }
 
 Event::~Event() {
-    const RelaxedCapture relaxed(RelaxedCapture::any_library);
-    if (const Driver* d = driver_alive()) d->cuEventDestroy(handle);
+    const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
+    if (const Driver* d = context.driver.alive()) d->cuEventDestroy(handle);
 }
 
 }  // namespace cupola

@@ -60,10 +60,10 @@ Flight::Flight(Context& context, CUstream stream) : context_(context), stream_(s
 }
 
 Flight::~Flight() {
-    const Driver* d = driver_alive();
+    const Driver* d = context_.driver.alive();
     if (!d) return;  // in a forked child the mutex may stay locked, and no report is needed
     if (mark_) {
-        const RelaxedCapture relaxed(RelaxedCapture::any_library);
+        const RelaxedCapture relaxed(context_.driver, RelaxedCapture::any_library);
         d->cuEventDestroy(mark_);
     }
     Registry& r = registry();
@@ -119,17 +119,17 @@ bool Flight::refill_credit(int credit, int places) {
 
 bool Flight::capturing() const {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUresult code = driver().cuStreamIsCapturing(stream_, &capture);
+    const CUresult code = context_.driver->cuStreamIsCapturing(stream_, &capture);
     // The legacy default stream reports a capture of another stream as this error.
     return code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
            (code == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
 bool Flight::query_mark() {
-    const Driver& d = driver();
+    const Driver& d = context_.driver;
     const ContextScope current(context_);
     if (capturing()) return true;  // captured work is not queued
-    const RelaxedCapture relaxed(RelaxedCapture::any_library);
+    const RelaxedCapture relaxed(context_.driver, RelaxedCapture::any_library);
     if (!mark_) {
         if (d.cuEventCreate(&mark_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
     } else if (d.cuEventQuery(mark_) == CUDA_SUCCESS) {
@@ -164,12 +164,14 @@ void Flight::list(std::string& lines) const {
     }
 }
 
-std::string Flight::report() {
+std::string Flight::report(const Driver& driver) {
     Registry& r = registry();
     std::lock_guard<std::mutex> lock(r.mutex);
     std::string lines;
-    for (const Gone& gone : r.gone) lines += gone.lines;
-    for (const Flight* flight : r.flights) flight->list(lines);
+    for (const Gone& gone : r.gone)
+        if (gone.context->driver.alive() == &driver) lines += gone.lines;
+    for (const Flight* flight : r.flights)
+        if (flight->context_.driver.alive() == &driver) flight->list(lines);
     if (lines.empty()) return lines;
     return "\n  launches that were not waited for, on each stream the latest last:" + lines;
 }

@@ -14,6 +14,7 @@
 namespace cupola {
 
 struct Context;
+struct Driver;
 
 // A grid or block as "(1, 2, 3)".
 template <class T>
@@ -67,8 +68,8 @@ class Flight {
 
     // Marks all launches in the context as done.
     static void all_done(const Context& context) noexcept;
-    // One line for each launch that was not waited for, "" where there is none.
-    static std::string report();
+    // One line for each launch of a driver that was not waited for, "" where there is none.
+    static std::string report(const Driver& driver);
 
     // A null pointer was passed as an argument: launches are checked for nulls from now on.
     static void watch_nulls() noexcept { watched.fetch_or(null); }

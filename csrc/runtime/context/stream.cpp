@@ -26,7 +26,7 @@ std::vector<Ref<Stream>>& pushed() {
 CUstream create(const Context& context, unsigned flags, int priority) {
     ContextScope current(context);
     CUstream handle = nullptr;
-    CUPOLA_CALL(cuStreamCreateWithPriority, &handle, flags, priority);
+    CUPOLA_CALL(context.driver, cuStreamCreateWithPriority, &handle, flags, priority);
     return handle;
 }
 
@@ -42,18 +42,18 @@ Stream::~Stream() {
     // Queued work still runs: cuStreamDestroy returns immediately, and the driver frees the stream
     // later.
     if (owned_) {
-        const RelaxedCapture relaxed(RelaxedCapture::any_library);
+        const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
         free_list.close();
-        if (const Driver* d = driver_alive()) d->cuStreamDestroy(handle);
+        if (const Driver* d = context.driver.alive()) d->cuStreamDestroy(handle);
     }
     if (release_) release_(owner_);
 }
 
 void Stream::synchronize() {
     ContextScope current(context);
-    const RelaxedCapture relaxed;  // must not invalidate another stream's capture
+    const RelaxedCapture relaxed(context.driver);  // must not invalidate another stream's capture
     const std::uint64_t before = flight.head();
-    CUPOLA_CALL(cuStreamSynchronize, handle);
+    CUPOLA_CALL(context.driver, cuStreamSynchronize, handle);
     flight.done(before);
 }
 
@@ -63,18 +63,19 @@ void Stream::follow(CUstream other) {
     const ContextScope current(context);
     CUstreamCaptureStatus theirs = CU_STREAM_CAPTURE_STATUS_NONE;
     if (any_capture() && flight.capturing() &&
-        driver().cuStreamIsCapturing(other, &theirs) == CUDA_SUCCESS &&
+        context.driver->cuStreamIsCapturing(other, &theirs) == CUDA_SUCCESS &&
         theirs == CU_STREAM_CAPTURE_STATUS_NONE) {
-        const RelaxedCapture relaxed;
-        CUPOLA_CALL(cuStreamSynchronize, other);
+        const RelaxedCapture relaxed(context.driver);
+        CUPOLA_CALL(context.driver, cuStreamSynchronize, other);
         return;
     }
     // A queued wait refers to the record made before it, so one event serves all waits. Querying
     // the other stream first costs more: the next launch takes 2 us longer.
     std::lock_guard<std::mutex> lock(context.join_mutex);
-    if (!context.join) CUPOLA_CALL(cuEventCreate, &context.join, CU_EVENT_DISABLE_TIMING);
-    CUPOLA_CALL(cuEventRecord, context.join, other);
-    CUPOLA_CALL(cuStreamWaitEvent, handle, context.join, 0);
+    if (!context.join)
+        CUPOLA_CALL(context.driver, cuEventCreate, &context.join, CU_EVENT_DISABLE_TIMING);
+    CUPOLA_CALL(context.driver, cuEventRecord, context.join, other);
+    CUPOLA_CALL(context.driver, cuStreamWaitEvent, handle, context.join, 0);
 }
 
 [[gnu::hot]] Stream& current_stream(Context& context) {

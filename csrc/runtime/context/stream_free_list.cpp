@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/driver/driver.hpp"
+#include "runtime/context/context.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 
 namespace cupola {
@@ -24,9 +24,9 @@ Lists& lists() {
 }
 
 // The checkers must see every allocation, so the list keeps nothing under them.
-bool is_disabled() {
+bool is_disabled(const Driver& driver) {
     const char* checks = std::getenv("CUPOLA_CPU_CHECK");
-    return driver().synchronous || (driver().cpu && checks && *checks);
+    return driver.synchronous || (driver.cpu && checks && *checks);
 }
 
 }  // namespace
@@ -47,14 +47,14 @@ class StreamFreeList::SpinLock {
 };
 
 void StreamFreeList::open() {
-    if (is_disabled()) return;
+    if (is_disabled(context_.driver)) return;
     std::lock_guard<std::mutex> lock(lists().mutex);
     lists().all.push_back(this);
     open_ = true;
 }
 
 void StreamFreeList::close() noexcept {
-    if (!open_ || !driver_alive()) return;  // in a forked child the mutex may stay locked
+    if (!open_ || drivers_ended()) return;  // in a forked child the mutex may stay locked
     std::lock_guard<std::mutex> lock(lists().mutex);
     std::vector<StreamFreeList*>& all = lists().all;
     all.erase(std::find(all.begin(), all.end(), this));
@@ -94,7 +94,7 @@ std::size_t StreamFreeList::empty() noexcept {
         pieces = pieces_;
         count = std::exchange(count_, 0);
     }
-    const Driver* d = driver_alive();
+    const Driver* d = context_.driver.alive();
     for (std::size_t i = 0; i < count; ++i) {
         if (d) d->cuMemFreeAsync(pieces[i].address, stream_);
         bytes += pieces[i].size;
@@ -119,7 +119,8 @@ bool StreamFreeList::flush(const Context& context) {
     std::lock_guard<std::mutex> lock(lists().mutex);
     std::size_t bytes = 0;
     for (StreamFreeList* list : lists().all)
-        if (&list->context_ == &context && !may_be_captured(list->stream_)) bytes += list->empty();
+        if (&list->context_ == &context && !may_be_captured(context.driver, list->stream_))
+            bytes += list->empty();
     return bytes > 0;
 }
 

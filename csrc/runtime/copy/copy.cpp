@@ -17,10 +17,10 @@ void order(Stream& first, Stream& next) {
     const Event mark(first.context, CU_EVENT_DISABLE_TIMING);
     {
         const ContextScope current(first.context);
-        CUPOLA_CALL(cuEventRecord, mark.handle, first.handle);
+        CUPOLA_CALL(first.context.driver, cuEventRecord, mark.handle, first.handle);
     }
     const ContextScope current(next.context);
-    CUPOLA_CALL(cuStreamWaitEvent, next.handle, mark.handle, 0);
+    CUPOLA_CALL(next.context.driver, cuStreamWaitEvent, next.handle, mark.handle, 0);
 }
 
 }  // namespace
@@ -47,38 +47,38 @@ Span span_of_copy(int direction, std::size_t bytes, const Stream& stream) {
 
 void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
                  Stream& stream) {
-    if (driver().debug()) log_copy(to, from, bytes, direction, stream);
+    if (stream.context.driver->debug()) log_copy(to, from, bytes, direction, stream);
     const Span span = span_of_copy(direction, bytes, stream);
     if (direction == CUPOLA_ON_DEVICE) {
-        CUPOLA_CALL(cuMemcpyDtoDAsync, to, from, bytes, stream.handle);
+        CUPOLA_CALL(stream.context.driver, cuMemcpyDtoDAsync, to, from, bytes, stream.handle);
     } else if (direction == CUPOLA_TO_DEVICE) {
         const void* host = check_not_null(reinterpret_cast<void*>(std::uintptr_t(from)), "from");
         if (!stage_to_device(to, host, bytes, stream))
-            CUPOLA_CALL(cuMemcpyHtoDAsync, to, host, bytes, stream.handle);
+            CUPOLA_CALL(stream.context.driver, cuMemcpyHtoDAsync, to, host, bytes, stream.handle);
     } else {
         void* host = check_not_null(reinterpret_cast<void*>(std::uintptr_t(to)), "to");
         if (!stage_to_host(host, from, bytes, stream))
-            CUPOLA_CALL(cuMemcpyDtoHAsync, host, from, bytes, stream.handle);
+            CUPOLA_CALL(stream.context.driver, cuMemcpyDtoHAsync, host, from, bytes, stream.handle);
     }
 }
 
 void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t count,
                  Stream& stream) {
-    if (driver().debug())
+    if (stream.context.driver->debug())
         log("fill " + std::to_string(count) + " times " + std::to_string(width) + " bytes with " +
             hex(value) + ", at " + hex(to) + on(stream));
     const Span span(CUPOLA_PROFILE_FILL, "fill", &stream, count * static_cast<unsigned>(width));
     switch (width) {
         case 1:
-            CUPOLA_CALL(cuMemsetD8Async, to, static_cast<unsigned char>(value), count,
-                        stream.handle);
+            CUPOLA_CALL(stream.context.driver, cuMemsetD8Async, to,
+                        static_cast<unsigned char>(value), count, stream.handle);
             break;
         case 2:
-            CUPOLA_CALL(cuMemsetD16Async, to, static_cast<unsigned short>(value), count,
-                        stream.handle);
+            CUPOLA_CALL(stream.context.driver, cuMemsetD16Async, to,
+                        static_cast<unsigned short>(value), count, stream.handle);
             break;
         case 4:
-            CUPOLA_CALL(cuMemsetD32Async, to, value, count, stream.handle);
+            CUPOLA_CALL(stream.context.driver, cuMemsetD32Async, to, value, count, stream.handle);
             break;
         default:
             fail(CUPOLA_ERROR_VALUE,
@@ -86,13 +86,41 @@ void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t c
     }
 }
 
+namespace {
+
+// The CPU device's memory is host memory. So a copy between it and another driver's device is a
+// copy between the host and that device.
+void copy_between_drivers(std::uint64_t to, Stream& target, std::uint64_t from, Stream& source,
+                          std::size_t bytes) {
+    for (const Stream* stream : {&target, &source})
+        if (stream->flight.capturing())
+            fail(CUPOLA_ERROR_VALUE, "a copy between " + device_text(source.context) + " and " +
+                                         device_text(target.context) +
+                                         " can't be captured: a graph has nodes of one driver");
+    const bool from_host = source.context.driver->cpu;
+    Stream& host = from_host ? source : target;
+    Stream& device = from_host ? target : source;
+    synchronize(host);  // its work has made the data, or has read what the copy overwrites
+    const ContextScope current(device.context);
+    copy_linear(to, from, bytes, from_host ? CUPOLA_TO_DEVICE : CUPOLA_TO_HOST, device);
+    synchronize(device);
+}
+
+}  // namespace
+
 void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_device,
                   std::size_t bytes, Stream& stream) {
-    if (driver().debug())
-        log("copy " + std::to_string(bytes) + " bytes between devices " +
-            std::to_string(from_device) + " and " + std::to_string(to_device) + ", from " +
-            hex(from) + " to " + hex(to) + on(stream));
+    if (stream.context.driver->debug())
+        log("copy " + std::to_string(bytes) + " bytes between " + device_text(from_device) +
+            " and " + device_text(to_device) + ", from " + hex(from) + " to " + hex(to) +
+            on(stream));
     Context &target = context(to_device), &source = context(from_device);
+    if (!is_same_driver(target, source)) {
+        const auto of = [&](Context& device) -> Stream& {
+            return &stream.context == &device ? stream : current_stream(device);
+        };
+        return copy_between_drivers(to, of(target), from, of(source), bytes);
+    }
     // Streams of different devices are not ordered with each other.
     Stream* far = nullptr;
     if (&target != &source && !stream.flight.capturing())
@@ -100,8 +128,8 @@ void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_
     if (far) order(*far, stream);
     {
         const Span span(CUPOLA_PROFILE_ON_DEVICE, "copy between devices", &stream, bytes);
-        CUPOLA_CALL(cuMemcpyPeerAsync, to, target.handle, from, source.handle, bytes,
-                    stream.handle);
+        CUPOLA_CALL(stream.context.driver, cuMemcpyPeerAsync, to, target.handle, from,
+                    source.handle, bytes, stream.handle);
     }
     if (far) order(stream, *far);
 }

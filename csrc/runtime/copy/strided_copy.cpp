@@ -93,7 +93,7 @@ void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(std::uintp
 void copy_pitched(const StridedRegion& region, int direction, const Stream& stream) {
     const std::size_t n = region.axes.size();
     const CopyAxis& rows = region.axes[n - 2];
-    if (driver().debug()) {
+    if (stream.context.driver->debug()) {
         const std::uint64_t row = region.axes[n - 1].length,
                             slices = n == 3 ? region.axes[0].length : 1;
         log_copy(region.to, region.from, row * rows.length * slices, direction, stream,
@@ -122,14 +122,14 @@ void copy_pitched(const StridedRegion& region, int direction, const Stream& stre
     if (n == 2) {
         CUDA_MEMCPY2D it{};
         fill(it);
-        CUPOLA_CALL(cuMemcpy2DAsync, &it, stream.handle);
+        CUPOLA_CALL(stream.context.driver, cuMemcpy2DAsync, &it, stream.handle);
     } else {
         CUDA_MEMCPY3D it{};
         fill(it);
         it.dstHeight = static_cast<std::size_t>(region.axes[0].to / rows.to);
         it.srcHeight = static_cast<std::size_t>(region.axes[0].from / rows.from);
         it.Depth = region.axes[0].length;
-        CUPOLA_CALL(cuMemcpy3DAsync, &it, stream.handle);
+        CUPOLA_CALL(stream.context.driver, cuMemcpy3DAsync, &it, stream.handle);
     }
 }
 
@@ -144,7 +144,7 @@ unsigned unit_of(const StridedRegion& region) {
 
 // One kernel for each device and unit, never unloaded, like the shipped module.
 Kernel& kernel_of(Context& context, unsigned unit) {
-    static auto* const kernels = new std::atomic<Kernel*>[64][5]();
+    static auto* const kernels = new std::atomic<Kernel*>[max_ordinals][5]();
     const int place = unit == 1 ? 0 : unit == 2 ? 1 : unit == 4 ? 2 : unit == 8 ? 3 : 4;
     auto& slot = kernels[context.ordinal][place];
     if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;

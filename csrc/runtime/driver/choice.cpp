@@ -213,4 +213,13 @@ std::unique_ptr<Driver> choose_driver(const std::string& choice, const char* ori
     return driver;
 }
 
+std::unique_ptr<Driver> open_cpu_driver(std::string& report) {
+    report = "driver: the CPU device (cupola.Device(\"cpu\") asks for it)\n";
+    const std::string path = folder_of(library_path()) + "/cpu/libcupola_cpu.so.1";
+    Attempt tried = attempt(path);
+    note(report, path, tried);
+    if (!tried.driver) none("the CPU device is not usable", report);
+    return take(tried, "cupola.Device(\"cpu\") asks for it");
+}
+
 }  // namespace cupola

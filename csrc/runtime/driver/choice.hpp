@@ -14,6 +14,10 @@ namespace cupola {
 std::unique_ptr<Driver> choose_driver(const std::string& choice, const char* origin,
                                       std::string& report);
 
+// Loads and initializes the CPU device under its second name, by which no other library finds it.
+// Reports and throws in the same way.
+std::unique_ptr<Driver> open_cpu_driver(std::string& report);
+
 // The path of libcupola.so; the CPU device is in cpu/ beside it.
 std::string library_path();
 

@@ -3,15 +3,14 @@
 
 namespace cupola {
 
-std::atomic<std::string (*)()> report_launches{nullptr};
+std::atomic<std::string (*)(const Driver&)> report_launches{nullptr};
 
 namespace {
 
-std::string describe(CUresult code, const char** name) {
-    const Driver* driver = driver_alive();
+std::string describe(const Driver* driver, CUresult code, const char** name) {
     const char* text = nullptr;
     *name = nullptr;
-    if (driver) {
+    if (driver && !drivers_ended()) {
         driver->cuGetErrorName(code, name);
         driver->cuGetErrorString(code, &text);
     }
@@ -37,18 +36,24 @@ bool of_device_code(CUresult code) {
     }
 }
 
+// The CPU device's text about the last fault in device code; "" or null where there is none.
+const char* last_fault(const Driver* driver) {
+    return driver && driver->fault && !drivers_ended() ? driver->fault() : nullptr;
+}
+
 }  // namespace
 
-void fail_driver(CUresult code, const char* call, const std::string& what) {
+void fail_driver(const Driver* driver, CUresult code, const char* call, const std::string& what) {
     const char* name = nullptr;
-    std::string text = describe(code, &name);
+    std::string text = describe(driver, code, &name);
     Error error{CUPOLA_ERROR_DRIVER, "", static_cast<int>(code), name ? name : "", ""};
     error.text = std::string(call) + ": " + (name ? name : "error") + " (" + text + ")";
-    if (const char* fault = of_device_code(code) ? last_fault() : nullptr; fault && *fault)
+    if (const char* fault = of_device_code(code) ? last_fault(driver) : nullptr; fault && *fault)
         error.text += std::string("\n  ") + fault;
     if (!what.empty()) error.text += "\n  " + what;
     if (of_device_code(code)) {
-        if (const auto report = report_launches.load()) error.text += report();
+        if (const auto report = report_launches.load(); report && driver)
+            error.text += report(*driver);
         error.text +=
             "\n  after such a fault the driver refuses all further work on the device in this "
             "process; host memory stays usable: start a new process for further work on the device";

@@ -33,7 +33,8 @@ struct Driver {
     // cupola_cpu_last_fault and _refusal; null in NVIDIA's driver.
     const char* (*fault)(void) = nullptr;
     const char* (*refusal)(void) = nullptr;
-    bool cpu = false;  // cupola's CPU device
+    bool cpu = false;       // cupola's CPU device
+    int first_ordinal = 0;  // cupola's number of its device 0
     StagingSettings staging;
     int version = 0;
     std::string path, reason, notice;

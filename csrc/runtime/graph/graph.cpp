@@ -17,8 +17,9 @@ void words(const void* bytes, std::size_t size, Numbers& numbers) {
 }
 
 // False where the sizes are unknown.
-bool find_sizes(CUfunction function, CUmodule module, std::vector<std::uint32_t>& sizes) {
-    if (auto* info = driver().cuFuncGetParamInfo) {
+bool find_sizes(const Driver& driver, CUfunction function, CUmodule module,
+                std::vector<std::uint32_t>& sizes) {
+    if (auto* info = driver.cuFuncGetParamInfo) {
         std::size_t offset = 0, size = 0;
         while (info(function, sizes.size(), &offset, &size) == CUDA_SUCCESS)
             sizes.push_back(static_cast<std::uint32_t>(size));
@@ -29,8 +30,7 @@ bool find_sizes(CUfunction function, CUmodule module, std::vector<std::uint32_t>
     return ours && ours->sizes_of(function, sizes);
 }
 
-void kernel_numbers(CUgraphNode node, Numbers& numbers) {
-    const Driver& d = driver();
+void kernel_numbers(const Driver& d, CUgraphNode node, Numbers& numbers) {
     CUDA_KERNEL_NODE_PARAMS_v1 given{};
     if (d.cuGraphKernelNodeGetParams(node, &given) != CUDA_SUCCESS || !given.func) return;
     CUmodule module = nullptr;
@@ -39,18 +39,17 @@ void kernel_numbers(CUgraphNode node, Numbers& numbers) {
     if (!given.kernelParams) return;
     std::vector<std::uint32_t> sizes;
     // The parameters of another library's kernel are unknown on old drivers: it may use any object.
-    if (!find_sizes(given.func, module, sizes)) return RetainedObject::list_all(numbers);
+    if (!find_sizes(d, given.func, module, sizes)) return RetainedObject::list_all(numbers);
     for (std::size_t i = 0; i < sizes.size(); ++i) words(given.kernelParams[i], sizes[i], numbers);
 }
 
 // The addresses and handles that a node refers to.
-Numbers numbers_of(CUgraphNode node) {
-    const Driver& d = driver();
+Numbers numbers_of(const Driver& d, CUgraphNode node) {
     Numbers numbers;
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    CUPOLA_CALL(cuGraphNodeGetType, node, &type);
+    CUPOLA_CALL(d, cuGraphNodeGetType, node, &type);
     if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
-        kernel_numbers(node, numbers);
+        kernel_numbers(d, node, numbers);
     } else if (type == CU_GRAPH_NODE_TYPE_MEMCPY) {
         CUDA_MEMCPY3D copy{};
         if (d.cuGraphMemcpyNodeGetParams(node, &copy) == CUDA_SUCCESS)
@@ -66,26 +65,27 @@ Numbers numbers_of(CUgraphNode node) {
 
 }  // namespace
 
-std::vector<CUgraphNode> nodes_of(CUgraph graph) {
+std::vector<CUgraphNode> nodes_of(const Driver& driver, CUgraph graph) {
     std::size_t count = 0;
-    CUPOLA_CALL(cuGraphGetNodes, graph, nullptr, &count);
+    CUPOLA_CALL(driver, cuGraphGetNodes, graph, nullptr, &count);
     std::vector<CUgraphNode> nodes(count);
-    if (count) CUPOLA_CALL(cuGraphGetNodes, graph, nodes.data(), &count);
+    if (count) CUPOLA_CALL(driver, cuGraphGetNodes, graph, nodes.data(), &count);
     nodes.resize(count);
     return nodes;
 }
 
-Edges edges_of(CUgraph graph) {
+Edges edges_of(const Driver& driver, CUgraph graph) {
     std::size_t count = 0;
-    CUPOLA_CALL(cuGraphGetEdges, graph, nullptr, nullptr, &count);
+    CUPOLA_CALL(driver, cuGraphGetEdges, graph, nullptr, nullptr, &count);
     Edges edges{std::vector<CUgraphNode>(count), std::vector<CUgraphNode>(count)};
-    if (count) CUPOLA_CALL(cuGraphGetEdges, graph, edges.from.data(), edges.to.data(), &count);
+    if (count)
+        CUPOLA_CALL(driver, cuGraphGetEdges, graph, edges.from.data(), edges.to.data(), &count);
     return edges;
 }
 
-int places_of(CUgraph graph) {
-    const auto nodes = nodes_of(graph);
-    const Edges edges = edges_of(graph);
+int places_of(const Driver& driver, CUgraph graph) {
+    const auto nodes = nodes_of(driver, graph);
+    const Edges edges = edges_of(driver, graph);
     const auto repeats = [](std::vector<CUgraphNode> ends) {
         std::sort(ends.begin(), ends.end());
         return std::adjacent_find(ends.begin(), ends.end()) != ends.end();
@@ -95,11 +95,11 @@ int places_of(CUgraph graph) {
     int inside = 0;
     for (CUgraphNode node : nodes) {
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-        CUPOLA_CALL(cuGraphNodeGetType, node, &type);
+        CUPOLA_CALL(driver, cuGraphNodeGetType, node, &type);
         if (type != CU_GRAPH_NODE_TYPE_GRAPH) continue;
         CUgraph child = nullptr;
-        CUPOLA_CALL(cuGraphChildGraphNodeGetGraph, node, &child);
-        inside += places_of(child);
+        CUPOLA_CALL(driver, cuGraphChildGraphNodeGetGraph, node, &child);
+        inside += places_of(driver, child);
     }
     return inside + (row ? 1 : static_cast<int>((nodes.size() + 7) / 8));
 }
@@ -143,13 +143,13 @@ void RetainedByNode::add(const RetainedByNode& other) {
 
 Graph::Graph(Context& context) : context(context) {
     ContextScope current(context);
-    CUPOLA_CALL(cuGraphCreate, &handle, 0);
+    CUPOLA_CALL(context.driver, cuGraphCreate, &handle, 0);
 }
 
 Graph::~Graph() {
     if (parent_) return;
-    const RelaxedCapture relaxed(RelaxedCapture::any_library);
-    if (const Driver* d = driver_alive()) d->cuGraphDestroy(handle);
+    const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
+    if (const Driver* d = context.driver.alive()) d->cuGraphDestroy(handle);
 }
 
 Ref<Graph> Graph::end_capture(Stream& stream) {
@@ -164,14 +164,14 @@ Ref<Graph> Graph::end_capture(Stream& stream) {
 void Graph::adopt(Capture& capture) {
     retained.by_node[nullptr] = capture.retained;
     retained.calls = std::move(capture.calls);
-    for (CUgraphNode node : nodes_of(handle)) retained.hold_used(node, numbers_of(node));
+    for (CUgraphNode node : nodes_of(context.driver, handle))
+        retained.hold_used(node, numbers_of(context.driver, node));
 }
 
-void find_kernels(CUgraph graph, std::map<CUgraphNode, CUfunction>& kernels) {
-    const Driver& d = driver();
-    for (CUgraphNode node : nodes_of(graph)) {
+void find_kernels(const Driver& d, CUgraph graph, std::map<CUgraphNode, CUfunction>& kernels) {
+    for (CUgraphNode node : nodes_of(d, graph)) {
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-        CUPOLA_CALL(cuGraphNodeGetType, node, &type);
+        CUPOLA_CALL(d, cuGraphNodeGetType, node, &type);
         CUgraph child = nullptr;
         if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
             CUDA_KERNEL_NODE_PARAMS_v1 given{};
@@ -179,7 +179,7 @@ void find_kernels(CUgraph graph, std::map<CUgraphNode, CUfunction>& kernels) {
             kernels[node] = known ? given.func : nullptr;
         } else if (type == CU_GRAPH_NODE_TYPE_GRAPH &&
                    d.cuGraphChildGraphNodeGetGraph(node, &child) == CUDA_SUCCESS) {
-            find_kernels(child, kernels);
+            find_kernels(d, child, kernels);
         }
     }
 }

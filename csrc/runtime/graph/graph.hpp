@@ -36,12 +36,12 @@ struct RetainedByNode {
     void add(const RetainedByNode& other);
 };
 
-std::vector<CUgraphNode> nodes_of(CUgraph graph);
+std::vector<CUgraphNode> nodes_of(const Driver& driver, CUgraph graph);
 
 struct Edges {
     std::vector<CUgraphNode> from, to;
 };
-Edges edges_of(CUgraph graph);
+Edges edges_of(const Driver& driver, CUgraph graph);
 
 class Graph : public Object {
   public:
@@ -108,11 +108,11 @@ inline GraphExec* unwrap(cupola_graph_exec* exec) { return reinterpret_cast<Grap
 inline cupola_graph_exec* wrap(GraphExec* e) { return reinterpret_cast<cupola_graph_exec*>(e); }
 
 // The kernels of its nodes and of its child graphs. Null for a kernel that the driver can't report.
-void find_kernels(CUgraph graph, std::map<CUgraphNode, CUfunction>& kernels);
+void find_kernels(const Driver& driver, CUgraph graph, std::map<CUgraphNode, CUfunction>& kernels);
 
 // The maximum number of queue entries that a launch takes: one for a linear chain of nodes, else
 // one for eight nodes (measured on an H200, driver 580).
-int places_of(CUgraph graph);
+int places_of(const Driver& driver, CUgraph graph);
 
 // The node parameters of a kernel; `pointers` must outlive them.
 CUDA_KERNEL_NODE_PARAMS kernel_parameters(Kernel& kernel, const cupola_dimensions& dimensions,

@@ -12,32 +12,32 @@
 namespace cupola {
 namespace {
 
-void check_launch(CUresult code) {
+void check_launch(const Driver& driver, CUresult code) {
     if (code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-        fail_driver(code, "cuGraphLaunch",
+        fail_driver(driver, code, "cuGraphLaunch",
                     "the stream is being captured by another library: an instantiated graph "
                     "can only be added to a capture that cupola.Stream.capture began");
-    check(code, "cuGraphLaunch");
+    check(driver, code, "cuGraphLaunch");
 }
 
 }  // namespace
 
 GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
     ContextScope current(context);
-    const RelaxedCapture relaxed;
-    const Driver& d = driver();
+    const RelaxedCapture relaxed(context.driver);
+    const Driver& d = context.driver;
     if (!d.cuGraphInstantiateWithFlags)
         fail(CUPOLA_ERROR_NO_DRIVER, "launching graphs needs a driver of CUDA 11.4 or newer");
     const CUresult code = d.cuGraphInstantiateWithFlags(&handle, graph.handle, 0);
     if (code == CUDA_ERROR_INVALID_VALUE)
-        fail_driver(code, "cuGraphInstantiateWithFlags",
+        fail_driver(context.driver, code, "cuGraphInstantiateWithFlags",
                     "check whether its nodes depend on each other in a cycle");
-    check(code, "cuGraphInstantiateWithFlags");
+    check(context.driver, code, "cuGraphInstantiateWithFlags");
     retained_ = graph.retained;  // the sets are shared: none is ever removed from
     calls_ = !retained_.calls.empty();
-    CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &nodes_);
-    places_ = places_of(graph.handle);
-    find_kernels(graph.handle, kernels_);
+    CUPOLA_CALL(context.driver, cuGraphGetNodes, graph.handle, nullptr, &nodes_);
+    places_ = places_of(context.driver, graph.handle);
+    find_kernels(context.driver, graph.handle, kernels_);
     set_display_name();
     copy(graph.handle);
 }
@@ -45,7 +45,7 @@ GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
 // "graph of 3 nodes (kernels axpy, dot x2)"
 void GraphExec::set_display_name() {
     constexpr std::size_t most = 8;
-    const Driver& d = driver();
+    const Driver& d = context.driver;
     std::map<std::string, std::size_t> names;
     for (const auto& [_, function] : kernels_) {
         const char* name = nullptr;
@@ -67,7 +67,7 @@ void GraphExec::set_display_name() {
 }
 
 void GraphExec::copy(CUgraph graph) {
-    const Driver& d = driver();
+    const Driver& d = context.driver;
     CUgraph fresh = nullptr;
     if (d.cuGraphClone(&fresh, graph) != CUDA_SUCCESS) {
         fresh = nullptr;
@@ -79,10 +79,10 @@ void GraphExec::copy(CUgraph graph) {
 }
 
 GraphExec::~GraphExec() {
-    const Driver* d = driver_alive();
+    const Driver* d = context.driver.alive();
     if (!d) return;
     for (const auto& [_, retained] : retained_.by_node) retire(*retained);
-    const RelaxedCapture relaxed(RelaxedCapture::any_library);
+    const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
     if (copy_) d->cuGraphDestroy(copy_);
     d->cuGraphExecDestroy(handle);  // launched work still runs to its end
 }
@@ -111,23 +111,24 @@ bool GraphExec::launches_without_waiting(Stream& stream) {
 }
 
 void GraphExec::launch(Stream& stream) {
+    require_same_driver(stream.context, "the stream", context, "the graph");
     std::optional<ContextScope> current;
     if (stream.needs_current()) current.emplace(stream.context);
     // The noted streams are kept alive, so an equal address means the same stream.
     if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note(stream);
-    const Driver& driver = cupola::driver();
+    const Driver& driver = context.driver;
     if (__builtin_expect(calls_.load(std::memory_order_relaxed) || any_capture() ||
                              driver.instrumented.load(std::memory_order_relaxed),
                          0))
         launch_otherwise(stream);
     else
-        check_launch(driver.cuGraphLaunch(handle, stream.handle));
+        check_launch(driver, driver.cuGraphLaunch(handle, stream.handle));
     stream.flight.add(title_.load(std::memory_order_relaxed));
     if (__builtin_expect(driver.synchronous, 0) && !stream.flight.capturing()) synchronize(stream);
 }
 
 void GraphExec::launch_otherwise(Stream& stream) {
-    if (driver().debug())
+    if (context.driver->debug())
         log(std::string("launch ") + title_.load() + ", stream " +
             hex(reinterpret_cast<std::uintptr_t>(stream.handle)));
     const Span span(CUPOLA_PROFILE_GRAPH, title_.load(std::memory_order_relaxed), &stream);
@@ -150,14 +151,15 @@ void GraphExec::launch_otherwise(Stream& stream) {
         expected = retained_.calls;
     }
     for (auto& call : expected) call->expect();
-    const CUresult code = driver().cuGraphLaunch(handle, stream.handle);
+    const CUresult code = context.driver->cuGraphLaunch(handle, stream.handle);
     if (code == CUDA_SUCCESS) return;
     for (auto& call : expected) call->give_up();
-    check_launch(code);
+    check_launch(context.driver, code);
 }
 
 void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimensions& dimensions,
                            const void* buffer, Ref<Object> owner) {
+    require_same_driver(kernel.context, "the kernel", context, "the graph");
     ContextScope current(context);
     std::vector<void*> pointers;
     const auto given = kernel_parameters(kernel, dimensions, buffer, pointers);
@@ -167,18 +169,18 @@ void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimens
     fresh.hold_used(node, kernel, buffer);
     std::shared_ptr<RetainedObjects> old;  // released after the lock
     std::lock_guard<std::mutex> lock(mutex_);
-    const CUresult code = driver().cuGraphExecKernelNodeSetParams(
+    const CUresult code = context.driver->cuGraphExecKernelNodeSetParams(
         handle, node, reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given));
     if (code == CUDA_ERROR_INVALID_VALUE)
-        fail_driver(code, "cuGraphExecKernelNodeSetParams",
+        fail_driver(context.driver, code, "cuGraphExecKernelNodeSetParams",
                     "the node must be a kernel node of the graph that this was instantiated from");
-    check(code, "cuGraphExecKernelNodeSetParams");
+    check(context.driver, code, "cuGraphExecKernelNodeSetParams");
     CUgraphNode twin = nullptr;
     if (copy_ &&
-        (driver().cuGraphNodeFindInClone(&twin, node, copy_) != CUDA_SUCCESS ||
-         driver().cuGraphKernelNodeSetParams(
+        (context.driver->cuGraphNodeFindInClone(&twin, node, copy_) != CUDA_SUCCESS ||
+         context.driver->cuGraphKernelNodeSetParams(
              twin, reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given)) != CUDA_SUCCESS)) {
-        driver().cuGraphDestroy(std::exchange(copy_, nullptr));
+        context.driver->cuGraphDestroy(std::exchange(copy_, nullptr));
         not_copied_ =
             "a node of a child graph was updated, or one that is not of the graph used for the "
             "last "
@@ -194,29 +196,30 @@ void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimens
 }
 
 void GraphExec::update(const Graph& graph) {
+    require_same_driver(graph.context, "the new graph", context, "the graph");
     ContextScope current(context);
     RetainedByNode old;  // released after the lock
     std::lock_guard<std::mutex> lock(mutex_);
     std::size_t count = 0;
-    CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &count);
+    CUPOLA_CALL(context.driver, cuGraphGetNodes, graph.handle, nullptr, &count);
     CUgraphNode node = nullptr;
     CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
-    const CUresult code = driver().cuGraphExecUpdate(handle, graph.handle, &node, &result);
+    const CUresult code = context.driver->cuGraphExecUpdate(handle, graph.handle, &node, &result);
     if (code == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
-        fail_driver(code, "cuGraphExecUpdate",
+        fail_driver(context.driver, code, "cuGraphExecUpdate",
                     // Not every driver reports a changed number of nodes as a changed topology.
                     result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED || count != nodes_
                         ? "the graphs differ in their nodes or edges: instantiate the new one"
                     : result == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
                         ? "a node has another type: instantiate the new graph"
                         : "a node's change is not supported: instantiate the new graph");
-    check(code, "cuGraphExecUpdate");
+    check(context.driver, code, "cuGraphExecUpdate");
     for (const auto& [_, retained] : retained_.by_node) retire(*retained);
     old = std::exchange(retained_, graph.retained);
     copy(graph.handle);
     calls_ = !retained_.calls.empty();
     kernels_.clear();
-    find_kernels(graph.handle, kernels_);
+    find_kernels(context.driver, graph.handle, kernels_);
     set_display_name();
 }
 

@@ -60,7 +60,8 @@ void Kernel::raise_shared(std::uint64_t dynamic) const {
     // Two threads may both set it. Each checks again afterwards, so the larger value remains.
     unsigned allowed = allowed_shared_.load(std::memory_order_relaxed);
     while (dynamic > allowed) {
-        CUPOLA_CALL(cuFuncSetAttribute, handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        CUPOLA_CALL(context.driver, cuFuncSetAttribute, handle,
+                    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                     static_cast<int>(most_shared_ - static_shared_));
         allowed_shared_.compare_exchange_strong(allowed, most_shared_ - static_shared_);
         allowed = allowed_shared_.load();
@@ -72,7 +73,7 @@ void Kernel::fail_launch(CUresult code, const cupola_dimensions& d) const {
                        triple(d.block) + ", shared " + std::to_string(d.shared);
     int blocks = 0;
     if (code == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE &&
-        driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        context.driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
             &blocks, handle, static_cast<int>(d.block[0] * d.block[1] * d.block[2]), d.shared) ==
             CUDA_SUCCESS)
         what +=
@@ -80,19 +81,18 @@ void Kernel::fail_launch(CUresult code, const cupola_dimensions& d) const {
             std::to_string(blocks * context.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)) +
             " are resident at a time on this device, which is the most a cooperative grid "
             "can have";
-    fail_driver(code, "cuLaunchKernel", what);
+    fail_driver(context.driver, code, "cuLaunchKernel", what);
 }
 
 void Kernel::fail_stream(const Stream& stream) const {
-    fail(CUPOLA_ERROR_VALUE, title + ": the kernel is loaded on device " +
-                                 std::to_string(context.ordinal) + ", the stream is of device " +
-                                 std::to_string(stream.context.ordinal));
+    fail(CUPOLA_ERROR_VALUE, title + ": the kernel is loaded on " + device_text(context) +
+                                 ", the stream is of " + device_text(stream.context));
 }
 
 void Kernel::launch_in_context(const cupola_dimensions& d, const cupola_attributes* attributes,
                                void** pointers, Stream& stream) const {
     const ContextScope current(context);
-    const CUresult code = queue(driver(), d, attributes, pointers, stream.handle);
+    const CUresult code = queue(context.driver, d, attributes, pointers, stream.handle);
     if (code != CUDA_SUCCESS) fail_launch(code, d);
 }
 
@@ -111,7 +111,7 @@ void Kernel::log_launch(const cupola_dimensions& d) const {
 
 void Kernel::launch_instrumented(const cupola_dimensions& d, const cupola_attributes* attributes,
                                  void** pointers, Stream& stream) {
-    const Driver& driver = cupola::driver();
+    const Driver& driver = context.driver;
     if (driver.debug()) log_launch(d);
     {
         const Span span(CUPOLA_PROFILE_LAUNCH, interned_title_, &stream, 0, &d);

@@ -25,7 +25,7 @@ namespace cupola {
                                                                 void** pointers, Stream& stream) {
     module->require_loaded();  // another thread may have unloaded it since the check
     if (__builtin_expect(&stream.context != &context, 0)) fail_stream(stream);
-    const Driver& driver = cupola::driver();
+    const Driver& driver = context.driver;
     allow_shared(d.shared);
     if (__builtin_expect(driver.instrumented.load(std::memory_order_relaxed) != 0, 0))
         return launch_instrumented(d, attributes, pointers, stream);

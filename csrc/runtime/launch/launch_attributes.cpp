@@ -48,7 +48,7 @@ void Kernel::check_attributes(const cupola_dimensions& d, const cupola_attribute
 
 CUresult Kernel::send(const cupola_dimensions& d, const cupola_attributes& a, void** pointers,
                       CUstream stream) const {
-    const Driver& driver = cupola::driver();
+    const Driver& driver = context.driver;
     if (!driver.cuLaunchKernelEx)
         fail(CUPOLA_ERROR_VALUE, title + ": this driver is of CUDA " +
                                      version_text(driver.version) +
@@ -64,7 +64,7 @@ CUresult Kernel::send(const cupola_dimensions& d, const cupola_attributes& a, vo
         cluster = {a.cluster[0], a.cluster[1], a.cluster[2]};
         if (blocks > portable_cluster && !allowed_clusters_) {
             const ContextScope current(context);
-            CUPOLA_CALL(cuFuncSetAttribute, handle,
+            CUPOLA_CALL(context.driver, cuFuncSetAttribute, handle,
                         CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
             allowed_clusters_ = true;  // set last: another thread may launch concurrently
         }

@@ -11,8 +11,9 @@ namespace cupola {
 // Whether queueing `places` entries may wait, or does more than queue. True while a callback is
 // pending: work behind the callback waits for it, and the callback may need the caller's GIL.
 [[gnu::always_inline]] inline bool queue_may_wait(Stream& stream, int places = 1) {
-    return driver().instrumented.load(std::memory_order_relaxed) || Flight::is_traced() ||
-           Callback::pending.load(std::memory_order_relaxed) || !stream.flight.has_room(places);
+    return stream.context.driver->instrumented.load(std::memory_order_relaxed) ||
+           Flight::is_traced() || Callback::pending.load(std::memory_order_relaxed) ||
+           !stream.flight.has_room(places);
 }
 
 // The first launch of a kernel may load its code.

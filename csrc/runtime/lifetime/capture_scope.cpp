@@ -10,22 +10,22 @@ std::shared_mutex& capture_gate() {
     return *gate;
 }
 
-bool is_not_capturing(CUstream stream) noexcept {
-    const Driver* d = driver_alive();
+bool is_not_capturing(const DriverLink& driver, CUstream stream) noexcept {
+    const Driver* d = driver.alive();
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     return d && d->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
            status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-RelaxedCapture::RelaxedCapture(Of of) noexcept {
+RelaxedCapture::RelaxedCapture(const DriverLink& driver, Of of) noexcept : driver_(driver) {
     if (of == ours && !any_capture()) return;
-    if (const Driver* d = driver_alive())
+    if (const Driver* d = driver_.alive())
         changed_ = d->cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS;
 }
 
 RelaxedCapture::~RelaxedCapture() {
     if (!changed_) return;
-    if (const Driver* d = driver_alive()) d->cuThreadExchangeStreamCaptureMode(&mode_);
+    if (const Driver* d = driver_.alive()) d->cuThreadExchangeStreamCaptureMode(&mode_);
 }
 
 }  // namespace cupola

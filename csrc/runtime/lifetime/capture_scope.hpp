@@ -16,12 +16,12 @@ inline bool any_capture() { return running_captures.load(std::memory_order_acqui
 
 // Whether the driver reports that the stream is in no capture, of any library. False after the
 // driver must no longer be called.
-bool is_not_capturing(CUstream stream) noexcept;
+bool is_not_capturing(const DriverLink& driver, CUstream stream) noexcept;
 
 // Whether the stream may take part in a capture. The legacy default stream never does.
-inline bool may_be_captured(CUstream stream) noexcept {
+inline bool may_be_captured(const DriverLink& driver, CUstream stream) noexcept {
     if (any_capture()) return true;
-    return stream != nullptr && stream != CU_STREAM_LEGACY && !is_not_capturing(stream);
+    return stream != nullptr && stream != CU_STREAM_LEGACY && !is_not_capturing(driver, stream);
 }
 
 // In its scope this thread may make calls that a capture forbids: allocate, load, wait.
@@ -30,12 +30,13 @@ class RelaxedCapture {
     // Destructors need `any_library`: garbage collection may run during another library's capture.
     enum Of { ours, any_library };
 
-    explicit RelaxedCapture(Of of = ours) noexcept;
+    explicit RelaxedCapture(const DriverLink& driver, Of of = ours) noexcept;
     ~RelaxedCapture();
     RelaxedCapture(const RelaxedCapture&) = delete;
     RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
   private:
+    const DriverLink& driver_;
     bool changed_ = false;
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };

@@ -49,7 +49,7 @@ RetainedObjects::RetainedObjects() {
 
 // The objects are released after the lock. A forked child does not take the lock.
 RetainedObjects::~RetainedObjects() {
-    if (!driver_alive()) return;
+    if (drivers_ended()) return;
     std::lock_guard<std::mutex> lock(retained_sets().mutex);
     retained_sets().all.erase(this);
 }
@@ -105,7 +105,7 @@ void RetainedObject::unlist() noexcept {
 void RetainedObject::end() noexcept {
     if (!listed_) return Object::end();
     // In a forked child the mutex may stay locked: there the object leaks.
-    if (!driver_alive()) return;
+    if (drivers_ended()) return;
     Listed& all = listed();
     try {
         std::unique_lock<std::mutex> lock(all.mutex);

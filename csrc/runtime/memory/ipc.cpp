@@ -14,10 +14,10 @@ class ExportableMemory : public UnpooledMemory {
     ExportableMemory(Context& context, std::size_t size) : UnpooledMemory(context, size) {
         if (size == 0) return;
         ContextScope current(context);
-        const RelaxedCapture relaxed;
+        const RelaxedCapture relaxed(context.driver);
         CUdeviceptr pointer = 0;
-        CUresult code = driver().cuMemAlloc(&pointer, size);
-        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
+        CUresult code = context.driver->cuMemAlloc(&pointer, size);
+        if (code != CUDA_SUCCESS) fail_allocation(context.driver, code, "cuMemAlloc", size);
         begin(pointer, "exportable");
     }
     bool exportable() const override { return true; }
@@ -26,29 +26,29 @@ class ExportableMemory : public UnpooledMemory {
 class ImportedMemory : public Memory {
   public:
     ImportedMemory(Context& context, const CUipcMemHandle& handle) : Memory(context, 0) {
-        const auto call = driver().cuIpcOpenMemHandle;
-        if (!call) fail_driver(CUDA_ERROR_NOT_SUPPORTED, "cuIpcOpenMemHandle");
+        const auto call = context.driver->cuIpcOpenMemHandle;
+        if (!call) fail_driver(context.driver, CUDA_ERROR_NOT_SUPPORTED, "cuIpcOpenMemHandle");
         ContextScope current(context);
-        const RelaxedCapture relaxed;
+        const RelaxedCapture relaxed(context.driver);
         CUdeviceptr pointer = 0;
         CUresult code = call(&pointer, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
         if (code != CUDA_SUCCESS)
-            fail_driver(code, "cuIpcOpenMemHandle",
+            fail_driver(context.driver, code, "cuIpcOpenMemHandle",
                         "open a handle in another process than the one that made it, once at "
                         "a time, while that process still holds the memory");
-        code = driver().cuMemGetAddressRange(nullptr, &size, pointer);
+        code = context.driver->cuMemGetAddressRange(nullptr, &size, pointer);
         if (code != CUDA_SUCCESS) {
-            driver().cuIpcCloseMemHandle(pointer);
-            fail_driver(code, "cuMemGetAddressRange");
+            context.driver->cuIpcCloseMemHandle(pointer);
+            fail_driver(context.driver, code, "cuMemGetAddressRange");
         }
         begin(pointer, "of another process");
     }
     ~ImportedMemory() override {
-        const Driver* d = driver_alive();
+        const Driver* d = context.driver.alive();
         if (!d || !address) return;
         try {
             ContextScope current(context);
-            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
             d->cuCtxSynchronize();  // work that uses it may be in flight
             d->cuIpcCloseMemHandle(address);
         } catch (const Error&) {
@@ -68,13 +68,14 @@ CUipcMemHandle export_memory(const Memory& memory) {
              memory.address ? "this memory can't be shared with other processes: it was not "
                               "allocated as exportable"
                             : "memory of 0 bytes can't be shared with other processes");
-    const auto call = driver().cuIpcGetMemHandle;
-    if (!call) fail_driver(CUDA_ERROR_NOT_SUPPORTED, "cuIpcGetMemHandle");
+    const Context& context = memory.context;
+    const auto call = context.driver->cuIpcGetMemHandle;
+    if (!call) fail_driver(context.driver, CUDA_ERROR_NOT_SUPPORTED, "cuIpcGetMemHandle");
     const ContextScope current(memory.context);
     CUipcMemHandle made{};
     const CUresult code = call(&made, memory.address);
     if (code != CUDA_SUCCESS)
-        fail_driver(code, "cuIpcGetMemHandle",
+        fail_driver(context.driver, code, "cuIpcGetMemHandle",
                     "this driver does not share device memory between processes");
     return made;
 }

@@ -11,15 +11,21 @@ class ManagedMemory : public UnpooledMemory {
     ManagedMemory(Context& context, std::size_t size) : UnpooledMemory(context, size) {
         if (size == 0) return;
         ContextScope current(context);
-        const RelaxedCapture relaxed;
+        const RelaxedCapture relaxed(context.driver);
         CUdeviceptr pointer = 0;
-        CUresult code = driver().cuMemAllocManaged(&pointer, size, CU_MEM_ATTACH_GLOBAL);
-        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocManaged", size);
+        CUresult code = context.driver->cuMemAllocManaged(&pointer, size, CU_MEM_ATTACH_GLOBAL);
+        if (code != CUDA_SUCCESS) fail_allocation(context.driver, code, "cuMemAllocManaged", size);
         begin(pointer, "managed");
     }
 };
 
-CUdevice location(int device) { return device < 0 ? CU_DEVICE_CPU : context(device).device; }
+// Of a device, in the driver of the memory's context.
+CUdevice location(const Context& context, int device) {
+    if (device < 0) return CU_DEVICE_CPU;
+    const Context& place = cupola::context(device);
+    require_same_driver(place, "the place", context, "the memory");
+    return place.device;
+}
 
 // In the driver's numbering, withdrawing an advice is the number after giving it.
 CUmem_advise advice_of(int advice, bool give) {
@@ -46,22 +52,26 @@ Ref<Memory> allocate_managed(Context& context, std::size_t size) {
 }
 
 void prefetch(std::uint64_t address, std::size_t size, int device, Stream& stream) {
-    const ContextScope current(stream.context);
-    const auto call = driver().cuMemPrefetchAsync;
-    if (!call) fail_driver(CUDA_ERROR_NOT_SUPPORTED, "cuMemPrefetchAsync", requirement);
-    const CUresult code = call(address, size, location(device), stream.handle);
-    if (code != CUDA_SUCCESS) fail_driver(code, "cuMemPrefetchAsync", requirement);
+    const Context& context = stream.context;
+    const ContextScope current(context);
+    const auto call = context.driver->cuMemPrefetchAsync;
+    if (!call)
+        fail_driver(context.driver, CUDA_ERROR_NOT_SUPPORTED, "cuMemPrefetchAsync", requirement);
+    const CUresult code = call(address, size, location(context, device), stream.handle);
+    if (code != CUDA_SUCCESS) fail_driver(context.driver, code, "cuMemPrefetchAsync", requirement);
 }
 
 void advise(std::uint64_t address, std::size_t size, int advice, bool give, int device) {
     const CUmem_advise what = advice_of(advice, give);
     if (size == 0) return;
-    const ContextScope current(context(device < 0 ? current_device() : device));
-    const RelaxedCapture relaxed;
-    const auto call = driver().cuMemAdvise;
-    if (!call) fail_driver(CUDA_ERROR_NOT_SUPPORTED, "cuMemAdvise", requirement);
-    const CUresult code = call(address, size, what, location(device));
-    if (code != CUDA_SUCCESS) fail_driver(code, "cuMemAdvise", requirement);
+    const int owner = device_of_address(address);
+    const Context& c = cupola::context(owner < 0 ? current_device() : owner);
+    const ContextScope current(c);
+    const RelaxedCapture relaxed(c.driver);
+    const auto call = c.driver->cuMemAdvise;
+    if (!call) fail_driver(c.driver, CUDA_ERROR_NOT_SUPPORTED, "cuMemAdvise", requirement);
+    const CUresult code = call(address, size, what, location(c, device));
+    if (code != CUDA_SUCCESS) fail_driver(c.driver, code, "cuMemAdvise", requirement);
 }
 
 }  // namespace cupola

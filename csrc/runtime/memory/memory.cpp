@@ -37,7 +37,8 @@ struct Allocation {
 };
 
 // Records an event after the queued work. Returns null where it waited for the work instead.
-CUevent mark_end(const Driver& d, const Stream& stream) {
+CUevent mark_end(const Stream& stream) {
+    const Driver& d = stream.context.driver;
     const ContextScope current(stream.context);
     // The per-thread default stream of another thread can't be named: wait for all work.
     if (stream.handle == CU_STREAM_PER_THREAD) {
@@ -57,10 +58,12 @@ CUevent mark_end(const Driver& d, const Stream& stream) {
 void free_in_order(const Driver& d, const Allocation& piece) {
     CUstream last = piece.first->handle;
     for (const Ref<Stream>& other : piece.others) {
-        CUevent mark = mark_end(d, *other);
+        CUevent mark = mark_end(*other);
         if (!mark) continue;
-        if (d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS) d.cuEventSynchronize(mark);
-        d.cuEventDestroy(mark);  // the driver frees it when it was reached
+        const Driver& theirs = other->context.driver;
+        if (&theirs != &d || d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS)
+            theirs.cuEventSynchronize(mark);
+        theirs.cuEventDestroy(mark);  // the driver frees it when it was reached
     }
     d.cuMemFreeAsync(piece.address, last);
 }
@@ -71,10 +74,10 @@ class DeferredFree : public Object {
   public:
     explicit DeferredFree(Allocation piece) : piece(std::move(piece)) {}
     ~DeferredFree() override {
-        if (!piece || !driver_alive()) return;
+        if (!piece || drivers_ended()) return;
         try {
             const ContextScope current(*piece->context);
-            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            const RelaxedCapture relaxed(piece->context->driver, RelaxedCapture::any_library);
             give_back(std::move(*piece));
         } catch (const std::exception&) {  // out of host memory: the device memory leaks
         } catch (const Error&) {
@@ -94,33 +97,34 @@ void give_back(Allocation piece) {
         piece = std::move(*mine->piece);
         mine->piece.reset();
     }
-    if (const Driver* d = driver_alive()) free_in_order(*d, piece);
+    if (const Driver* d = piece.context->driver.alive()) free_in_order(*d, piece);
 }
 
 }  // namespace
 
-std::string free_device_memory() {
+std::string free_device_memory(const Driver& driver) {
     std::size_t free_bytes = 0, total = 0;
-    if (driver().cuMemGetInfo(&free_bytes, &total) != CUDA_SUCCESS) return "";
+    if (driver.cuMemGetInfo(&free_bytes, &total) != CUDA_SUCCESS) return "";
     return "free: " + bytes_text(free_bytes) + " of " + bytes_text(total);
 }
 
-void fail_allocation(CUresult code, const char* call, std::size_t size, Whose whose) {
+void fail_allocation(const Driver& driver, CUresult code, const char* call, std::size_t size,
+                     Whose whose) {
     std::string what = "requested " + bytes_text(size), rest;
     if (code == CUDA_ERROR_OUT_OF_MEMORY)
-        rest = whose == Whose::device ? free_device_memory() : free_host_memory();
-    fail_driver(code, call, rest.empty() ? what : what + "; " + rest);
+        rest = whose == Whose::device ? free_device_memory(driver) : free_host_memory();
+    fail_driver(driver, code, call, rest.empty() ? what : what + "; " + rest);
 }
 
 void Memory::begin(std::uint64_t at, const char* kind) {
     address = at;
     kind_ = kind;
     register_range(address, size);
-    if (driver().debug()) log_it("allocate");
+    if (context.driver->debug()) log_it("allocate");
 }
 
 Memory::~Memory() {
-    const Driver* d = driver_alive();
+    const Driver* d = context.driver.alive();
     if (!d || !d->debug() || !address) return;
     try {
         log_it("free");
@@ -129,8 +133,8 @@ Memory::~Memory() {
 }
 
 void Memory::log_it(const char* what) const {
-    log(std::string(what) + " " + std::to_string(size) + " bytes, " + kind_ + ", device " +
-        std::to_string(context.ordinal) + ", at " + hex(address));
+    log(std::string(what) + " " + std::to_string(size) + " bytes, " + kind_ + ", " +
+        device_text(context) + ", at " + hex(address));
 }
 
 DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
@@ -139,7 +143,7 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
     // A per-thread default stream ends with its thread: no other thread can free in its order.
     pooled_ = context.pool && stream.handle != CU_STREAM_PER_THREAD;
     reusable_ = pooled_ && &stream.context == &context && stream.free_list.takes(size) &&
-                !may_be_captured(stream.handle);
+                !may_be_captured(context.driver, stream.handle);
     CUdeviceptr pointer = reusable_ ? stream.free_list.take(size) : 0;
     if (!pointer) pointer = allocate();
     begin(pointer, pooled_ ? "of the pool" : "of the device");
@@ -147,11 +151,11 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
 
 CUdeviceptr DeviceMemory::allocate() {
     ContextScope current(context);
-    const RelaxedCapture relaxed;
+    const RelaxedCapture relaxed(context.driver);
     CUdeviceptr pointer = 0;
     if (!pooled_) {
-        CUresult code = driver().cuMemAlloc(&pointer, size);
-        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
+        CUresult code = context.driver->cuMemAlloc(&pointer, size);
+        if (code != CUDA_SUCCESS) fail_allocation(context.driver, code, "cuMemAlloc", size);
         return pointer;
     }
     // In a capture, allocate immediately on a side stream: the graph's launches use this memory.
@@ -160,12 +164,14 @@ CUdeviceptr DeviceMemory::allocate() {
         others_.push_back(
             std::exchange(first_, Ref<Stream>::share(&Capture::side_stream(context))));
     const auto ask = [&] {
-        return driver().cuMemAllocFromPoolAsync(&pointer, size, context.pool, first_->handle);
+        return context.driver->cuMemAllocFromPoolAsync(&pointer, size, context.pool,
+                                                       first_->handle);
     };
     CUresult code = ask();
     if (code == CUDA_ERROR_OUT_OF_MEMORY && StreamFreeList::flush(context)) code = ask();
-    if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocFromPoolAsync", size);
-    if (captured) CUPOLA_CALL(cuStreamSynchronize, first_->handle);
+    if (code != CUDA_SUCCESS)
+        fail_allocation(context.driver, code, "cuMemAllocFromPoolAsync", size);
+    if (captured) CUPOLA_CALL(context.driver, cuStreamSynchronize, first_->handle);
     return pointer;
 }
 
@@ -190,16 +196,16 @@ void DeviceMemory::use(Stream& stream) {
 }
 
 DeviceMemory::~DeviceMemory() {
-    const Driver* d = driver_alive();
+    const Driver* d = context.driver.alive();
     if (!d || !address) return;
     CUdeviceptr going = address;
     // Do not reuse memory of a stream that any thread may be capturing.
-    if (reusable_ && others_.empty() && !may_be_captured(first_->handle))
+    if (reusable_ && others_.empty() && !may_be_captured(context.driver, first_->handle))
         going = first_->free_list.put({address, size}).address;
     if (!going) return;
     try {
         ContextScope current(context);
-        const RelaxedCapture relaxed(RelaxedCapture::any_library);
+        const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
         if (pooled_)
             give_back({&context, going, std::move(first_), std::move(others_)});
         else
@@ -210,11 +216,11 @@ DeviceMemory::~DeviceMemory() {
 }
 
 UnpooledMemory::~UnpooledMemory() {
-    const Driver* d = driver_alive();
+    const Driver* d = context.driver.alive();
     if (!d || !address) return;
     try {
         ContextScope current(context);
-        const RelaxedCapture relaxed(RelaxedCapture::any_library);
+        const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
         d->cuMemFree(address);
     } catch (const Error&) {
     }

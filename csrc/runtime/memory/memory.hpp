@@ -60,10 +60,10 @@ class UnpooledMemory : public Memory {
 // Throws for a failed allocation, with the requested size. Out of memory, it adds the free memory:
 // of the current context's device, or of the host.
 enum class Whose { device, host };
-[[noreturn]] void fail_allocation(CUresult code, const char* call, std::size_t size,
-                                  Whose whose = Whose::device);
+[[noreturn]] void fail_allocation(const Driver& driver, CUresult code, const char* call,
+                                  std::size_t size, Whose whose = Whose::device);
 // "free: 5 bytes of 7 bytes", of the current context's device; empty where it is unknown.
-std::string free_device_memory();
+std::string free_device_memory(const Driver& driver);
 
 inline Memory* unwrap(cupola_memory* memory) { return reinterpret_cast<Memory*>(memory); }
 inline const Memory* unwrap(const cupola_memory* m) { return reinterpret_cast<const Memory*>(m); }

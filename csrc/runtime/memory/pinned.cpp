@@ -14,18 +14,20 @@ class PinnedMemory : public Memory {
     PinnedMemory(Context& context, std::size_t size, unsigned flags) : Memory(context, size) {
         if (size == 0) return;
         ContextScope current(context);
-        const RelaxedCapture relaxed;
+        const RelaxedCapture relaxed(context.driver);
         void* pointer = nullptr;
-        CUresult code = driver().cuMemHostAlloc(&pointer, size, CU_MEMHOSTALLOC_PORTABLE | flags);
-        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostAlloc", size, Whose::host);
+        CUresult code =
+            context.driver->cuMemHostAlloc(&pointer, size, CU_MEMHOSTALLOC_PORTABLE | flags);
+        if (code != CUDA_SUCCESS)
+            fail_allocation(context.driver, code, "cuMemHostAlloc", size, Whose::host);
         begin(reinterpret_cast<std::uintptr_t>(pointer), "page-locked");
     }
     ~PinnedMemory() override {
-        const Driver* d = driver_alive();
+        const Driver* d = context.driver.alive();
         if (!d || !address) return;
         try {
             ContextScope current(context);
-            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
             d->cuMemFreeHost(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)));
         } catch (const Error&) {
         }
@@ -57,7 +59,7 @@ class RegisteredMemory : public Memory {
         const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(host);
         Registrations& all = registrations();
         ContextScope current(context);
-        const RelaxedCapture relaxed;
+        const RelaxedCapture relaxed(context.driver);
         std::lock_guard<std::mutex> lock(all.mutex);
         if (auto it = all.ranges.upper_bound(begin); it != all.ranges.begin()) {
             --it;
@@ -70,21 +72,22 @@ class RegisteredMemory : public Memory {
                 return;
             }
         }
-        CUresult code = driver().cuMemHostRegister(host, size, flags);
+        CUresult code = context.driver->cuMemHostRegister(host, size, flags);
         if (code == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
-            fail_driver(code, "cuMemHostRegister",
+            fail_driver(context.driver, code, "cuMemHostRegister",
                         "this memory, or a part of it, is page-locked already with other flags "
                         "or bounds: register the whole range once");
         if (code == CUDA_ERROR_NOT_SUPPORTED && flags & CU_MEMHOSTREGISTER_READ_ONLY)
-            fail_driver(code, "cuMemHostRegister",
+            fail_driver(context.driver, code, "cuMemHostRegister",
                         "this device can't register read-only memory: make the memory writable");
-        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostRegister", size, Whose::host);
+        if (code != CUDA_SUCCESS)
+            fail_allocation(context.driver, code, "cuMemHostRegister", size, Whose::host);
         all.ranges[begin] = {begin + size, 1, flags};
         registered_ = begin;
         this->begin(begin, "registered");
     }
     ~RegisteredMemory() override {
-        const Driver* d = driver_alive();
+        const Driver* d = context.driver.alive();
         if (!d || !address) return;
         Registrations& all = registrations();
         std::lock_guard<std::mutex> lock(all.mutex);
@@ -93,7 +96,7 @@ class RegisteredMemory : public Memory {
         all.ranges.erase(it);
         try {
             ContextScope current(context);
-            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
             d->cuCtxSynchronize();  // a copy may be reading it
             d->cuMemHostUnregister(reinterpret_cast<void*>(std::uintptr_t(registered_)));
         } catch (const Error&) {

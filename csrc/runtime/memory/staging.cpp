@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "runtime/base/thread_pool.hpp"
-#include "runtime/context/device.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 
 namespace cupola {
@@ -25,13 +24,14 @@ struct Chunk {
     char* host = nullptr;
     CUevent free = nullptr;  // recorded after the last transfer
     bool used = false;
+    const DriverLink* driver = nullptr;
 
     Chunk() = default;
     Chunk(const Chunk&) = delete;
     Chunk& operator=(const Chunk&) = delete;
     // Frees the chunks of a staging buffer that failed to build; complete ones are never freed.
     ~Chunk() {
-        const Driver* d = driver_alive();
+        const Driver* d = driver ? driver->alive() : nullptr;
         if (!d) return;
         if (free) d->cuEventDestroy(free);
         if (host) d->cuMemFreeHost(host);
@@ -42,7 +42,9 @@ using ChunkPair = std::array<Chunk, 2>;  // the chunks of one thread
 
 // Chunks for one copy at a time.
 struct StagingBuffer {
-    std::vector<ChunkPair> lanes = std::vector<ChunkPair>(staging_threads());
+    explicit StagingBuffer(const Driver& d) : lanes(staging_threads(d)) {}
+
+    std::vector<ChunkPair> lanes;
     CUstream last = nullptr;  // the stream of the last transfers
     bool busy = false;
 
@@ -61,18 +63,20 @@ struct Stages {
 };
 
 Stages& stages_of(const Context& context) {
-    static auto* const all = new std::array<Stages, 64>;
+    static auto* const all = new std::array<Stages, max_ordinals>;
     return all->at(static_cast<std::size_t>(context.ordinal));
 }
 
-std::unique_ptr<StagingBuffer> make_stage() {
-    auto stage = std::make_unique<StagingBuffer>();
+std::unique_ptr<StagingBuffer> make_stage(const Context& context) {
+    auto stage = std::make_unique<StagingBuffer>(context.driver);
     for (ChunkPair& lane : stage->lanes)
         for (Chunk& chunk : lane) {
+            chunk.driver = &context.driver;
             void* pointer = nullptr;
-            CUPOLA_CALL(cuMemHostAlloc, &pointer, chunk_bytes, CU_MEMHOSTALLOC_PORTABLE);
+            CUPOLA_CALL(context.driver, cuMemHostAlloc, &pointer, chunk_bytes,
+                        CU_MEMHOSTALLOC_PORTABLE);
             chunk.host = static_cast<char*>(pointer);
-            CUPOLA_CALL(cuEventCreate, &chunk.free, CU_EVENT_DISABLE_TIMING);
+            CUPOLA_CALL(context.driver, cuEventCreate, &chunk.free, CU_EVENT_DISABLE_TIMING);
         }
     return stage;
 }
@@ -81,12 +85,13 @@ std::unique_ptr<StagingBuffer> make_stage() {
 // this thread. Null where there is none.
 class StagingLease {
   public:
-    explicit StagingLease(Stream& stream) : stages_(stages_of(stream.context)) {
+    explicit StagingLease(Stream& stream)
+        : context_(stream.context), stages_(stages_of(stream.context)) {
         // These calls must not invalidate a capture, as the copy itself would not.
-        const RelaxedCapture relaxed(RelaxedCapture::any_library);
+        const RelaxedCapture relaxed(context_.driver, RelaxedCapture::any_library);
         std::lock_guard<std::mutex> lock(stages_.mutex);
         for (auto& stage : stages_.all)
-            if (!stage->busy && (stage->last == stream.handle || stage->idle(driver()))) {
+            if (!stage->busy && (stage->last == stream.handle || stage->idle(context_.driver))) {
                 stage_ = stage.get();
                 break;
             }
@@ -108,7 +113,7 @@ class StagingLease {
     // Null where this fails: the driver's own copy is then used and reports errors.
     StagingBuffer* add() {
         try {
-            stages_.all.push_back(make_stage());
+            stages_.all.push_back(make_stage(context_));
         } catch (const Error&) {
             stages_.exhausted = true;
             return nullptr;
@@ -116,6 +121,7 @@ class StagingLease {
         return stages_.all.back().get();
     }
 
+    const Context& context_;
     Stages& stages_;
     StagingBuffer* stage_ = nullptr;
 };
@@ -129,7 +135,7 @@ std::uint64_t threshold(const Driver& d) {
 }
 
 bool worth_it(const void* host, std::size_t bytes, const Stream& stream) {
-    const Driver& d = driver();
+    const Driver& d = stream.context.driver;
     if (bytes < threshold(d)) return false;
     // Other threads can't name this thread's per-thread default stream.
     if (stream.handle == CU_STREAM_PER_THREAD) return false;
@@ -165,7 +171,7 @@ struct Work {
 };
 
 void fill_lane(Work& work, ChunkPair& lane, std::uint64_t to, const char* from) {
-    const Driver& d = driver();
+    const Driver& d = work.stream.context.driver;
     std::size_t offset = 0, length = 0;
     for (std::size_t turn = 0; work.take(offset, length); ++turn) {
         Chunk& chunk = lane[turn % lane.size()];
@@ -182,7 +188,7 @@ void drain_lane(Work& work, ChunkPair& lane, char* to, std::uint64_t from) {
     struct Pending {
         std::size_t offset = 0, length = 0;
     };
-    const Driver& d = driver();
+    const Driver& d = work.stream.context.driver;
     std::array<Pending, std::tuple_size_v<ChunkPair>> pending;
     const auto finish = [&](std::size_t which) {
         Pending& p = pending[which];
@@ -214,34 +220,20 @@ void run(StagingBuffer& stage, Work& work, const char* call, Lanes&& lanes) {
     run_in_pool(std::min(stage.lanes.size(), chunks), [&](std::size_t i) {
         try {
             ContextScope current(work.stream.context);
-            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            const RelaxedCapture relaxed(work.stream.context.driver, RelaxedCapture::any_library);
             lanes(stage.lanes[i]);
         } catch (const Error& error) {
             work.ok(error.code ? static_cast<CUresult>(error.code) : CUDA_ERROR_UNKNOWN);
         }
     });
-    check(static_cast<CUresult>(work.failure.load()), call);
+    check(work.stream.context.driver, static_cast<CUresult>(work.failure.load()), call);
 }
 
 }  // namespace
 
-std::size_t staging_threads(std::size_t directions) {
-    const std::uint64_t chosen = driver().staging.threads;
+std::size_t staging_threads(const Driver& driver, std::size_t directions) {
+    const std::uint64_t chosen = driver.staging.threads;
     return chosen ? chosen : default_pool_threads(directions);
-}
-
-cupola_address_info describe_address(std::uint64_t address) {
-    int device = -1;
-    unsigned type = 0;
-    bool managed = false;
-    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                   CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                   CU_POINTER_ATTRIBUTE_IS_MANAGED};
-    void* values[] = {&device, &type, &managed};
-    ContextScope current(context(current_device()));
-    CUPOLA_CALL(cuPointerGetAttributes, 3, names, values, address);
-    if (type == 0) return {-1, 0, 0};
-    return {device, type == CU_MEMORYTYPE_HOST && !managed, managed};
 }
 
 bool stage_to_device(std::uint64_t to, const void* from, std::size_t bytes, Stream& stream) {

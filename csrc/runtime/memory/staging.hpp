@@ -4,16 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cupola/memory.h"
 #include "runtime/context/stream.hpp"
 
 namespace cupola {
 
-cupola_address_info describe_address(std::uint64_t address);
-
 // The number of threads for one copy, the caller included: CUPOLA_STAGING_THREADS, or the pool's
 // default. `directions` is 2 where memory is copied continuously in both directions.
-std::size_t staging_threads(std::size_t directions = 1);
+std::size_t staging_threads(const Driver& driver, std::size_t directions = 1);
 
 // Copy through page-locked chunks where that is faster than the driver's copy: for large pageable
 // memory. Else return false and queue nothing. When the copy to the device returns, the source was

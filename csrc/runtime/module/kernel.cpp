@@ -33,12 +33,12 @@ Kernel::Kernel(Ref<Module> module_, std::string name_, CUfunction handle_)
 void Kernel::read_parameters() {
     std::vector<Parameter> declared;
     const bool in_ptx = module->declared(name, declared);
-    if (auto* info = driver().cuFuncGetParamInfo) {
+    if (auto* info = context.driver->cuFuncGetParamInfo) {
         for (;;) {
             std::size_t offset = 0, size = 0;
             CUresult code = info(handle, parameters.size(), &offset, &size);
             if (code == CUDA_ERROR_INVALID_VALUE) break;  // one past the last
-            check(code, "cuFuncGetParamInfo");
+            check(context.driver, code, "cuFuncGetParamInfo");
             Parameter p;
             p.offset = static_cast<std::uint32_t>(offset);
             p.size = static_cast<std::uint32_t>(size);
@@ -84,7 +84,7 @@ void Kernel::refresh_c_view() {
         offsets_.push_back(p.offset);
         parameter_bytes = p.offset + p.size;
     }
-    if (!known_ || driver().cuFuncGetParamInfo) return;
+    if (!known_ || context.driver->cuFuncGetParamInfo) return;
     std::vector<std::uint32_t> sizes;
     for (const Parameter& p : parameters) sizes.push_back(p.size);
     module->note_sizes(handle, std::move(sizes));
@@ -239,7 +239,7 @@ const char* Kernel::null_arguments(void* const* pointers) const noexcept try {
 int Kernel::attribute(CUfunction_attribute attribute) const {
     const auto using_it = module->use();
     int value = 0;
-    CUPOLA_CALL(cuFuncGetAttribute, &value, attribute, handle);
+    CUPOLA_CALL(context.driver, cuFuncGetAttribute, &value, attribute, handle);
     return value;
 }
 

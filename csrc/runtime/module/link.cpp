@@ -20,17 +20,17 @@ CUjitInputType kind_of(const void* data, std::size_t size) {
 
 class Linker {
   public:
-    Linker() {
+    explicit Linker(const Context& context) : context_(context) {
         CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
         values_[0] = log_.data();
         values_[1] = reinterpret_cast<void*>(log_.size());
         std::copy(std::begin(options), std::end(options), options_);
-        CUPOLA_CALL(cuLinkCreate, 2, options_, values_, &state_);
+        CUPOLA_CALL(context_.driver, cuLinkCreate, 2, options_, values_, &state_);
     }
     Linker(const Linker&) = delete;
     Linker& operator=(const Linker&) = delete;
     ~Linker() {
-        if (const Driver* d = driver_alive()) d->cuLinkDestroy(state_);
+        if (const Driver* d = context_.driver.alive()) d->cuLinkDestroy(state_);
     }
 
     void add(const cupola_link_input& input) {
@@ -39,23 +39,23 @@ class Linker {
         std::string copy(static_cast<const char*>(input.data), input.size);
         // The driver needs PTX that ends with NUL; the caller's text may lack it.
         const std::size_t size = copy.size() + (kind == CU_JIT_INPUT_PTX ? 1 : 0);
-        check(driver().cuLinkAddData(state_, kind, copy.data(), size, input.name, 0, nullptr,
-                                     nullptr),
-              "cuLinkAddData");
+        check_linked(context_.driver->cuLinkAddData(state_, kind, copy.data(), size, input.name, 0,
+                                                    nullptr, nullptr),
+                     "cuLinkAddData");
     }
     std::pair<const void*, std::size_t> complete() {
         void* image = nullptr;
         std::size_t size = 0;
-        check(driver().cuLinkComplete(state_, &image, &size), "cuLinkComplete");
+        check_linked(context_.driver->cuLinkComplete(state_, &image, &size), "cuLinkComplete");
         return {image, size};
     }
 
   private:
-    void check(CUresult code, const char* call) {
+    void check_linked(CUresult code, const char* call) {
         if (code == CUDA_SUCCESS) return;
         const std::string log(log_.c_str());
         try {
-            fail_driver(code, call, log);
+            fail_driver(context_.driver, code, call, log);
         } catch (Error& error) {
             error.status = CUPOLA_ERROR_IMAGE;
             error.log = log;
@@ -63,6 +63,7 @@ class Linker {
         }
     }
 
+    const Context& context_;
     std::string log_ = std::string(16384, '\0');
     CUjit_option options_[2];
     void* values_[2];
@@ -74,7 +75,7 @@ class Linker {
 void link(Context& context, const cupola_link_input* inputs, std::size_t count,
           const std::function<void(const void* image, std::size_t size)>& take) {
     const ContextScope current(context);
-    Linker linker;
+    Linker linker(context);
     for (std::size_t i = 0; i < count; ++i) linker.add(inputs[i]);
     const auto [image, size] = linker.complete();
     take(image, size);

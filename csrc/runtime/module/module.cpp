@@ -43,15 +43,15 @@ std::string list(const std::vector<image::Entry>& entries) {
 // The CPU device runs only PTX.
 bool runs(const image::Entry& entry, const Context& context) {
     return image::runs_on(entry, context.capability) &&
-           (entry.kind == image::Kind::ptx || !driver().cpu);
+           (entry.kind == image::Kind::ptx || !context.driver->cpu);
 }
 
 // Lists the image's entries and describes the device.
 std::string about(const std::vector<image::Entry>& entries, const Context& context) {
-    return "  the image holds: " + list(entries) + "\n  device " + std::to_string(context.ordinal) +
-           ": " + context.name + ", compute capability " + capability_text(context.capability) +
-           "\n  driver: CUDA " + version_text(driver().version) +
-           (driver().cpu ? " (cupola's CPU device, which runs only PTX)" : "");
+    return "  the image holds: " + list(entries) + "\n  " + device_text(context) + ": " +
+           context.name + ", compute capability " + capability_text(context.capability) +
+           "\n  driver: CUDA " + version_text(context.driver->version) +
+           (context.driver->cpu ? " (cupola's CPU device, which runs only PTX)" : "");
 }
 
 std::vector<image::Entry> entries_for(const Context& context, const void* data, std::size_t size) {
@@ -69,19 +69,20 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
              "the image has no code for this device\n" + about(entries, context) +
                  "\n  compile it with PTX for an architecture not newer than the device (nvcc "
                  "-gencode arch=compute_75,code=compute_75)" +
-                 (driver().cpu ? ""
-                               : ", or with a cubin for sm_" + std::to_string(context.capability)));
+                 (context.driver->cpu
+                      ? ""
+                      : ", or with a cubin for sm_" + std::to_string(context.capability)));
     return entries;
 }
 
 // Kernels may be loaded lazily: their errors appear after the module was loaded.
-[[noreturn]] void fail_kernel(CUresult code, const char* call) {
+[[noreturn]] void fail_kernel(const Driver& driver, CUresult code, const char* call) {
     const char* refusal = nullptr;
     if (code == CUDA_ERROR_INVALID_PTX || code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-        refusal = last_refusal();
+        refusal = last_refusal(driver);
     const std::string log = refusal ? refusal : "";
     try {
-        fail_driver(code, call, log);
+        fail_driver(driver, code, call, log);
     } catch (Error& error) {
         error.log = log;
         throw;
@@ -92,9 +93,9 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
 
 Module::Module(Context& context, const void* image, std::size_t size) : context(context) {
     std::vector<image::Entry> entries = entries_for(context, image, size);
-    if (driver().log >= Log::info)
-        log("load an image of " + std::to_string(size) + " bytes on device " +
-            std::to_string(context.ordinal) + ": " + list(entries));
+    if (context.driver->log >= Log::info)
+        log("load an image of " + std::to_string(size) + " bytes on " + device_text(context) +
+            ": " + list(entries));
     note_ptx(entries);
     if (ptx_.empty()) note_variables(entries);
     if (entries.size() == 1 && entries[0].kind == image::Kind::ptx &&
@@ -139,16 +140,16 @@ void Module::note_variables(const std::vector<image::Entry>& entries) {
 
 void Module::load(const void* image, const std::vector<image::Entry>& entries) {
     ContextScope current(context);
-    RelaxedCapture relaxed;
+    RelaxedCapture relaxed(context.driver);
     CUmodule loaded = nullptr;
     // Request a log only after a failure: with a log buffer, NVIDIA's driver takes a quarter longer
     // for an image of many kernels.
-    CUresult code = driver().cuModuleLoadDataEx(&loaded, image, 0, nullptr, nullptr);
+    CUresult code = context.driver->cuModuleLoadDataEx(&loaded, image, 0, nullptr, nullptr);
     std::string log(code == CUDA_SUCCESS ? 0 : 16384, '\0');
     if (code != CUDA_SUCCESS) {
         CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
         void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
-        code = driver().cuModuleLoadDataEx(&loaded, image, 2, options, values);
+        code = context.driver->cuModuleLoadDataEx(&loaded, image, 2, options, values);
     }
     if (code == CUDA_SUCCESS) {
         handle = loaded;
@@ -158,16 +159,18 @@ void Module::load(const void* image, const std::vector<image::Entry>& entries) {
     log.resize(std::strlen(log.c_str()));
     while (!log.empty() && (log.back() == '\n' || log.back() == '\0')) log.pop_back();
     if (code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-        log +=
-            "\n" + about(entries, context) + "\n  this driver takes the PTX of CUDA " +
-            version_text(driver().version) + ": compile with a toolkit that is not newer" +
-            (driver().cpu ? "" : ", or with a cubin for sm_" + std::to_string(context.capability)) +
-            ", or update the driver";
+        log += "\n" + about(entries, context) + "\n  this driver takes the PTX of CUDA " +
+               version_text(context.driver->version) +
+               ": compile with a toolkit that is not newer" +
+               (context.driver->cpu
+                    ? ""
+                    : ", or with a cubin for sm_" + std::to_string(context.capability)) +
+               ", or update the driver";
     if (code == CUDA_ERROR_OUT_OF_MEMORY)
         log += (log.empty() ? "" : "\n  ") + std::string("asked for an image and its variables; ") +
-               free_device_memory();
+               free_device_memory(context.driver);
     try {
-        fail_driver(code, "cuModuleLoadDataEx", log);
+        fail_driver(context.driver, code, "cuModuleLoadDataEx", log);
     } catch (Error& error) {
         error.log = log;
         // The image is at fault: the CPU device can't read compressed PTX.
@@ -177,24 +180,24 @@ void Module::load(const void* image, const std::vector<image::Entry>& entries) {
 }
 
 Module::~Module() {
-    const Driver* d = driver_alive();
+    const Driver* d = context.driver.alive();
     if (!d || !handle) return;
     try {
         ContextScope current(context);
-        const RelaxedCapture relaxed(RelaxedCapture::any_library);
+        const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
         d->cuModuleUnload(handle);
     } catch (const Error&) {
     }
 }
 
 void Module::unload() {
-    driver();  // first: a forked child must not wait for the mutex
+    context.driver.get();  // first: a forked child must not wait for the mutex
     std::lock_guard<std::shared_mutex> lock(mutex_);
     if (!handle) return;
     require_in_no_graph();
     ContextScope current(context);
-    CUPOLA_CALL(cuCtxSynchronize);
-    CUPOLA_CALL(cuModuleUnload, handle.exchange(nullptr));
+    CUPOLA_CALL(context.driver, cuCtxSynchronize);
+    CUPOLA_CALL(context.driver, cuModuleUnload, handle.exchange(nullptr));
     sizes_.clear();  // the driver may reuse these handles for other functions
 }
 
@@ -229,14 +232,14 @@ void Module::fail_unloaded() {
 }
 
 std::shared_lock<std::shared_mutex> Module::use() const {
-    driver();  // first: a forked child must not wait for the mutex
+    context.driver.get();  // first: a forked child must not wait for the mutex
     std::shared_lock<std::shared_mutex> lock(mutex_);
     require_loaded();
     return lock;
 }
 
 void Module::describe(std::string_view ptx) {
-    driver();
+    context.driver.get();
     std::lock_guard<std::shared_mutex> lock(mutex_);
     ptx_ = ptx;
 }
@@ -250,15 +253,15 @@ CUfunction Module::function(const std::string& name) {
     const auto using_it = use();
     ContextScope current(context);
     CUfunction found = nullptr;
-    CUresult code = driver().cuModuleGetFunction(&found, handle, name.c_str());
+    CUresult code = context.driver->cuModuleGetFunction(&found, handle, name.c_str());
     // For an empty name NVIDIA's driver answers CUDA_ERROR_INVALID_VALUE.
     if (code == CUDA_ERROR_NOT_FOUND || code == CUDA_ERROR_INVALID_VALUE) return nullptr;
-    if (code != CUDA_SUCCESS) fail_kernel(code, "cuModuleGetFunction");
+    if (code != CUDA_SUCCESS) fail_kernel(context.driver, code, "cuModuleGetFunction");
     return found;
 }
 
 std::vector<std::string> Module::list_names() const {
-    const Driver& d = driver();
+    const Driver& d = context.driver;
     std::vector<std::string> entries = entries_of(ptx_);
     std::sort(entries.begin(), entries.end());
     entries.erase(std::unique(entries.begin(), entries.end()),
@@ -272,18 +275,18 @@ std::vector<std::string> Module::list_names() const {
     }
     ContextScope current(context);
     unsigned count = 0;
-    check(d.cuModuleGetFunctionCount(&count, handle), "cuModuleGetFunctionCount");
+    check(context.driver, d.cuModuleGetFunctionCount(&count, handle), "cuModuleGetFunctionCount");
     // The CPU device runs this text. To list handles it would compile all kernels and fail on an
     // invalid one. A different count means that a comment contained an entry.
     if (d.cpu && entries.size() == count) return entries;
     std::vector<CUfunction> functions(count);
     const CUresult code =
         count ? d.cuModuleEnumerateFunctions(functions.data(), count, handle) : CUDA_SUCCESS;
-    if (code != CUDA_SUCCESS) fail_kernel(code, "cuModuleEnumerateFunctions");
+    if (code != CUDA_SUCCESS) fail_kernel(context.driver, code, "cuModuleEnumerateFunctions");
     std::vector<std::string> found;
     for (CUfunction function : functions) {
         const char* name = nullptr;
-        check(d.cuFuncGetName(&name, function), "cuFuncGetName");
+        check(context.driver, d.cuFuncGetName(&name, function), "cuFuncGetName");
         found.emplace_back(name);
     }
     std::sort(found.begin(), found.end());
@@ -291,7 +294,7 @@ std::vector<std::string> Module::list_names() const {
 }
 
 const std::vector<std::string>& Module::names() {
-    driver();  // first: a forked child must not wait for the mutex
+    context.driver.get();  // first: a forked child must not wait for the mutex
     std::lock_guard<std::shared_mutex> lock(mutex_);
     require_loaded();
     if (listed_) return names_;
@@ -301,7 +304,7 @@ const std::vector<std::string>& Module::names() {
 }
 
 const std::vector<std::string>& Module::variables() {
-    const Driver& d = driver();
+    const Driver& d = context.driver;
     std::lock_guard<std::shared_mutex> lock(mutex_);
     require_loaded();
     if (variables_listed_) return variables_;

@@ -13,11 +13,11 @@ std::mutex& one_at_a_time() {
     return *mutex;
 }
 
-bool driver_knows(std::uint64_t address) {
+bool driver_knows(const Driver& driver, std::uint64_t address) {
     int ordinal = -1;
     const CUresult code =
-        driver().cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
-    if (code != CUDA_ERROR_INVALID_VALUE) check(code, "cuPointerGetAttribute");
+        driver.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+    if (code != CUDA_ERROR_INVALID_VALUE) check(driver, code, "cuPointerGetAttribute");
     return code == CUDA_SUCCESS;
 }
 
@@ -34,7 +34,8 @@ HostScope::HostScope(Context& context, HostRange* ranges, std::size_t count)
             joined.end = std::max(joined.end, ranges[i].end);
             joined.written |= ranges[i].written;
         }
-        if (driver_knows(joined.begin) && driver_knows(joined.end - 1)) continue;
+        const Driver& driver = context.driver;
+        if (driver_knows(driver, joined.begin) && driver_knows(driver, joined.end - 1)) continue;
         registered_.push_back(register_host(
             context, reinterpret_cast<void*>(static_cast<std::uintptr_t>(joined.begin)),
             joined.end - joined.begin, joined.written ? 0 : CUPOLA_REGISTER_READ_ONLY));

@@ -161,7 +161,7 @@ void OperationCall::check_device(std::size_t index) {
     if (type != cpu && type != cuda && type != cuda_host && type != cuda_managed)
         fail_at(index, CUPOLA_ERROR_VALUE,
                 "DLPack's device type " + std::to_string(type) + " is not supported");
-    if (type == cpu && !driver().cpu)
+    if (type == cpu && !main_driver().cpu)
         fail_at(index, CUPOLA_ERROR_VALUE,
                 "it is in host memory, which a kernel on a GPU can't use: copy it to the device, "
                 "or choose the CPU device (CUPOLA_DRIVER=cpu)");

@@ -170,7 +170,8 @@ class XlaCall {
         if (memory_ == XlaMemory::host) return 0;
         if (device_ >= 0 || !data) return device_ >= 0 ? device_ : 0;
         const auto address = static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(data));
-        CUPOLA_CALL(cuPointerGetAttribute, &device_, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+        CUPOLA_CALL(main_driver(), cuPointerGetAttribute, &device_,
+                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
         return device_;
     }
 
@@ -201,7 +202,7 @@ void* call_by_xla(void* call_frame, XlaMemory memory) noexcept {
         return nullptr;
     }
     const int status = guard([&] {
-        driver();  // a forked child must not get further
+        main_driver();  // a forked child must not get further
         XlaCall(frame, memory).run();
     });
     if (status == CUPOLA_SUCCESS) return nullptr;

@@ -207,7 +207,8 @@ void Pipeline::stage(Slot& slot, bool inward) {
     const Span span(CUPOLA_PROFILE_HOST, inward ? "fill" : "drain", nullptr, total);
     std::atomic<std::size_t> next{0};
     // Fill and drain alternate, so each may use the threads of both.
-    run_in_pool(std::min(pieces.size(), staging_threads(2)), [&](std::size_t) {
+    const std::size_t threads = staging_threads(slot.stream->context.driver, 2);
+    run_in_pool(std::min(pieces.size(), threads), [&](std::size_t) {
         for (std::size_t i = next++; i < pieces.size(); i = next++) {
             const Piece& p = pieces[i];
             char* const staged = p.staged + (p.begin - p.base);
@@ -281,7 +282,8 @@ void Pipeline::download(std::size_t index) {
         slot.step = Step::downloaded;
         transfer(slot, false);
         slot.launched = slot.stream->flight.head();
-        CUPOLA_CALL(cuEventRecord, slot.done->handle, slot.stream->handle);
+        CUPOLA_CALL(slot.stream->context.driver, cuEventRecord, slot.done->handle,
+                    slot.stream->handle);
     });
 }
 
@@ -289,9 +291,9 @@ bool Pipeline::ready(std::size_t index) {
     CUresult code = CUDA_SUCCESS;
     const auto ask = [&](Slot& slot) {
         const ContextScope current(slot.stream->context);
-        const RelaxedCapture relaxed(RelaxedCapture::any_library);
-        code = driver().cuEventQuery(slot.done->handle);
-        if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery");
+        const RelaxedCapture relaxed(slot.stream->context.driver, RelaxedCapture::any_library);
+        code = slot.stream->context.driver->cuEventQuery(slot.done->handle);
+        if (code != CUDA_ERROR_NOT_READY) check(slot.stream->context.driver, code, "cuEventQuery");
     };
     step(index, Step::downloaded, "ready", ask, false);
     return code == CUDA_SUCCESS;
@@ -301,9 +303,9 @@ void Pipeline::drain(std::size_t index) {
     step(index, Step::downloaded, "drain", [&](Slot& slot) {
         {
             const ContextScope current(slot.stream->context);
-            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            const RelaxedCapture relaxed(slot.stream->context.driver, RelaxedCapture::any_library);
             const Span span(CUPOLA_PROFILE_WAIT, "wait for the chunk", nullptr);
-            CUPOLA_CALL(cuEventSynchronize, slot.done->handle);
+            CUPOLA_CALL(slot.stream->context.driver, cuEventSynchronize, slot.done->handle);
             slot.stream->flight.done(slot.launched);
         }
         stage(slot, false);
@@ -348,7 +350,7 @@ void Pipeline::run() {
 }
 
 void Pipeline::finish(bool succeeded) {
-    driver();  // a forked child would wait for threads that don't exist in it
+    require_drivers();  // a forked child would wait for threads that don't exist in it
     if (StepGuard::inside(*this))
         fail(CUPOLA_ERROR_VALUE, "a pipeline can't be ended from one of its own steps");
     std::deque<Slot> ended;
@@ -389,7 +391,8 @@ void Pipeline::note_failure(const Slot& failed, bool of_device) noexcept {
     if (failed_first_ >= 0 || chunk < 0) return;
     failed_first_ = failed_last_ = chunk;
     // The driver does not say which work failed: any chunk on the device may be at fault.
-    if (!of_device || driver().synchronous) return;
+    const Driver* d = failed.stream->context.driver.alive();
+    if (!of_device || !d || d->synchronous) return;
     for (const Slot& slot : slots_) {
         const std::int64_t other = slot.chunk;
         if (other < 0 || slot.step.load() < Step::uploaded) continue;

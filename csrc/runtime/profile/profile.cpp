@@ -57,26 +57,26 @@ Recorder& recorder() {
 
 std::atomic<bool> ranges_wanted{false};
 
-CUevent take_event(Timer& timer) noexcept {
+CUevent take_event(const Driver& d, Timer& timer) noexcept {
     CUevent event = nullptr;
     if (!timer.spare.empty()) {
         event = timer.spare.back();
         timer.spare.pop_back();
-    } else if (driver().cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
+    } else if (d.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
         return nullptr;
     }
     return event;
 }
 
 // Finds the host time at which the base event is reached: between two close readings of the clock.
-void align(Timer& timer) noexcept {
-    const Driver& d = driver();
-    const RelaxedCapture relaxed(RelaxedCapture::any_library);
+void align(const Context& context, Timer& timer) noexcept {
+    const Driver& d = context.driver;
+    const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
     CUstream stream = nullptr;
     if (d.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0) != CUDA_SUCCESS) return;
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
     for (int i = 0; i < 5; ++i) {
-        CUevent event = take_event(timer);
+        CUevent event = take_event(d, timer);
         if (!event) break;
         const std::int64_t before = now();
         const bool reached = d.cuEventRecord(event, stream) == CUDA_SUCCESS &&
@@ -93,8 +93,7 @@ void align(Timer& timer) noexcept {
 }
 
 // Reads the times of a record whose events were reached, or failed.
-void find_times(Record& record, Timer& timer) noexcept {
-    const Driver& d = driver();
+void find_times(const Driver& d, Record& record, Timer& timer) noexcept {
     float from_base = 0, taken = 0;
     CUevent first = std::exchange(record.first, nullptr);
     CUevent last = std::exchange(record.last, nullptr);
@@ -124,11 +123,12 @@ void read_times(Recorder& r, std::uint64_t all_before) noexcept {
         if (!record.last) continue;
         try {
             const ContextScope current(*record.context);
-            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            const RelaxedCapture relaxed(record.context->driver, RelaxedCapture::any_library);
+            const Driver& d = record.context->driver;
             if (r.first + r.known >= all_before &&
-                driver().cuEventQuery(record.last) == CUDA_ERROR_NOT_READY)
+                d.cuEventQuery(record.last) == CUDA_ERROR_NOT_READY)
                 return;
-            find_times(record, r.timers[record.context]);
+            find_times(d, record, r.timers[record.context]);
         } catch (...) {  // the context is gone: the times stay unknown
             record.first = record.last = nullptr;
         }
@@ -160,10 +160,11 @@ void Span::begin(int kind, const char* name, const Stream* stream, std::uint64_t
             Recorder& r = recorder();
             std::lock_guard<std::mutex> lock(r.mutex);
             Timer& timer = r.timers[record->context];
-            if (!timer.base) align(timer);
-            const RelaxedCapture relaxed(RelaxedCapture::any_library);
-            record->first = take_event(timer);
-            record->last = take_event(timer);
+            if (!timer.base) align(stream->context, timer);
+            const DriverLink& driver = stream->context.driver;
+            const RelaxedCapture relaxed(driver, RelaxedCapture::any_library);
+            record->first = take_event(driver, timer);
+            record->last = take_event(driver, timer);
             if (!record->first || !record->last) forget_events(r, *record);
         }
         exceptions_ = std::uncaught_exceptions();
@@ -172,7 +173,7 @@ void Span::begin(int kind, const char* name, const Stream* stream, std::uint64_t
         // Read the clock before the event, which may be reached immediately: work must not seem to
         // begin before its call.
         record->call_begin = now();
-        if (record->first) driver().cuEventRecord(record->first, stream_);
+        if (record->first) stream->context.driver->cuEventRecord(record->first, stream_);
         record_ = record.release();
     } catch (...) {  // out of memory: this call is not recorded
     }
@@ -187,7 +188,7 @@ void Span::end() noexcept {
         bool timed = false;
         if (record->last && !failed) {
             const ContextScope current(*record->context);
-            timed = driver().cuEventRecord(record->last, stream_) == CUDA_SUCCESS;
+            timed = record->context->driver->cuEventRecord(record->last, stream_) == CUDA_SUCCESS;
         }
         Recorder& r = recorder();
         std::lock_guard<std::mutex> lock(r.mutex);
@@ -200,11 +201,11 @@ void Span::end() noexcept {
 }
 
 Profile::Profile(bool ranges) : ranges_(ranges) {
-    const Driver& d = driver();
+    require_drivers();
     if (ranges) require_ranges();
     Recorder& r = recorder();
     std::lock_guard<std::mutex> lock(r.mutex);
-    if (r.profiles++ == 0) d.instrumented |= Driver::profiled;
+    if (r.profiles++ == 0) instrument(Driver::profiled, true);
     r.ranges += ranges;
     ranges_wanted = r.ranges > 0;
     Span::active = r.profiles;
@@ -224,7 +225,7 @@ void Profile::leave() noexcept {
     ranges_wanted = r.ranges > 0;
     Span::active = --r.profiles;
     if (r.profiles > 0) return;
-    if (const Driver* d = driver_alive()) d->instrumented &= ~unsigned(Driver::profiled);
+    instrument(Driver::profiled, false);
     for (Record& record : r.records) forget_events(r, record);
     r.first += r.records.size();
     r.records.clear();
@@ -238,7 +239,7 @@ void Profile::leave() noexcept {
 
 void Profile::stop() {
     if (!running_) return;
-    const Driver& d = driver();
+    require_drivers();
     Recorder& r = recorder();
     std::vector<std::pair<Context*, CUevent>> awaited;
     std::uint64_t last = 0;
@@ -252,8 +253,8 @@ void Profile::stop() {
     // Wait without the lock: the work may need another thread to queue something.
     for (const auto& [context, event] : awaited) try {
             const ContextScope current(*context);
-            const RelaxedCapture relaxed(RelaxedCapture::any_library);
-            d.cuEventSynchronize(event);
+            const RelaxedCapture relaxed(context->driver, RelaxedCapture::any_library);
+            context->driver->cuEventSynchronize(event);
         } catch (const Error&) {  // the times stay unknown
         }
     {

@@ -38,7 +38,7 @@ def steps(image: Path, manifest: Path, levels: Sequence[str], *, title: str) -> 
         return []
     from cupola import paths  # only packages are built here, so cupola is complete
 
-    driver = Path(paths.cpu_driver())
+    driver = Path(paths.cpu_library())
     return [
         step(image, manifest, driver, level, image.with_suffix(f".{level}.so"), title=title)
         for level in levels

@@ -30,6 +30,8 @@ def run(options: argparse.Namespace) -> None:
         )
     if found.kind == "cpu":
         print(machine_code(found.path))
+    if found.path not in (cupola.paths.cpu_driver(), cupola.paths.cpu_library()):
+        print(f'beside it: {cupola.paths.cpu_library()}, for cupola.Device("cpu")')
 
 
 def machine_code(driver: str) -> str:

@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from cupola import Array
 
+CPU_DEVICE = 64  # the CPU device's index beside another driver
+
 
 def elements(array: Array) -> str:
     """The elements as NumPy prints them.
@@ -43,4 +45,5 @@ def summary(array: Array) -> str:
     shape = f", shape={array.shape}" if array.size > np.get_printoptions()["threshold"] else ""
     if array.size == 0:
         text, shape = "[]", f", shape={array.shape}"
-    return f"{lead}{text}{shape}, dtype={array.dtype}, device={array.device_index})"
+    device = "'cpu'" if array.device_index == CPU_DEVICE else array.device_index
+    return f"{lead}{text}{shape}, dtype={array.dtype}, device={device})"
