@@ -75,7 +75,12 @@ NUMBER = dict(
 
 @functools.cache
 def module():
-    return cupola.load(images.compiled("operations.ptx", SOURCE, "-ptx", "-arch=compute_75"))
+    return cupola.load(image())
+
+
+def image():
+    """Path of the kernels' PTX."""
+    return images.compiled("operations.ptx", SOURCE, "-ptx", "-arch=compute_75")
 
 
 SOURCE = images.SOURCE.with_name("operations.cu")
