@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from cupola.device import Device
+from cupola.device import Device, _DeviceLike
 from cupola.inspection.result_types import Flags
 from cupola.reductions import Reductions
 from cupola.stream import _StreamProtocol
@@ -36,7 +36,7 @@ class Array(Reductions):
         *,
         strides: Sequence[SupportsIndex] | None = None,
         owner: object = None,
-        device: Device | SupportsIndex | None = None,
+        device: _DeviceLike | None = None,
         readonly: bool = False,
     ) -> Array: ...
     @property
@@ -108,13 +108,13 @@ class Array(Reductions):
     def field(self, name: str) -> Array: ...
     def prefetch(
         self,
-        device: Device | SupportsIndex | Literal["host"] | None = None,
+        device: _DeviceLike | Literal["host"] | None = None,
         stream: _StreamProtocol | None = None,
     ) -> None: ...
     def advise(
         self,
         advice: Literal["read_mostly", "preferred_location", "accessed_by"],
-        device: Device | SupportsIndex | Literal["host"] | None = None,
+        device: _DeviceLike | Literal["host"] | None = None,
         give: bool = True,
     ) -> None: ...
     def __getitem__(self, key: _Index | tuple[_Index, ...] | str, /) -> Array: ...

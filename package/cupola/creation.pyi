@@ -1,10 +1,10 @@
 # cupola/creation.pyi - making arrays.
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal
 
 import numpy.typing as npt
 
 from cupola.array import Array, _DeviceMemory, _Shape
-from cupola.device import Device
+from cupola.device import _DeviceLike
 from cupola.stream import _StreamProtocol
 
 _Order = Literal["C", "F"]
@@ -15,7 +15,7 @@ def empty(
     dtype: npt.DTypeLike = ...,
     *,
     order: _Order = "C",
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def zeros(
@@ -23,7 +23,7 @@ def zeros(
     dtype: npt.DTypeLike = ...,
     *,
     order: _Order = "C",
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def ones(
@@ -31,7 +31,7 @@ def ones(
     dtype: npt.DTypeLike = ...,
     *,
     order: _Order = "C",
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def full(
@@ -40,7 +40,7 @@ def full(
     dtype: npt.DTypeLike | None = None,
     *,
     order: _Order = "C",
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def empty_like(
@@ -49,7 +49,7 @@ def empty_like(
     *,
     order: _LikeOrder = "K",
     shape: _Shape | None = None,
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def zeros_like(
@@ -58,7 +58,7 @@ def zeros_like(
     *,
     order: _LikeOrder = "K",
     shape: _Shape | None = None,
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def ones_like(
@@ -67,7 +67,7 @@ def ones_like(
     *,
     order: _LikeOrder = "K",
     shape: _Shape | None = None,
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def full_like(
@@ -77,27 +77,27 @@ def full_like(
     *,
     order: _LikeOrder = "K",
     shape: _Shape | None = None,
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def to_device(
     source: npt.ArrayLike | _DeviceMemory,
     dtype: npt.DTypeLike | None = None,
     *,
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def array(
     source: npt.ArrayLike | _DeviceMemory,
     dtype: npt.DTypeLike | None = None,
     *,
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def arange(
     *limits: Any,
     dtype: npt.DTypeLike | None = None,
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def asarray(source: npt.ArrayLike | _DeviceMemory, dtype: npt.DTypeLike | None = None) -> Array: ...
@@ -105,12 +105,12 @@ def managed(
     shape: _Shape,
     dtype: npt.DTypeLike = ...,
     *,
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
 ) -> Array: ...
 def empty_pinned(
     shape: _Shape,
     dtype: npt.DTypeLike = ...,
     *,
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     write_combined: bool = False,
 ) -> npt.NDArray[Any]: ...

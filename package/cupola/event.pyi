@@ -1,7 +1,5 @@
 # cupola/event.pyi - events.
-from typing import SupportsIndex
-
-from cupola.device import Device
+from cupola.device import Device, _DeviceLike
 from cupola.stream import _StreamProtocol
 
 class Event:
@@ -11,12 +9,10 @@ class Event:
         timing: bool | None = None,
         blocking: bool = False,
         ipc: bool = False,
-        device: Device | SupportsIndex | None = None,
+        device: _DeviceLike | None = None,
     ) -> None: ...
     @staticmethod
-    def from_ipc_handle(
-        handle: bytes, *, device: Device | SupportsIndex | None = None
-    ) -> Event: ...
+    def from_ipc_handle(handle: bytes, *, device: _DeviceLike | None = None) -> Event: ...
     def ipc_handle(self) -> bytes: ...
     @property
     def device_index(self) -> int: ...

@@ -6,14 +6,14 @@ from typing import Any, SupportsIndex, TypeAlias
 from numpy.typing import NDArray
 
 from cupola.array import Array
-from cupola.device import Device
+from cupola.device import Device, _DeviceLike
 from cupola.graph_exec import GraphExec
 from cupola.kernel import Kernel, _Axes
 
 _After: TypeAlias = "Node | Iterable[Node] | None"
 
 class Graph:
-    def __init__(self, *, device: Device | SupportsIndex | None = None) -> None: ...
+    def __init__(self, *, device: _DeviceLike | None = None) -> None: ...
     @property
     def device_index(self) -> int: ...
     def add_kernel(

@@ -5,14 +5,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cupola.array import Array, _DeviceMemory
-from cupola.device import Device
+from cupola.device import _DeviceLike
 from cupola.module import Module
 from cupola.stream import _StreamProtocol
 
 _Host = npt.NDArray[np.float32]
 _HostImage = npt.NDArray[np.uint8]
 
-def shipped_kernels(device: Device | SupportsIndex | None = None) -> Module: ...
+def shipped_kernels(device: _DeviceLike | None = None) -> Module: ...
 @overload
 def mandelbrot(
     size: SupportsIndex = 512,

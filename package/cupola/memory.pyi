@@ -3,7 +3,7 @@ from typing import SupportsIndex
 
 from typing_extensions import Buffer, Self
 
-from cupola.device import Device
+from cupola.device import _DeviceLike
 from cupola.stream import _StreamProtocol
 
 class Memory:
@@ -45,17 +45,15 @@ class Memory:
     def part(self, offset: SupportsIndex, nbytes: SupportsIndex) -> int: ...
     def ipc_handle(self) -> bytes: ...
     @staticmethod
-    def from_ipc_handle(
-        handle: Buffer, *, device: Device | SupportsIndex | None = None
-    ) -> Memory: ...
+    def from_ipc_handle(handle: Buffer, *, device: _DeviceLike | None = None) -> Memory: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> None: ...
 
 def alloc(
     nbytes: SupportsIndex,
     *,
-    device: Device | SupportsIndex | None = None,
+    device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
     exportable: bool = False,
 ) -> Memory: ...
-def register_host(array: Buffer, *, device: Device | SupportsIndex | None = None) -> Memory: ...
+def register_host(array: Buffer, *, device: _DeviceLike | None = None) -> Memory: ...

@@ -1,10 +1,9 @@
 # cupola/module.pyi - modules.
 from collections.abc import Iterator, Mapping
-from typing import SupportsIndex
 
 from typing_extensions import Buffer
 
-from cupola.device import Device
+from cupola.device import Device, _DeviceLike
 from cupola.kernel import Kernel
 from cupola.manifest import Parameter
 from cupola.variable import Variables
@@ -17,7 +16,7 @@ class Module:
         image: Buffer,
         name: str = "image",
         manifest: Mapping[str, list[Parameter]] | None = None,
-        device: Device | SupportsIndex | None = None,
+        device: _DeviceLike | None = None,
         *,
         names: dict[str, str] | None = None,
         ptx: str = "",
@@ -36,7 +35,7 @@ class Module:
     @property
     def loaded(self) -> bool: ...
     def unload(self) -> None: ...
-    def on(self, device: Device | SupportsIndex) -> Module: ...
+    def on(self, device: _DeviceLike) -> Module: ...
     def kernel(self, name: str) -> Kernel: ...
     @property
     def kernels(self) -> tuple[str, ...]: ...

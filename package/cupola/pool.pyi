@@ -1,10 +1,10 @@
 # cupola/pool.pyi - memory pools.
 from typing import SupportsIndex
 
-from cupola.device import Device
+from cupola.device import Device, _DeviceLike
 
 class Pool:
-    def __init__(self, device: Device | SupportsIndex | None = None) -> None: ...
+    def __init__(self, device: _DeviceLike | None = None) -> None: ...
     @property
     def device_index(self) -> int: ...
     @property

@@ -1,11 +1,11 @@
 # cupola/stream.pyi - streams.
 from collections.abc import Callable
-from typing import Any, Protocol, SupportsIndex
+from typing import Any, Protocol
 
 from typing_extensions import Self
 
 from cupola.capture import Capture
-from cupola.device import Device
+from cupola.device import Device, _DeviceLike
 from cupola.event import Event
 
 class _StreamProtocol(Protocol):
@@ -17,20 +17,25 @@ class Stream:
         *,
         non_blocking: bool = False,
         priority: int = 0,
-        device: Device | SupportsIndex | None = None,
+        device: _DeviceLike | None = None,
     ) -> None: ...
     @staticmethod
-    def current(device: Device | SupportsIndex | None = None) -> Stream: ...
+    def current(device: _DeviceLike | None = None) -> Stream: ...
     @staticmethod
     def from_handle(
-        handle: int, *, owner: Any = None, device: Device | SupportsIndex | None = None
+        handle: int,
+        *,
+        owner: Any = None,
+        device: _DeviceLike | None = None,
     ) -> Stream: ...
     @staticmethod
-    def legacy(device: Device | SupportsIndex | None = None) -> Stream: ...
+    def legacy(device: _DeviceLike | None = None) -> Stream: ...
     @staticmethod
-    def per_thread(device: Device | SupportsIndex | None = None) -> Stream: ...
+    def per_thread(device: _DeviceLike | None = None) -> Stream: ...
     @staticmethod
-    def priorities(device: Device | SupportsIndex | None = None) -> tuple[int, int]: ...
+    def priorities(
+        device: _DeviceLike | None = None,
+    ) -> tuple[int, int]: ...
     @property
     def priority(self) -> int: ...
     @property
