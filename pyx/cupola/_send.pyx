@@ -18,7 +18,7 @@ from cupola.exceptions import ArgumentValueError
 cdef bint read_traceback() except -1:
     value = os.environ.get("CUPOLA_TRACEBACK", "")
     if value not in ("", "0", "1"):
-        raise ArgumentValueError(f'CUPOLA_TRACEBACK is "{value}"; it can be 0 or 1')
+        raise ArgumentValueError(f'CUPOLA_TRACEBACK is "{value}"; expected 0 or 1')
     return value == "1"
 
 
