@@ -31,6 +31,7 @@ cdef extern from "cupola/operation.h" nogil:
     size_t cupola_op_kernel_count(const cupola_op* op)
     const char* cupola_op_kernel_types(const cupola_op* op, size_t index)
     int cupola_op_bind(cupola_op* op, size_t index, cupola_kernel* kernel)
+    int cupola_op_host_device(int* device)
     int cupola_op_bound(const cupola_op* op, size_t index, int device)
     int cupola_op_launch(cupola_op* op, const cupola_op_call* call)
     int cupola_op_register(cupola_op* op, const char* name)

@@ -10,7 +10,7 @@ cdef Device known_device(int index)
 cdef int device_index(object device) except -1
 
 # Whether the device is the CPU device, of the process's driver or beside it.
-cdef bint is_cpu(int device) except -1
+cpdef bint is_cpu(int device) except -1
 
 # Whether both devices are of one driver.
 cdef bint is_same_driver(int device, int other) noexcept

@@ -35,7 +35,8 @@ cdef enum Attribute:
     MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
 
 
-cdef bint is_cpu(int device) except -1:
+cpdef bint is_cpu(int device) except -1:
+    """Whether it is a device of the CPU device, the process's driver or beside it."""
     cdef int answer = 0
     check(cupola_device_is_cpu(device, &answer))
     return answer

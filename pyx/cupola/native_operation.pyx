@@ -6,15 +6,16 @@ from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memset
 
-from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, text
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_driver_loaded, text
 from cupola._operation cimport (
     cupola_op, cupola_op_bind, cupola_op_bound, cupola_op_call, cupola_op_create,
-    cupola_op_kernel_count, cupola_op_kernel_types, cupola_op_launch, cupola_op_name,
-    cupola_op_register, cupola_op_release, cupola_op_scalar, cupola_op_xla_cuda,
+    cupola_op_host_device, cupola_op_kernel_count, cupola_op_kernel_types, cupola_op_launch,
+    cupola_op_name, cupola_op_register, cupola_op_release, cupola_op_scalar, cupola_op_xla_cuda,
     cupola_op_xla_host,
 )
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData
+from cupola.driver cimport ensure
 from cupola.error cimport check
 from cupola.kernel cimport Kernel
 from cupola.stream cimport Stream, current_stream
@@ -245,6 +246,19 @@ cdef class NativeOperation:
         for one in tensors:
             if isinstance(one, ArrayData):
                 (<ArrayData>one).used_on(stream)
+
+
+def host_device():
+    """The device that this thread's calls use for host memory; -1 where there is none.
+
+    The function of that name in cupola/operation.h says which.
+    """
+    cdef int device
+    with nogil:  # it may load a driver
+        check(cupola_op_host_device(&device))
+    if cupola_driver_loaded():
+        ensure()  # issues its warning once
+    return device
 
 
 def xla_handlers():

@@ -83,9 +83,19 @@ typedef struct cupola_op_call {
 
 /* Checks the arguments, chooses the kernel by their element types, and launches it. Errors name
  * the operation and the argument; after one nothing was launched. It allocates no memory and may
- * wait like cupola_launch. Tensors in host memory (kDLCPU) need the CPU device: their work is done
- * when the call returns. Work on others is queued on the stream. */
+ * wait like cupola_launch. Tensors in host memory (kDLCPU) are used in place by the device of
+ * cupola_op_host_device: their work is done when the call returns. Work on others is queued on the
+ * stream. */
 CUPOLA_API int cupola_op_launch(cupola_op* op, const cupola_op_call* call);
+/* The CPU device whose kernels this thread's calls use for tensors in host memory. It is the first
+ * of these that there is:
+ *
+ * - the current device, where cupola_device_push has made a device of the CPU device current;
+ * - the CPU device, where the environment has CUPOLA_CPU_TENSORS=1. No other driver is loaded;
+ * - device 0, where the driver is the CPU device.
+ *
+ * Otherwise it is -1. */
+CUPOLA_API int cupola_op_host_device(int* device);
 
 /* Makes the operation known to the two handlers below by a name of the caller's, as long as the
  * process lives. CUPOLA_ERROR_VALUE where another operation has the name. */

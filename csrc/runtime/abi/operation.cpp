@@ -1,6 +1,7 @@
 // csrc/runtime/abi/operation.cpp - the functions of cupola/operation.h.
 #include "cupola/operation.h"
 
+#include "runtime/context/device.hpp"
 #include "runtime/operation/operation.hpp"
 #include "runtime/operation/registry.hpp"
 #include "runtime/operation/xla_ffi.hpp"
@@ -44,6 +45,10 @@ int cupola_op_bound(const cupola_op* op, size_t index, int device) {
     return op && unwrap(op)->bound(index, device);
 }
 
+int cupola_op_host_device(int* device) {
+    return guard([&] { *check_not_null(device, "device") = host_device(); });
+}
+
 int cupola_op_launch(cupola_op* op, const cupola_op_call* call) {
     return guard([&] {
         Operation& operation = *unwrap(check_not_null(op, "op"));
@@ -52,7 +57,7 @@ int cupola_op_launch(cupola_op* op, const cupola_op_call* call) {
             fail(CUPOLA_ERROR_VALUE, "cupola_op_call.size is " + std::to_string(call->size) +
                                          ", expected " + std::to_string(sizeof *call) +
                                          ": set it to sizeof(cupola_op_call)");
-        main_driver();  // a forked child must not get further
+        require_drivers();  // a forked child must not get further
         operation.call(*call);
     });
 }

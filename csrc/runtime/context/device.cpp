@@ -173,16 +173,26 @@ void pop_device() {
     if (!pushed_drivers().empty()) pushed_drivers().pop_back();
 }
 
+int host_device() {
+    if (ever_pushed_device && !pushed_drivers().empty())
+        if (const Driver& pushed = current_driver(); pushed.cpu) return current_ordinal(pushed);
+    const Driver& driver = cpu_tensors_wanted() ? cpu_driver() : main_driver();
+    return driver.cpu ? driver.first_ordinal : -1;
+}
+
+int device_of_address(const Driver& driver, std::uint64_t address) {
+    int number = -1;
+    const CUresult code =
+        driver.cuPointerGetAttribute(&number, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+    if (code != CUDA_ERROR_INVALID_VALUE) check(driver, code, "cuPointerGetAttribute");
+    return code || number < 0 ? -1 : driver.first_ordinal + number;
+}
+
 int device_of_address(std::uint64_t address, int device) {
     int found = -1;
     each_driver(device < 0 ? likely_driver() : &context(device).driver.get(), [&](const Driver& d) {
-        int number = -1;
         const ContextScope current(context(current_ordinal(d)));  // a new thread has none
-        const CUresult code =
-            d.cuPointerGetAttribute(&number, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
-        if (code == CUDA_ERROR_INVALID_VALUE) return false;
-        check(d, code, "cuPointerGetAttribute");
-        found = number < 0 ? -1 : d.first_ordinal + number;
+        found = device_of_address(d, address);
         return found >= 0;
     });
     return found;

@@ -20,8 +20,16 @@ int current_device();
 void push_device(int ordinal);
 void pop_device();
 
-// The device of an address, -1 where no loaded driver knows it. Asks the driver of `device` first,
-// or of the current device for -1.
+// The device whose kernels use host memory that no driver knows; -1 where a program has none. It is
+// the current device if that was pushed and is of a CPU device, else the CPU device where
+// CUPOLA_CPU_TENSORS=1, else the main driver's first device where that is a CPU device.
+int host_device();
+
+// The device of an address, -1 where the driver does not know it. One of the driver's contexts must
+// be current.
+int device_of_address(const Driver& driver, std::uint64_t address);
+// The same of each loaded driver. Asks the driver of `device` first, or of the current device for
+// -1.
 int device_of_address(std::uint64_t address, int device = -1);
 cupola_address_info describe_address(std::uint64_t address);
 

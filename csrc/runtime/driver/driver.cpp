@@ -222,6 +222,11 @@ void select_driver(const std::string& choice) {
     s.choice = choice;
 }
 
+bool cpu_tensors_wanted() {
+    static const bool wanted = switched_on("CUPOLA_CPU_TENSORS");
+    return wanted;
+}
+
 std::string driver_report() {
     State& s = state();
     if (s.forked) return "";

@@ -21,6 +21,9 @@ const Driver& load_cpu_driver();
 // Sets "auto", "cuda", "cpu" or a path for the main driver, which overrides CUPOLA_DRIVER. Throws
 // where the main driver is already loaded.
 void select_driver(const std::string& choice);
+// Whether CUPOLA_CPU_TENSORS lets operations compute with host memory on the CPU device, also
+// beside another main driver. Read at the first call.
+bool cpu_tensors_wanted();
 // A line for each place that was searched for a driver; empty in a forked child.
 std::string driver_report();
 // The main driver as it was chosen: its path, reason and notice. Loads it.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/context/device.hpp"
 #include "runtime/memory/pinned.hpp"
 
 namespace cupola {
@@ -11,14 +12,6 @@ namespace {
 std::mutex& one_at_a_time() {
     static std::mutex* const mutex = new std::mutex;
     return *mutex;
-}
-
-bool driver_knows(const Driver& driver, std::uint64_t address) {
-    int ordinal = -1;
-    const CUresult code =
-        driver.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
-    if (code != CUDA_ERROR_INVALID_VALUE) check(driver, code, "cuPointerGetAttribute");
-    return code == CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -34,8 +27,9 @@ HostScope::HostScope(Context& context, HostRange* ranges, std::size_t count)
             joined.end = std::max(joined.end, ranges[i].end);
             joined.written |= ranges[i].written;
         }
-        const Driver& driver = context.driver;
-        if (driver_knows(driver, joined.begin) && driver_knows(driver, joined.end - 1)) continue;
+        if (device_of_address(context.driver, joined.begin) >= 0 &&
+            device_of_address(context.driver, joined.end - 1) >= 0)
+            continue;
         registered_.push_back(register_host(
             context, reinterpret_cast<void*>(static_cast<std::uintptr_t>(joined.begin)),
             joined.end - joined.begin, joined.written ? 0 : CUPOLA_REGISTER_READ_ONLY));

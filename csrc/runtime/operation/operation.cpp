@@ -78,7 +78,6 @@ void Operation::bind(std::size_t variant, Ref<Kernel> kernel) {
                                          std::to_string(variant) + ": the declaration has " +
                                          std::to_string(declaration_.variants.size()));
     const auto device = static_cast<std::size_t>(kernel->context.ordinal);
-    if (device >= max_devices) fail(CUPOLA_ERROR_NOT_FOUND, "devices from 64 on are not supported");
     kernel->require_known();
     check_kernel(*kernel, variant);
     std::lock_guard<std::mutex> lock(mutex_);
@@ -91,7 +90,7 @@ void Operation::bind(std::size_t variant, Ref<Kernel> kernel) {
 }
 
 bool Operation::bound(std::size_t variant, int device) const {
-    if (device < 0 || static_cast<std::size_t>(device) >= max_devices) return false;
+    if (device < 0 || device >= max_ordinals) return false;
     const Kernels* list =
         kernels_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
     return list && variant < list->size() && (*list)[variant];
@@ -115,13 +114,13 @@ Kernel& Operation::kernel_for(const ElementType* types, int device) const {
                                     "; there are kernels for " + known);
     }
     const Kernels* list =
-        device >= 0 && static_cast<std::size_t>(device) < max_devices
+        device >= 0 && device < max_ordinals
             ? kernels_[static_cast<std::size_t>(device)].load(std::memory_order_acquire)
             : nullptr;
     if (!list || !(*list)[variant])
-        fail(CUPOLA_ERROR_NOT_FOUND,
-             declaration_.name + ": no kernel" + (types_[variant].empty() ? "" : " for ") +
-                 types_[variant] + " is bound for device " + std::to_string(device));
+        fail(CUPOLA_ERROR_NOT_FOUND, declaration_.name + ": no kernel" +
+                                         (types_[variant].empty() ? "" : " for ") +
+                                         types_[variant] + " is bound for " + device_text(device));
     return *(*list)[variant];
 }
 

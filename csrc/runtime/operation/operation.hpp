@@ -25,7 +25,6 @@ class Operation : public Object {
     void call(const cupola_op_call& call);
 
   private:
-    static constexpr std::size_t max_devices = 64;
     using Kernels = std::vector<Ref<Kernel>>;  // by variant; null where none is bound
 
     void check_kernel(const Kernel& kernel, std::size_t variant) const;
@@ -33,7 +32,7 @@ class Operation : public Object {
 
     Declaration declaration_;
     std::vector<std::string> types_;
-    std::array<std::atomic<const Kernels*>, max_devices> kernels_{};
+    std::array<std::atomic<const Kernels*>, max_ordinals> kernels_{};
     std::mutex mutex_;                             // guards the next
     std::vector<std::unique_ptr<Kernels>> lists_;  // also those that were replaced
 };

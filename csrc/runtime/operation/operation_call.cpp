@@ -19,7 +19,7 @@ std::string shape_text(const std::int64_t* shape, int ndim) {
 }
 
 std::string memory_text(bool host, int device) {
-    return host ? "host memory" : "the memory of device " + std::to_string(device);
+    return host ? "host memory" : "the memory of " + device_text(device);
 }
 
 bool is_contiguous(const std::int64_t* shape, const std::int64_t* strides, int ndim) {
@@ -161,12 +161,12 @@ void OperationCall::check_device(std::size_t index) {
     if (type != cpu && type != cuda && type != cuda_host && type != cuda_managed)
         fail_at(index, CUPOLA_ERROR_VALUE,
                 "DLPack's device type " + std::to_string(type) + " is not supported");
-    if (type == cpu && !main_driver().cpu)
-        fail_at(index, CUPOLA_ERROR_VALUE,
-                "it is in host memory, which a kernel on a GPU can't use: copy it to the device, "
-                "or choose the CPU device (CUPOLA_DRIVER=cpu)");
     if (type == cuda_host) return;  // every device can use it
-    const int device = type == cpu ? 0 : view.device;
+    const int device = type != cpu ? view.device : on_host_ ? device_ : host_device();
+    if (device < 0)
+        fail_at(index, CUPOLA_ERROR_VALUE,
+                "it is in host memory, which a kernel on a GPU can't use: copy it to the GPU, or "
+                "set CUPOLA_CPU_TENSORS=1 to compute with it on the CPU device");
     if (device_ < 0) {
         device_ = device;
         on_host_ = type == cpu;

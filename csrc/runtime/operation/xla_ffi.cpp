@@ -202,7 +202,7 @@ void* call_by_xla(void* call_frame, XlaMemory memory) noexcept {
         return nullptr;
     }
     const int status = guard([&] {
-        main_driver();  // a forked child must not get further
+        require_drivers();  // a forked child must not get further
         XlaCall(frame, memory).run();
     });
     if (status == CUPOLA_SUCCESS) return nullptr;

@@ -20,7 +20,7 @@ from jax import custom_batching
 
 from cupola import driver
 from cupola.exceptions import ArgumentTypeError
-from cupola.native_operation import xla_handlers
+from cupola.native_operation import host_device, xla_handlers
 from cupola.ops.array_call import other_kind, results_of
 from cupola.ops.backward import PREFIX
 from cupola.ops.cupola_arrays import dtype_of
@@ -152,12 +152,11 @@ class JaxOperation:
 
     def _bind(self, types: tuple[str, ...]) -> None:
         """Load the kernel on the devices that JAX has."""
-        if driver.info().kind == "cpu":
-            devices = [0]
-        else:
-            devices = [
-                one.local_hardware_id for one in jax.local_devices() if one.platform == "gpu"
-            ]
+        host = host_device()
+        devices = [] if host < 0 else [host]
+        gpus = [one.local_hardware_id for one in jax.local_devices() if one.platform == "gpu"]
+        if gpus and driver.info().kind == "cuda":
+            devices += gpus
         for device in devices:
             self.operation.native(types, device)
 

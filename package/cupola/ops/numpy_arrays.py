@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cupola import driver
+from cupola.device import Device, is_cpu
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.native_operation import host_device
 from cupola.ops import cupola_arrays
 from cupola.ops.array_call import View, aligned_part, call_arrays, other_kind
 from cupola.ops.cupola_arrays import dtype_of
@@ -37,7 +38,10 @@ def view(value: Any) -> View:
             )
         strides = tuple(step // value.itemsize for step in steps)
     name = value.dtype.name if value.dtype.isnative else str(value.dtype)
-    return View(value.shape, name, contiguous, value.ctypes.data, 0, strides, value.flags.writeable)
+    return View(
+        value.shape, name, contiguous, value.ctypes.data, host_device(), strides,
+        value.flags.writeable,
+    )  # fmt: skip
 
 
 def allocate(shape: tuple[int, ...], element: str, align: int, device: int) -> Any:
@@ -64,23 +68,19 @@ def stream(call: Call, device: int) -> dict[str, Any]:
 
 def call(operation: Operation, call: Call) -> Any:
     """Call an operation with NumPy's arrays."""
-    if driver.info().kind == "cpu" and call.device is None:
-        return call_arrays(operation, call, sys.modules[__name__])
     if call.device is None:
-        raise ArgumentValueError(
-            f"{operation.declaration.name}: NumPy's arrays are in host memory, which a kernel on a "
-            "GPU can't use: pass device=0 to copy them there and back, or choose the CPU device "
-            "with CUPOLA_DRIVER=cpu"
-        )
-    return _through_device(operation, call)
+        return call_arrays(operation, call, sys.modules[__name__])
+    device = Device(call.device)
+    if not is_cpu(device.index) or call.stream is not None:
+        return _through_device(operation, call, device.index)
+    with device:
+        return call_arrays(operation, call, sys.modules[__name__])
 
 
-def _through_device(operation: Operation, call: Call) -> Any:
+def _through_device(operation: Operation, call: Call, index: int) -> Any:
     """Copy the arguments to a device, and the results and the changed inputs from it."""
     from cupola.creation import to_device
-    from cupola.device import Device
 
-    index = Device(call.device).index
     name = operation.declaration.name
     for each in (*call.inputs.items(), *(("out", one) for one in call.out or ())):
         if not is_array(each[1]):

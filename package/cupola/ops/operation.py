@@ -55,8 +55,9 @@ class Operation:
         Where the outputs go, instead of new arrays.
     stream : Stream, optional
         For `cupola.Array` inputs. By default the library's current stream.
-    device : Device or int, optional
-        For NumPy arrays: a GPU to which they are copied, and the results from it.
+    device : Device, int or "cpu", optional
+        For NumPy arrays: a GPU to which they are copied, and the results from it, or the CPU
+        device, which uses them in place.
 
     Raises
     ------
@@ -298,7 +299,15 @@ class Operation:
             Where the kernel can't be loaded there.
         ArgumentTypeError
             Where its parameters contradict the declaration.
+        ArgumentValueError
+            Where `device` is -1: no device computes with the host memory of the arguments.
         """
+        if device < 0:
+            raise ArgumentValueError(
+                f"{self.declaration.name}: its arguments are in host memory, which a kernel on a "
+                "GPU can't use: copy them to the GPU (for NumPy's arrays pass device=0), or set "
+                "CUPOLA_CPU_TENSORS=1 to compute with them on the CPU device"
+            )
         index = self._variants[types]
         if not self._native.bound(index, device):
             with self._lock:
@@ -362,12 +371,7 @@ def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
 
     def find(kernel: str, device: int) -> Kernel:
         found = by_name[kernel]
-        if found.device_index != device:
-            raise ArgumentValueError(
-                f"{title}: its kernels are loaded on device {found.device_index}, the arguments "
-                f"are on device {device}"
-            )
-        return found
+        return found if found.device_index == device else found.module.on(device)[found.name]
 
     made = Operation(declaration, find)
     try:

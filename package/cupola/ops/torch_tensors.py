@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.native_operation import host_device
 from cupola.ops.array_call import (
     View,
     aligned_part,
@@ -49,6 +50,7 @@ class TorchTensors:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
+        self.index = host_device() if device.type == "cpu" else device.index or 0
 
     def is_array(self, value: Any) -> bool:
         """Whether it is PyTorch's."""
@@ -61,9 +63,10 @@ class TorchTensors:
         if value.device.type not in ("cpu", "cuda"):
             raise ArgumentTypeError(f"an operation has no kernel for the device {value.device}")
         contiguous = value.is_contiguous()
+        index = value.device.index
         return View(
             tuple(value.shape), element_of(value.dtype), contiguous, value.data_ptr(),
-            value.device.index or 0, None if contiguous else value.stride(), True,
+            self.index if index is None else index, None if contiguous else value.stride(), True,
         )  # fmt: skip
 
     def allocate(
@@ -409,13 +412,12 @@ def launch_batched(operation: Operation, call: Call, batched: tuple[bool, ...], 
         batch=batch if declaration.vmap == "batch" else 1,
     )
     sizes.check()
-    device = first.device.index or 0
     outputs = []
     for one in (*declaration.outputs, *declaration.workspaces):
         flags[one.name] = one.role == "output"
         shape = (batch, *sizes.shape(one)) if flags[one.name] else sizes.shape(one)
         made = tensors.allocate(
-            shape, declaration.element_of(one, types), declaration.align, device
+            shape, declaration.element_of(one, types), declaration.align, tensors.index
         )
         given[one.name], views[one.name] = made, tensors.view(made)
         if flags[one.name]:
@@ -423,7 +425,15 @@ def launch_batched(operation: Operation, call: Call, batched: tuple[bool, ...], 
     if batch:
         whole = tuple(flags[one.name] for one in declaration.tensors)
         launch_native(
-            operation, types, device, given, views, call, tensors, batched=whole, batch=batch
+            operation,
+            types,
+            tensors.index,
+            given,
+            views,
+            call,
+            tensors,
+            batched=whole,
+            batch=batch,
         )
     return results_of(outputs)
 
