@@ -39,6 +39,24 @@ def test_the_source_of_many_calls_stays_small(tmp_path):
     assert int(printed.split()[0]) < 1 << 22, printed
 
 
+def test_lanes_that_leave_a_loop_wait_in_a_mask(tmp_path):
+    """But not where others may wait for them: before a barrier they are in the lane queue."""
+    program = """
+        import re
+        driver.library.cupola_cpu_printed.restype = ctypes.c_char_p
+        for body in (
+            "AGAIN: add.u32 %r5, %r5, %r1; setp.gt.u32 %p0, %r5, 99; @%p0 bra OUT;"
+            "setp.lt.u32 %p1, %r5, 200; @%p1 bra AGAIN; OUT: st.global.u32 [%rd5], %r5;",
+            "setp.gt.u32 %p0, %r1, 9; @%p0 bra OUT; bar.sync 0; OUT: bar.sync 0;",
+        ):
+            module = driver.load(text_of({"endure": body}))
+            printed = driver.library.cupola_cpu_printed(module.function("endure")).decode()
+            waits = re.search(r"waiting.\\d+. .= taken;", printed)
+            print(waits is not None, "enqueue_waiting(w, mask" in printed)
+    """
+    assert run(program, "interpret", tmp_path) == ["True True", "False False"]
+
+
 @pytest.mark.parametrize("guard", ["", "@%p "])
 def test_an_operand_may_be_an_index_of_blocks(tmp_path, guard):
     """Here it is the size of a copy; machine code has the index in no variable."""

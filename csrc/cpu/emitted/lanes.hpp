@@ -30,6 +30,22 @@ CUPOLA_INLINE bool exit_whole_warp(Warp& w, std::uint32_t mask) {
     if (!(next < w.limit)) next = s.arrive(w, next);
     return w.budget < 0 ? s.end_time_slice(w, next) : next;
 }
+// Moves the lanes that wait in masks to the queue, so that `mask` has the warp's running lanes.
+[[gnu::noinline, gnu::cold]] inline void enqueue_waiting(Warp& w, std::uint32_t mask,
+                                                         std::uint32_t* waiting,
+                                                         const std::uint32_t* points,
+                                                         unsigned count, const DecodedOp* code) {
+    for (unsigned k = 0; k < count; ++k) {
+        if (waiting[k] != 0) enqueue_group(w, waiting[k], code + points[k]);
+        waiting[k] = 0;
+    }
+    mask_lanes(w, mask);
+}
+template <std::size_t Count>
+CUPOLA_INLINE void enqueue_waiting(Warp& w, std::uint32_t mask, std::uint32_t (&waiting)[Count],
+                                   const std::uint32_t (&points)[Count], const DecodedOp* code) {
+    enqueue_waiting(w, mask, waiting, points, Count, code);
+}
 [[gnu::noinline]] inline const DecodedOp* diverge_branch(Warp& w, std::uint32_t taken,
                                                          const DecodedOp* first,
                                                          const DecodedOp* second, std::int32_t cost,

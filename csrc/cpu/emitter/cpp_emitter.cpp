@@ -5,9 +5,9 @@
 // a branch, one comparison is enough. Otherwise the interpreter's functions choose the group, and
 // control moves forward past the basic blocks to its pc.
 //
-// Labels of basic block b: T<b> reloads the mask and enters, L<b> enters, S<b> enters if it is the
-// target and skips it otherwise. R<b> is the next iteration of a batched loop, and E<b> follows a
-// loop's last block. O<b> reschedules lanes, and A<b> continues where the active lanes are then.
+// Labels of basic block b: L<b> enters, S<b> enters if it is the target and skips it otherwise.
+// R<b> is the next iteration of a batched loop, and E<b> follows a loop's last block. O<b>
+// reschedules lanes, and A<b> continues where the active lanes are then.
 #include "cpu/emitter/cpp_emitter.hpp"
 
 namespace cupola::cpu::compiler {
@@ -71,7 +71,9 @@ std::string CppEmitter::label(const char* name, std::uint32_t b) const {
 void CppEmitter::emit_reschedule(std::uint32_t b) {
     const bool used = uses_reschedule_ || uses_active_label_;
     if (used && label("O", b) != "O") {
-        emit(label("O", b) + ": next = reschedule(w, next, s);");
+        emit(label("O", b) + ":");
+        if (partial_[b]) emit_enqueue_waiting();
+        emit("next = reschedule(w, next, s);");
         emit(label("A", b) + ":");
         if (may_switch_warp(b))
             emit(
@@ -93,54 +95,38 @@ std::string CppEmitter::jump_to_active(std::uint32_t b) {
     return "goto " + label("A", b) + ";";
 }
 
+// A jump to block b, in which all lanes of the group run.
+std::string CppEmitter::enter(std::uint32_t b) const {
+    return "{ mask = w.mask; goto L" + to_string(b) + "; }";
+}
+
 // All active lanes branch from block b to the operation `to`.
 void CppEmitter::emit_branch(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n) {
     const std::uint32_t target = analysis_.block_at(to);
     const bool back = target <= b;
     const std::uint16_t cost = charged ? analysis_.kernel.code[n].cost : 0;
+    std::string condition = "next < w.limit", jump = enter(target);
     emit("next = code + " + to_string(to) + ";");
-    if (cost != 0) emit("w.budget -= " + to_string(cost) + ";");
-    std::string jump = "goto T" + to_string(target) + ";";
+    if (cost != 0) {
+        emit("w.budget -= " + to_string(cost) + ";");
+        condition += " && w.budget >= 0";
+    }
+    if (partial_[b]) {
+        emit_arrival(b, target);
+        if (keeps_masks(b, target))
+            jump = "goto L" + to_string(target) + ";";
+        else
+            condition += " && mask == w.mask";
+    }
     if (!part_.has(target))
         jump = "goto leave_part;";
     else if (back && !is_head(target))
         jump = "{ target = " + to_string(to) + "; goto dispatch; }";
     else if (target == b && batches_loop_)
         jump = next_iteration(b);
-    emit("if (__builtin_expect(next < w.limit" + std::string(cost ? " && w.budget >= 0" : "") +
-         ", 1)) " + jump);
+    emit("if (__builtin_expect(" + condition + ", 1)) " + jump);
     emit("goto " + label("O", b) + ";");
     uses_reschedule_ = true;
-}
-
-// Whether a branch skips only the next block, and no other lanes can enter that block or wait in
-// it.
-bool CppEmitter::is_short_branch(std::uint32_t b, std::uint32_t to) const {
-    constexpr std::uint32_t max_ops = 12;
-    const auto& blocks = analysis_.blocks;
-    if (b + 1 > part_.last || b + 2 >= blocks.size() || blocks[b + 2].first != to) return false;
-    const Block& next = blocks[b + 1];
-    if (next.end - next.first > max_ops || next.entry || next.is_loop_header) return false;
-    for (std::uint32_t n = next.first; n < next.end; ++n) {
-        const OpEffects& op = analysis_.ops[n];
-        if (op.changes_flow || op.no_fallthrough || op.may_retry || op.kind == Kind::branch)
-            return false;
-    }
-    return true;
-}
-
-// Runs the skipped block under a mask for the lanes that do not take a short branch, so the warp
-// does not diverge.
-void CppEmitter::emit_masked_block(std::uint32_t b, std::uint32_t to) {
-    const Block& next = analysis_.blocks[b + 1];
-    emit("if (code + " + to_string(next.first) + " < w.limit) {");
-    emit("const std::uint32_t outer = mask; mask &= ~taken; {");
-    short_branch_ = true;
-    for (std::uint32_t n = next.first; n < next.end; ++n) emit_statement(b, n);
-    short_branch_ = false;
-    emit("} mask = outer;");
-    emit_branch(b, to, false, analysis_.blocks[b].end - 1);
-    emit("}");
 }
 
 void CppEmitter::emit_transfer(std::uint32_t b, std::uint32_t n) {
@@ -158,39 +144,34 @@ void CppEmitter::emit_transfer(std::uint32_t b, std::uint32_t n) {
         const Register* r = analysis_.at(op.accesses[0].offset);
         if (!r || r->uniform) return emit_branch(b, to, c.target <= 0, n);  // the branch is uniform
         emit("if (taken != mask) {");
-        if (is_short_branch(b, to)) emit_masked_block(b, to);
-        emit("next = diverge_branch(w, taken, code + " + to_string(to) + ", code + " +
-             to_string(n + 1) + ", " + to_string(c.target <= 0 ? c.cost : 0) + ", s);");
-        const std::uint32_t target = analysis_.block_at(to);
-        if (target <= b && is_head(target))
-            emit("if (next == code + " + to_string(to) + ") goto T" + to_string(target) + ";");
-        emit(jump_to_active(b) + " }");
+        emit_divergence(b, n);
+        emit("}");
         emit_branch(b, to, c.target <= 0, n);
         return;
     }
     if (op.no_fallthrough) return;  // its handler has set the next pc
     // Handlers continue with the next operation even if other lanes wait, possibly with fewer
     // active lanes. Only branches and joins check for waiting lanes.
-    if (op.kind == Kind::join)
-        emit_branch(b, n + 1, false, n);
-    else if (b == part_.last)
+    if (op.kind == Kind::join) return emit_branch(b, n + 1, false, n);
+    if (partial_[b] && !keeps_masks(b, b + 1)) emit_enqueue_waiting();
+    if (b == part_.last)
         emit("{ next = code + " + to_string(n + 1) + "; goto leave_part; }");
     else
-        emit((op.changes_flow ? "goto T" : "goto L") + to_string(b + 1) + ";");
+        emit(op.changes_flow ? enter(b + 1) : "goto L" + to_string(b + 1) + ";");
 }
 
 // Emits the statements of block b, and its branches.
 void CppEmitter::emit_body(std::uint32_t b) {
     const std::string number = to_string(b);
     const std::size_t beginning = text_.size();
-    emit("L" + number + ": {");
+    emit("{");
     emit_address_checks(b);
     batches_loop_ = emit_prediction(b);
     // The next iteration, or the first one.
     const std::string iteration =
         batches_loop_ ? " " + loop_batch(b) + ".restore(w, remaining, predict); R" + number + ":"
                       : "";
-    text_.insert(beginning, "    T" + number + ":" + iteration + " mask = w.mask;\n");
+    text_.insert(beginning, "    L" + number + ":" + iteration + "\n");
     if (!groups_.empty()) {
         // A kernel in parts is large: it has no version for the case that some lanes are inactive.
         std::string holds = split_ ? "mask == all_lanes" : "";
@@ -222,14 +203,14 @@ void CppEmitter::emit_block(std::uint32_t b) {
     const Block& block = analysis_.blocks[b];
     if (!split_ || enclosing_loop(b) >= 0)
         emit("S" + to_string(b) + ": if (target != " + to_string(block.first) + ") goto " +
-             label_past(b) + ";");
+             label_past(b) + "; mask = w.mask;");
     emit_body(b);
     // After a loop's last block: back to its header, or on.
     for (std::uint32_t head = b + 1; head-- > part_.first;)
         if (is_head(head) && analysis_.blocks[head].loop_end == b)
             emit("E" + to_string(head) +
-                 ": if (target == " + to_string(analysis_.blocks[head].first) + ") goto T" +
-                 to_string(head) + "; goto " + label_past(head) + ";");
+                 ": if (target == " + to_string(analysis_.blocks[head].first) + ") " + enter(head) +
+                 " goto " + label_past(head) + ";");
 }
 
 // All entries pass this switch, also those whose target the compiler could know: a second entry
@@ -237,7 +218,7 @@ void CppEmitter::emit_block(std::uint32_t b) {
 void CppEmitter::emit_dispatch(const std::set<std::uint32_t>& entries) {
     emit("dispatch: __asm__ volatile(\"\" : \"+r\"(target)); switch (target) {");
     for (const std::uint32_t b : entries)
-        emit("case " + to_string(analysis_.blocks[b].first) + ": goto T" + to_string(b) + ";");
+        emit("case " + to_string(analysis_.blocks[b].first) + ": " + enter(b));
     emit("default: goto leave; }");
 }
 
@@ -260,6 +241,7 @@ void CppEmitter::emit_function() {
     define_uniforms(is_of_block);
     if (analysis_.has_barrier_regions) emit("BarrierRegions regions; regions.begin(w, target, s);");
     emit("bool predict = false; std::uint32_t remaining = 0; (void)predict; (void)remaining;");
+    find_reconvergence_points();
     const std::size_t frame = text_.size();
     emit("std::uint64_t last_address[" + prefetch_site_count() + "] = {};");
     emit("for (Warp* each = &w;;) {");

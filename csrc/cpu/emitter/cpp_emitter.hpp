@@ -53,8 +53,7 @@ class CppEmitter {
     void emit_body(std::uint32_t b);
     void emit_transfer(std::uint32_t b, std::uint32_t n);
     void emit_branch(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n);
-    bool is_short_branch(std::uint32_t b, std::uint32_t to) const;
-    void emit_masked_block(std::uint32_t b, std::uint32_t to);
+    std::string enter(std::uint32_t b) const;
     std::int32_t innermost_loop(std::uint32_t b) const;
     std::int32_t enclosing_loop(std::uint32_t b) const;
     std::string label_after(std::uint32_t last, std::int32_t loop) const;
@@ -64,6 +63,18 @@ class CppEmitter {
     void emit_reschedule(std::uint32_t b);
     void emit_jump_to_next(const std::string& label);
     std::string jump_to_active(std::uint32_t b);
+
+    // reconvergence.cpp: lanes that wait in masks
+    bool may_be_partial(std::uint32_t b) const;
+    std::vector<std::uint32_t> points_between(std::uint32_t b, std::uint32_t to) const;
+    bool keeps_masks(std::uint32_t b, std::uint32_t to) const;
+    bool diverges_by_mask(std::uint32_t b, std::uint32_t to, std::uint32_t& low,
+                          std::uint32_t& high) const;
+    void find_reconvergence_points();
+    std::string waiting_at(std::uint32_t point) const;
+    void emit_enqueue_waiting();
+    void emit_arrival(std::uint32_t b, std::uint32_t target);
+    void emit_divergence(std::uint32_t b, std::uint32_t n);
 
     // function_splitting.cpp: ranges of basic blocks as functions
     struct Part {
@@ -162,7 +173,6 @@ class CppEmitter {
     };
     std::string output(const Access& access, Output& out);
     std::string predicate_output(const Access& p, const Access* q, Output& out);
-    bool guarded(const OpEffects& op) const { return op.guarded || short_branch_; }
     bool masked(const Register& r, bool guarded) const {
         return guarded || (r.live_across_blocks && path_ != Path::all_lanes);
     }
@@ -207,11 +217,12 @@ class CppEmitter {
     std::map<std::uint32_t, std::size_t> group_of_;  // by operation
     // Whether labels O and A of the current block are used.
     bool uses_reschedule_ = false, uses_active_label_ = false;
-    bool split_ = false;  // the kernel is split into parts
-    Part part_;           // the current part; of a whole kernel, all its blocks
+    std::set<std::uint32_t> points_;  // blocks at which lanes wait in masks
+    std::vector<bool> partial_;       // blocks that run while lanes may wait in masks
+    bool split_ = false;              // the kernel is split into parts
+    Part part_;                       // the current part; of a whole kernel, all its blocks
     // Registers that the part uses, and those that it writes.
     std::set<std::int32_t> part_registers_, part_writes_;
-    bool short_branch_ = false;  // statements run under a mask of a short branch
     bool block_batch_ = false;   // statements run for whole thread blocks
     bool batches_loop_ = false;  // the current block is a loop whose iterations are batched
     // Statements run unchecked, where all checks of the block hold, or where these hold and all

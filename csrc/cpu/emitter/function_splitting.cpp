@@ -76,6 +76,7 @@ void CppEmitter::emit_part(std::size_t number, const std::set<std::uint32_t>& en
         "const DecodedOp* const code = s.code; const DecodedOp* next; std::uint32_t mask = "
         "w.mask;");
     emit("bool predict = false; std::uint32_t remaining = 0; (void)predict; (void)remaining;");
+    find_reconvergence_points();
     emit("auto& last_address = f.last_address; (void)last_address;");
     for (const Register& r : analysis_.registers)
         if (is_in_frame(r) || part_registers_.count(r.offset) != 0) declare(r);
@@ -94,7 +95,9 @@ void CppEmitter::emit_part(std::size_t number, const std::set<std::uint32_t>& en
         check_size();
         emit_block(b);
     }
-    emit("O: next = reschedule(w, next, s);");
+    emit("O:");
+    if (!points_.empty()) emit_enqueue_waiting();
+    emit("next = reschedule(w, next, s);");
     emit("A:");
     emit_jump_to_next("dispatch");
     emit("leave: next = code + target;");

@@ -250,13 +250,14 @@ void CppEmitter::emit_handler_call(std::uint32_t b, std::uint32_t n) {
         if (!r->special && keeps) emit(spill(*r));
         if (access.write) fills += fill(*r);
     }
-    if (guarded(op)) emit("{ const std::uint32_t running = w.mask; s.set_mask(w, mask);");
+    const bool masks = op.guarded || partial_[b];
+    if (masks) emit("{ const std::uint32_t running = w.mask; s.set_mask(w, mask);");
     emit("next = s.handlers[" + to_string(n) + "](code + " + to_string(n) + ", w, r);");
     if (!fills.empty()) emit(fills);
     if (!op.no_fallthrough)
         emit("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0))");
     emit(jump_to_active(b));
-    if (guarded(op)) emit("s.set_mask(w, running); }");
+    if (masks) emit("s.set_mask(w, running); }");
 }
 
 // Operations whose results are unused when accesses take the fast path, such as addresses.
