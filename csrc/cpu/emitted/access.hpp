@@ -209,9 +209,14 @@ CUPOLA_INLINE void load_affine_elements(std::index_sequence<K...>, CheckedAddres
         (load_vectors(typename Lanes<sizeof(T)>::Each(), low, high, to), ...);
     } else {
         alignas(64) T memory[lanes * count];
-        __builtin_memcpy(memory, reinterpret_cast<const void*>(low), sizeof memory / 2);
-        __builtin_memcpy(memory + half * count, reinterpret_cast<const void*>(high),
-                         sizeof memory / 2);
+        // One load where the halves are contiguous: a load of two stores has to wait for them.
+        if (high - low == sizeof memory / 2)
+            __builtin_memcpy(memory, reinterpret_cast<const void*>(low), sizeof memory);
+        else
+            for (unsigned k = 0; k < 2; ++k)
+                __builtin_memcpy(memory + k * half * count,
+                                 reinterpret_cast<const void*>(k == 0 ? low : high),
+                                 sizeof memory / 2);
         (deinterleave<T, count, K>(memory, to), ...);
     }
 }

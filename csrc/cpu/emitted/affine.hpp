@@ -4,7 +4,7 @@
 // they are.
 #pragma once
 
-#include "cpu/emitted/lanes.hpp"
+#include "cpu/emitted/vectors.hpp"
 #include "cpu/ir/proof.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
@@ -41,66 +41,53 @@ CUPOLA_INLINE V value_of_first(const V* x, unsigned lane, unsigned first) {
     const std::int64_t steps = std::int64_t{first} - lane;
     return static_cast<V>(x[lane] + static_cast<V>(static_cast<std::uint64_t>(S * steps)));
 }
-// Lanes from which the values of both half warps follow, if those of the active lanes are affine:
-// small enough for a register, since the caller would wait for a structure in memory.
-struct MatchedLanes {
-    std::uint8_t low, high;
-    bool holds;
-};
-// A half warp without active lanes continues the other half.
-template <std::int64_t S, unsigned E>
-[[gnu::noinline]] MatchedLanes match_active_lanes(const Lanes<E>& v, std::uint32_t mask) {
+template <class V, std::int64_t S, unsigned E, unsigned K>
+CUPOLA_INLINE auto expected_vector(V low, V high) {
+    VectorOfLanes<V, E> expected;
+    __builtin_memcpy(&expected, lane_offsets<V, S>.of + K * (sizeof expected / E), sizeof expected);
+    return expected + (Lanes<E>::count == 1 || K < Lanes<E>::count / 2 ? low : high);
+}
+// A half warp without active lanes continues the other half. Narrow values are not matched.
+template <std::int64_t S, unsigned E, std::size_t... K>
+CUPOLA_INLINE Affine<Bytes<E>, S> match_active_lanes(const Lanes<E>& v, std::uint32_t mask,
+                                                     std::index_sequence<K...>) {
     using V = Bytes<E>;
-    alignas(64) V x[lanes];
-    unpack(v, x);
-    const auto first_of = [mask](std::uint32_t half_warp) {
-        const std::uint32_t active = mask & half_warp ? mask & half_warp : mask;
-        return static_cast<std::uint8_t>(__builtin_ctz(active));
-    };
-    MatchedLanes found = {first_of(0xffff), first_of(0xffff0000), true};
-    const V low = value_of_first<S>(x, found.low, 0),
-            high = value_of_first<S>(x, found.high, lanes / 2);
-    alignas(64) V expected[lanes], seen[lanes];
-    for (unsigned i = 0; i < lanes; ++i)
-        expected[i] = static_cast<V>((i < lanes / 2 ? low : high) + lane_offsets<V, S>.of[i]);
-    select(mask, x, expected, seen);
-    V off = 0;
-    for (unsigned i = 0; i < lanes; ++i) off |= seen[i] ^ expected[i];
-    found.holds = off == 0;
-    return found;
+    using Wide = VectorOfLanes<V, E>;
+    if constexpr (E < 4) {
+        return {0, 0, false};
+    } else {
+        alignas(64) V x[lanes];
+        unpack(v, x);
+        const auto first_of = [mask](std::uint32_t half_warp) {
+            return static_cast<unsigned>(__builtin_ctz(mask & half_warp ? mask & half_warp : mask));
+        };
+        const V low = value_of_first<S>(x, first_of(0xffff), 0),
+                high = value_of_first<S>(x, first_of(0xffff0000), lanes / 2);
+        Wide off = {};
+        ((off |=
+          (Wide(v.v[K]) ^ expected_vector<V, S, E, K>(low, high)) & Wide(expand_mask<E, K>(mask))),
+         ...);
+        return {low, high, is_zero(off)};
+    }
 }
 
-// The bits in which the vectors of a register differ from affine values of step S.
-template <class V, std::int64_t S, std::size_t... K>
-CUPOLA_INLINE auto bits_off_affine(std::index_sequence<K...>, const Lanes<sizeof(V)>& v, V low,
-                                   V high) {
-    using L = Lanes<sizeof(V)>;
-    using Wide = VectorOf<V, L::size>;
-    constexpr unsigned each = L::size / sizeof(V), middle = L::count / 2;
+// Tests the active lanes for affine values of step S.
+template <std::int64_t S, unsigned E, std::size_t... K>
+CUPOLA_INLINE Affine<Bytes<E>, S> match_lanes(const Lanes<E>& v, std::uint32_t mask,
+                                              std::index_sequence<K...> each) {
+    using V = Bytes<E>;
+    using Wide = VectorOfLanes<V, E>;
+    constexpr unsigned middle = Lanes<E>::count / 2;
     static_assert(middle != 0 || S == 0);
-    return ((Wide(v.v[K]) ^ (read_vector<Wide>(lane_offsets<V, S>.of + K * each) +
-                             (K < middle || middle == 0 ? low : high))) |
-            ...);
+    if (mask != all_lanes) return match_active_lanes<S>(v, mask, each);
+    const V low = Wide(v.v[0])[0], high = Wide(v.v[middle])[0];
+    Wide off = {};
+    ((off |= Wide(v.v[K]) ^ expected_vector<V, S, E, K>(low, high)), ...);
+    return {low, high, is_zero(off)};
 }
-// Tests the active lanes for affine values of step S; all lanes, if these are.
 template <std::int64_t S, unsigned E>
 CUPOLA_INLINE Affine<Bytes<E>, S> match_affine(const Lanes<E>& v, std::uint32_t mask) {
-    using V = Bytes<E>;
-    using L = Lanes<E>;
-    using Wide = VectorOf<V, L::size>;
-    V low = Wide(v.v[0])[0], high = Wide(v.v[L::count / 2])[0];
-    const auto off = bits_off_affine<V, S>(typename L::Each(), v, low, high);
-    bool holds = is_zero(off);
-    if (__builtin_expect(!holds && mask != all_lanes, 0)) {
-        const L copy = v;
-        const MatchedLanes found = match_active_lanes<S>(copy, mask);
-        alignas(64) V of[lanes];
-        unpack(copy, of);
-        low = value_of_first<S>(of, found.low, 0);
-        high = value_of_first<S>(of, found.high, lanes / 2);
-        holds = found.holds;
-    }
-    return {low, high, holds};
+    return match_lanes<S>(v, mask, std::make_index_sequence<Lanes<E>::count>());
 }
 template <unsigned E>
 CUPOLA_INLINE WarpUniform<Bytes<E>> match_uniform(const Lanes<E>& v, std::uint32_t mask) {

@@ -85,9 +85,73 @@ CUPOLA_INLINE bool are_members(const Lanes<4>& members) {
     return absent == 0;
 }
 
+// The value of all lanes, if they have one.
+CUPOLA_INLINE WarpUniform<std::uint32_t> common_value(Uniform<std::uint32_t> o) {
+    return {o.value, true};
+}
+CUPOLA_INLINE WarpUniform<std::uint32_t> common_value(const Lanes<4>& o) {
+    return match_uniform(o, all_lanes);
+}
+
+// Exchanges lane i of a vector with lane i ^ Bit.
+template <unsigned Bit, class V, std::size_t... I>
+CUPOLA_INLINE V exchange_lanes(V v, std::index_sequence<I...>) {
+#if defined(__clang__)
+    return __builtin_shufflevector(v, v, static_cast<int>(I ^ Bit)...);
+#else
+    return __builtin_shuffle(v, V{static_cast<std::uint32_t>(I ^ Bit)...});
+#endif
+}
+template <std::size_t... K>
+CUPOLA_INLINE void shuffle_butterfly(Lanes<4>& to, Lanes<4> from, std::uint32_t shift,
+                                     std::index_sequence<K...>) {
+    using V = VectorOfLanes<std::uint32_t, 4>;
+    constexpr unsigned each = Lanes<4>::size / 4;
+    constexpr std::make_index_sequence<each> elements;
+    const auto exchanged = [&](std::size_t k) {
+        auto v = V(from.v[k ^ shift / each]);
+        if (shift & 1) v = exchange_lanes<1>(v, elements);
+        if (shift & 2) v = exchange_lanes<2>(v, elements);
+        if (each > 4 && (shift & 4)) v = exchange_lanes<4 % each>(v, elements);
+        if (each > 8 && (shift & 8)) v = exchange_lanes<8 % each>(v, elements);
+        return typename Lanes<4>::Vector(v);
+    };
+    to = {exchanged(K)...};
+}
+// Shuffles by one distance for all lanes, in one segment of 32 lanes.
+template <ptx::Mode M>
+CUPOLA_INLINE std::uint32_t shuffle_by(Lanes<4>& to, const Lanes<4>& from, std::uint32_t shift) {
+    constexpr std::make_index_sequence<Lanes<4>::count> each;
+    if constexpr (M == ptx::Mode::bfly) {
+        shuffle_butterfly(to, from, shift, each);
+        return all_lanes;
+    } else {
+        alignas(64) std::uint32_t values[2 * lanes];
+        unpack(from, values);
+        if constexpr (M == ptx::Mode::idx) {
+            splat(values[shift], all_lanes, to);
+            return all_lanes;
+        } else {
+            constexpr bool up = M == ptx::Mode::up;
+            unpack(from, values + lanes);
+            Lanes<4> moved;
+            pack(values + (up ? lanes - shift : shift), moved);
+            const std::uint32_t valid = up ? all_lanes << shift : all_lanes >> shift;
+            to = from;
+            merge_vectors(moved, valid, to, each);
+            return valid;
+        }
+    }
+}
+
 // Shuffles a whole warp. Returns the lanes whose source is in their segment.
 template <ptx::Mode M, class A, class B, class C>
 CUPOLA_INLINE std::uint32_t shuffle(Lanes<4>& to, A a, B b, C c) {
+    constexpr std::uint32_t one_segment = M == ptx::Mode::up ? 0 : 31;
+    const auto shift = common_value(b), segment = common_value(c);
+    if (__builtin_expect(shift.holds && segment.holds && (segment.value & 0x1f1f) == one_segment,
+                         1))
+        return shuffle_by<M>(to, to_lanes<std::uint32_t>(a), shift.value & 31);
     alignas(64) std::uint32_t values[lanes], shifts[lanes], segments[lanes], made[lanes];
     unpack_words(a, values);
     unpack_words(b, shifts);

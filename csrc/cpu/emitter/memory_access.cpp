@@ -204,9 +204,8 @@ void CppEmitter::emit_leave_regions() {
 
 // A whole warp usually arrives at once. That case needs no handler.
 void CppEmitter::emit_barrier(std::uint32_t b, std::uint32_t n) {
-    const OpEffects& op = analysis_.ops[n];
-    if (!analysis_.is_block_barrier(n) || op.guarded) return emit_handler_call(b, n);
-    const std::string id = to_string(analysis_.at(op.accesses[0].offset)->value);
+    if (!analysis_.is_block_barrier(n)) return emit_handler_call(b, n);
+    const std::string id = to_string(analysis_.at(analysis_.ops[n].accesses[0].offset)->value);
     emit("if (__builtin_expect(is_whole(w, mask), 1)) {");
     emit("if (!" +
          (analysis_.has_barrier_regions
