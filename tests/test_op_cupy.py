@@ -7,6 +7,7 @@ from test_op import made
 from working import refused
 
 import cupola
+from cupola.eager_call import UNKNOWN
 
 pytestmark = pytest.mark.cuda_only("CuPy needs NVIDIA's driver")
 
@@ -23,6 +24,20 @@ def test_cupy_in_cupy_out(cupy):
     assert isinstance(v, cupy.ndarray) and (v == 3 * u).all()
     assert (step(u.T, 3) == 3 * u.T).all()
     assert step(u, 2, out=v) is v and (v == 2 * u).all()
+
+
+def test_a_call_like_one_before(cupy):
+    step = made(operations.PLANE)
+    u = cupy.arange(35, dtype=cupy.float32).reshape(5, 7)
+    step(u)
+    v = step.eager.call((u, 3), {})
+    if int(cupy.__version__.split(".")[0]) < 14:
+        assert v is UNKNOWN
+        return
+    assert isinstance(v, cupy.ndarray) and (v == 3 * u).all()
+    assert step.eager.call((u, 4), {"out": v}) is v and (v == 4 * u).all()
+    step(u.T)
+    assert step.eager.call((u.T,), {}) is UNKNOWN  # it is copied each time
 
 
 def test_on_cupys_stream(cupy):

@@ -1,7 +1,8 @@
 # cupola/_foreign.pxd - reads arrays of other libraries fast, for launches; internal.
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport intptr_t, uint64_t
 
+from cupola._dlpack cimport CupolaExchange
 from cupola.handles cimport cupola_stream
 
 # Writable device memory in C order, described for a launch.
@@ -18,3 +19,12 @@ cdef bint try_read(object value, int device, cupola_stream* stream, Foreign* out
 
 # Notes that objects of this type can be read this way.
 cdef int remember(type kind) except -1
+
+# The C functions that a class offers by DLPack 1.3; NULL where it has none, or not all that a
+# launch needs.
+cdef CupolaExchange* exchange_of(type kind) except? NULL
+
+ctypedef intptr_t (*StreamFunction)() noexcept
+
+# Tells CuPy's current stream; NULL where this is not CuPy's own class, or CuPy is older than 14.
+cdef StreamFunction cupy_stream_of(type kind) except? NULL

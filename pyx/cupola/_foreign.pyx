@@ -8,7 +8,7 @@ from cpython.exc cimport PyErr_Clear
 from cpython.object cimport PyObject, Py_TYPE
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
-from libc.stdint cimport int32_t, int64_t, intptr_t, uint8_t, uint16_t, uint32_t, uintptr_t
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
 
 import sys
 
@@ -18,52 +18,9 @@ from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_device_count, cupola_driver_beside,
     cupola_driver_loaded, cupola_stream_handle,
 )
+from cupola._dlpack cimport CUDA, CUDA_MANAGED, CupolaExchange, CupolaTensor
 from cupola.abi cimport require
 from cupola.error cimport check
-
-cdef extern from *:
-    """
-    /* DLPack's C exchange API, by its specification. */
-    struct CupolaTensor {
-        void* data;
-        int32_t device_type, device_id, ndim;
-        uint8_t code, bits;
-        uint16_t lanes;
-        int64_t *shape, *strides;
-        uint64_t byte_offset;
-    };
-    struct CupolaExchange {
-        uint32_t major, minor;
-        CupolaExchange* previous;
-        void* allocate;
-        void* managed_from_object;
-        void* object_from_managed;
-        int (*tensor_from_object)(void* object, CupolaTensor* out);
-        int (*current_stream)(int32_t device_type, int32_t device_id, void** out);
-    };
-    """
-    cdef struct CupolaTensor:
-        void* data
-        int32_t device_type
-        int32_t device_id
-        int32_t ndim
-        uint8_t code
-        uint8_t bits
-        uint16_t lanes
-        int64_t* shape
-        int64_t* strides
-        uint64_t byte_offset
-
-    cdef struct CupolaExchange:
-        uint32_t major
-        uint32_t minor
-        CupolaExchange* previous
-        int (*tensor_from_object)(void* object, CupolaTensor* out)
-        int (*current_stream)(int32_t device_type, int32_t device_id, void** out)
-
-cdef enum DeviceType:
-    CUDA = 2
-    CUDA_MANAGED = 13
 
 # NumPy's letters for DLPack's codes: integers, floats, (handles,) bfloat16, complex, bool.
 cdef char* LETTERS = b"iuf\0Vcb"
@@ -74,7 +31,7 @@ cdef enum:
 
 # CuPy's arrays, whose interface takes it ten times as long to make as what it says takes to read.
 cdef PyObject* CUPY = NULL
-cdef intptr_t (*cupy_stream)() noexcept
+cdef StreamFunction cupy_stream = NULL
 cdef dict DTYPES = {}
 
 cdef PyObject* TYPES[KEPT]  # owned
@@ -89,16 +46,21 @@ cdef dict ELEMENTS = {
 }
 
 
-cdef int find_cupy(type kind) except -1:
-    """Where this is CuPy's own class, and tells its stream to C as CuPy 14 does."""
-    global CUPY, cupy_stream
+cdef StreamFunction cupy_stream_of(type kind) except? NULL:
     if kind.__module__ != "cupy" or kind is not getattr(sys.modules["cupy"], "ndarray", None):
-        return 0
+        return NULL
     offered = getattr(sys.modules.get("cupy_backends.cuda.stream"), "__pyx_capi__", {})
     capsule = offered.get("get_current_stream_ptr")
     if not PyCapsule_IsValid(capsule, "intptr_t (void)"):
+        return NULL
+    return <StreamFunction>PyCapsule_GetPointer(capsule, "intptr_t (void)")
+
+
+cdef int find_cupy(type kind) except -1:
+    global CUPY, cupy_stream
+    cupy_stream = cupy_stream_of(kind)
+    if cupy_stream == NULL:
         return 0
-    cupy_stream = <intptr_t (*)() noexcept>PyCapsule_GetPointer(capsule, "intptr_t (void)")
     for name, element in ELEMENTS.items():
         DTYPES[np.dtype(name)] = element
     Py_INCREF(kind)
@@ -106,17 +68,8 @@ cdef int find_cupy(type kind) except -1:
     return 0
 
 
-cdef int remember(type kind) except -1:
-    global place, devices
+cdef CupolaExchange* exchange_of(type kind) except? NULL:
     cdef CupolaExchange* exchange = NULL
-    cdef int i
-    if not devices and cupola_driver_loaded():
-        check(cupola_device_count(&devices))
-    for i in range(KEPT):
-        if TYPES[i] == <PyObject*>kind:
-            return 0
-    if CUPY == NULL:
-        find_cupy(kind)
     capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
     if capsule is not None and PyCapsule_IsValid(capsule, "dlpack_exchange_api"):
         exchange = <CupolaExchange*>PyCapsule_GetPointer(capsule, "dlpack_exchange_api")
@@ -126,6 +79,21 @@ cdef int remember(type kind) except -1:
             exchange.tensor_from_object == NULL or exchange.current_stream == NULL
         ):
             exchange = NULL
+    return exchange
+
+
+cdef int remember(type kind) except -1:
+    global place, devices
+    cdef CupolaExchange* exchange
+    cdef int i
+    if not devices and cupola_driver_loaded():
+        check(cupola_device_count(&devices))
+    for i in range(KEPT):
+        if TYPES[i] == <PyObject*>kind:
+            return 0
+    if CUPY == NULL:
+        find_cupy(kind)
+    exchange = exchange_of(kind)
     Py_XDECREF(TYPES[place])
     Py_INCREF(kind)
     TYPES[place] = <PyObject*>kind

@@ -13,6 +13,7 @@ from cupola._operation cimport (
     cupola_op_name, cupola_op_register, cupola_op_release, cupola_op_scalar, cupola_op_xla_cuda,
     cupola_op_xla_host,
 )
+from cupola._dlpack cimport CUDA, CupolaTensor
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData
 from cupola.driver cimport ensure
@@ -22,44 +23,17 @@ from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
-cdef extern from *:
-    """
-    /* DLPack's DLTensor, by its specification. */
-    struct CupolaOpTensor {
-        void* data;
-        int32_t device_type, device_id, ndim;
-        uint8_t code, bits;
-        uint16_t lanes;
-        int64_t *shape, *strides;
-        uint64_t byte_offset;
-    };
-    """
-    cdef struct CupolaOpTensor:
-        void* data
-        int device_type
-        int device_id
-        int ndim
-        unsigned char code
-        unsigned char bits
-        unsigned short lanes
-        int64_t* shape
-        int64_t* strides
-        unsigned long long byte_offset
-
 cdef enum:
-    MAX_TENSORS = 64  # the limits of the library's declarations
     MAX_LENGTHS = 1024  # of all tensors of a call together
 
 
 # The name of a capsule that JAX takes.
 cdef const char* HANDLER = b"xla._CUSTOM_CALL_TARGET"
 
-# DLPack's type code and bits by dtype, filled by type_of.
-cdef dict TYPES = {}
+cdef dict TYPES = {}  # filled by type_of
 
 
 cdef tuple type_of(object dtype):
-    """DLPack's type code and bits of a dtype; bits of 0 where it has none."""
     found = TYPES.get(dtype)
     if found is None:
         from cupola.ops.element_types import ELEMENT_TYPES
@@ -81,8 +55,6 @@ cdef class NativeOperation:
     ArgumentValueError
         Where the declaration is invalid.
     """
-
-    cdef cupola_op* native
 
     def __cinit__(self, str declaration not None):
         cdef bytes encoded = declaration.encode()
@@ -153,14 +125,14 @@ cdef class NativeOperation:
         ArgumentTypeError, ArgumentValueError
             Where an argument contradicts the declaration; nothing was launched.
         """
-        cdef CupolaOpTensor read[MAX_TENSORS]
+        cdef CupolaTensor read[MAX_TENSORS]
         cdef const void* given[MAX_TENSORS]
         cdef cupola_op_scalar values[MAX_TENSORS]
         cdef unsigned char flags[MAX_TENSORS]
         cdef int64_t lengths[MAX_LENGTHS]
         cdef Py_ssize_t i, axis, used = 0, count = len(tensors), scalar_count = len(scalars)
         cdef cupola_op_call call
-        cdef CupolaOpTensor* tensor
+        cdef CupolaTensor* tensor
         cdef ArrayData array
         cdef bint owned = False  # whether an array of cupola's is among them
         cdef tuple shape
@@ -176,7 +148,7 @@ cdef class NativeOperation:
             given[i] = tensor
             if isinstance(one, ArrayData):
                 array = <ArrayData>one
-                address, device_type, device = array.get_address(), 2, array.device_index
+                address, device_type, device = array.get_address(), CUDA, array.device_index
                 code, bits = type_of(array.dtype)
                 if bits == 0:
                     raise ArgumentTypeError(

@@ -13,6 +13,7 @@ import operations
 from test_op import made
 
 import cupola
+from cupola.eager_call import UNKNOWN
 from cupola.ops.declaration import read
 from cupola.ops.operation import Operation
 
@@ -83,6 +84,82 @@ def test_eager(device):
     assert step(u, 4, out=out) is out and torch.equal(out, 4 * u)
     both = made(operations.BOTH)(u[0], u[1])
     assert torch.equal(both[0], u[0] + u[1]) and torch.equal(both[1], u[0] - u[1])
+
+
+@pytest.fixture
+def exchange():
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this PyTorch has no C exchange API of DLPack")
+
+
+def test_a_call_like_one_before(device, exchange):
+    step = made(operations.PLANE)
+    u = torch.arange(35, dtype=torch.float32, device=device).reshape(5, 7)
+    step(u)
+    v = step.eager.call((u, 3), {})
+    assert type(v) is torch.Tensor and v.device == u.device and torch.equal(v, 3 * u)
+    out = torch.zeros_like(u)
+    assert step.eager.call((u,), {"alpha": 4, "out": out}) is out and torch.equal(out, 4 * u)
+    assert step.eager.call((u[:3],), {}) is UNKNOWN
+    step(u[:3])
+    assert torch.equal(step.eager.call((u[1:4],), {}), 2 * u[1:4])
+    accumulate = made(operations.ACCUMULATE)
+    cache, x = torch.zeros(100, device=device), torch.arange(100.0, device=device)
+    accumulate(cache, x)
+    assert accumulate.eager.call((cache, x), {}).item() == 4950 and torch.equal(cache, 2 * x)
+    with pytest.raises(cupola.ArgumentValueError, match="overlaps that of argument u"):
+        step.eager.call((u,), {"out": u})
+
+
+def test_calls_that_need_the_dispatcher(device, exchange, scale):
+    """They are like one before, and yet not made past Python."""
+    u = torch.ones(5, 7, device=device)
+    scale(u)
+    assert scale.eager.call((u,), {}) is not UNKNOWN
+    leaf = u.clone().requires_grad_()
+    assert scale.eager.call((leaf,), {}) is UNKNOWN
+    assert scale.eager.call((u,), {"out": leaf}) is UNKNOWN
+    with torch.no_grad():
+        assert not scale.eager.call((leaf,), {}).requires_grad
+    assert scale.eager.call((torch.nn.Parameter(u),), {}) is UNKNOWN
+    with torch.device(device):  # a mode that handles functions
+        assert scale.eager.call((u,), {}) is UNKNOWN
+    found = []
+
+    def seen(x):
+        found.append(scale.eager.call((x,), {}))
+        return x
+
+    torch.vmap(seen)(u[None])
+    torch.func.grad(lambda x: seen(x).sum())(u)
+    torch.jit.trace(seen, (u,), check_trace=False)
+    assert len(found) == 3 and all(one is UNKNOWN for one in found)
+
+
+def test_autocast_of_a_call_like_one_before(device, exchange):
+    if not hasattr(torch.library, "register_autocast"):
+        pytest.skip("this PyTorch has no register_autocast")
+    step = package(autocast="float32")
+    u = torch.ones(3, 4, device=device)
+    step(u)
+    assert step.eager.call((u,), {}) is not UNKNOWN
+    with torch.autocast(device.type, torch.bfloat16):
+        assert step.eager.call((u,), {}) is UNKNOWN
+
+
+def test_views_that_change_the_elements(device):
+    step = made(operations.PLANE)
+    whole = torch.arange(12, dtype=torch.float32, device=device).reshape(1, 6, 2)
+    plain = torch.view_as_complex(whole)
+    u = plain.conj().imag
+    assert u.is_neg() and torch.equal(step(u, 1.0), -plain.imag)
+    one = u[:, :1]  # in C order
+    step(one.clone())
+    for _ in range(2):
+        assert torch.equal(step(one, 1.0), -plain.imag[:, :1])
+    accumulate = made(operations.ACCUMULATE)
+    with pytest.raises(cupola.ArgumentValueError, match="argument cache: .*negative view"):
+        accumulate(u[0, :1], torch.ones(1, device=device))
 
 
 def test_mutated_inputs_optional_inputs_and_workspaces(device):

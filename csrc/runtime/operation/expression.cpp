@@ -264,6 +264,10 @@ const char* Expression::run(const std::int64_t* values, std::size_t count, std::
 }
 
 const char* Expression::evaluate(const std::int64_t* values, std::int64_t& result) const {
+    if (steps_.size() == 1) {  // most lengths and dimensions
+        result = steps_[0].op == Op::symbol ? values[steps_[0].value] : steps_[0].value;
+        return nullptr;
+    }
     std::int64_t stack[max_depth];
     int depth = 0;
     const char* const wrong = run(values, steps_.size(), stack, depth);

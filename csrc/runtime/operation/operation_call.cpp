@@ -80,6 +80,7 @@ void OperationCall::fail_at(std::size_t tensor, cupola_status status,
 void OperationCall::read(std::size_t index, const void* tensor) {
     const TensorDeclaration& declared = declaration_.tensors[index];
     Tensor& t = tensors_[index];
+    t = Tensor{};
     if (!tensor) {
         if (!declared.optional)
             fail_at(index, CUPOLA_ERROR_TYPE, "expected " + declared.text + ", got no tensor");

@@ -22,16 +22,16 @@ class OperationCall {
     void launch(Kernel& kernel);
 
   private:
-    struct Tensor {
-        bool given = false;
-        bool batched = false;
-        cupola_tensor view{};
+    struct Tensor {  // without initializers: a call sets those that it has
+        bool given;
+        bool batched;
+        cupola_tensor view;
         // Without the batch's axis.
-        const std::int64_t* shape = nullptr;
-        const std::int64_t* strides = nullptr;
-        int ndim = 0;
-        std::int64_t step = 0;             // bytes from one element of the batch to the next
-        std::uint64_t begin = 0, end = 0;  // the bytes of its elements
+        const std::int64_t* shape;
+        const std::int64_t* strides;
+        int ndim;
+        std::int64_t step;         // bytes from one element of the batch to the next
+        std::uint64_t begin, end;  // the bytes of its elements
     };
 
     [[noreturn, gnu::cold]] void fail_at(std::size_t tensor, cupola_status status,

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from cupola.array_access import Allocation, has_access
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.ops.declaration import Declaration, Tensor
 from cupola.ops.element_types import ELEMENT_TYPES
@@ -44,6 +45,15 @@ class Arrays(Protocol):
 
     def allocate(self, shape: tuple[int, ...], element: str, align: int, device: int) -> Any:
         """A new array, with uninitialised elements."""
+
+    def allocation(
+        self, shape: tuple[int, ...], element: str, align: int, device: int, like: int
+    ) -> Allocation | None:
+        """How `allocate` makes such arrays, for the calls that `EagerCall` makes.
+
+        `like` is an input in C order of this shape and element type, or -1. None where there is no
+        such way.
+        """
 
     def argument(self, value: Any, view: View) -> Any:
         """The array for `NativeOperation.launch`."""
@@ -128,7 +138,41 @@ def call_arrays(operation: Operation, call: Call, arrays: Arrays) -> Any:
         value = arrays.allocate(*plan.workspaces[index], declaration.align, device)
         given[one.name], views[one.name] = value, arrays.view(value)
     launch_native(operation, plan.types, device, given, views, call, arrays)
+    if all(given[name] is value for name, value in call.inputs.items()):  # none was copied
+        _remember(operation, plan, device, views, call, arrays)
     return results_of(results)
+
+
+def _remember(
+    operation: Operation,
+    plan: Plan,
+    device: int,
+    views: Mapping[str, View],
+    call: Call,
+    arrays: Arrays,
+) -> None:
+    """Let `EagerCall` make further calls with such arguments."""
+    inputs = [call.inputs.get(one.name) for one in operation.declaration.inputs]
+    if not has_access(type(next(iter(call.inputs.values())))):
+        return
+    forms = []
+    for shape, element in (*plan.outputs, *plan.workspaces):
+        like = -1
+        for index, one in enumerate(operation.declaration.inputs):
+            view = views.get(one.name)
+            if view and view.contiguous and (view.shape, view.element) == (shape, element):
+                like = index
+        form = arrays.allocation(shape, element, operation.declaration.align, device, like)
+        if form is None:
+            return
+        forms.append(form)
+    count = len(plan.outputs)
+    operation.eager.remember(
+        (*inputs, *call.scalars.values()),
+        operation.native(plan.types, device),
+        tuple(forms[:count]),
+        tuple(forms[count:]),
+    )
 
 
 def launch_native(

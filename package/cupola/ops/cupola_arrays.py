@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cupola.array import Array
+from cupola.array_access import Allocation, CupolaAccess, register
 from cupola.creation import asarray, empty
 from cupola.exceptions import ArgumentTypeError
 from cupola.ops.array_call import View, aligned_part, call_arrays
@@ -20,6 +21,7 @@ from cupola.ops.element_types import OF_ML_DTYPES
 from cupola.ops.operation import Call, Operation
 
 title = "a cupola.Array"
+register(Array, CupolaAccess())
 
 
 def dtype_of(element: str) -> np.dtype[Any]:
@@ -71,6 +73,13 @@ def allocate(shape: tuple[int, ...], element: str, align: int, device: int) -> A
     whole = empty(size + align, np.uint8, device=device)
     part: Array = aligned_part(whole, whole.ptr, size, dtype, shape, align)
     return part
+
+
+def allocation(
+    shape: tuple[int, ...], element: str, align: int, device: int, like: int
+) -> Allocation | None:
+    """How `allocate` makes such arrays."""
+    return Allocation(None, (shape, dtype_of(element)), {}) if align <= 256 else None
 
 
 def argument(value: Array, view: View) -> Array:

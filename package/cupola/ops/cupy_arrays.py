@@ -9,12 +9,14 @@ from typing import Any
 
 import cupy
 
+from cupola.array_access import Allocation, CupyAccess, register
 from cupola.exceptions import ArgumentTypeError
 from cupola.ops.array_call import View, aligned_part, call_arrays
 from cupola.ops.cupola_arrays import dtype_of
 from cupola.ops.operation import Call, Operation
 
 title = "a cupy.ndarray"
+register(cupy.ndarray, CupyAccess(cupy.ndarray, cupy.cuda.runtime.getDevice))
 _CUDA = 2  # DLPack's device type
 
 
@@ -43,6 +45,13 @@ def allocate(shape: tuple[int, ...], element: str, align: int, device: int) -> A
         size = math.prod(shape) * dtype.itemsize
         whole = cupy.empty(size + align, cupy.uint8)
         return aligned_part(whole, whole.data.ptr, size, dtype, shape, align)
+
+
+def allocation(
+    shape: tuple[int, ...], element: str, align: int, device: int, like: int
+) -> Allocation | None:
+    """How `allocate` makes such arrays."""
+    return Allocation(cupy.ndarray, (shape, dtype_of(element)), {}) if align <= 512 else None
 
 
 def argument(value: Any, view: View) -> tuple[Any, ...]:

@@ -74,6 +74,7 @@ class Operation:
         find: Callable[[str, int], Kernel],
         library: Any = None,
     ) -> None:
+        from cupola.eager_call import UNKNOWN, EagerCall
         from cupola.native_operation import NativeOperation
 
         self.declaration = declaration
@@ -87,6 +88,14 @@ class Operation:
         self._variants = {types: index for index, types in enumerate(declaration.kernels)}
         self._native: NativeOperation = NativeOperation(declaration.native_text())
         self._plans: dict[Any, Any] = {}  # of `cupola.ops.array_call`
+        self.eager = EagerCall(
+            tuple([(one.name, one.mutated) for one in declaration.inputs]),
+            tuple([(one.name, one.kind, one.default) for one in declaration.scalars]),
+            len(declaration.outputs),
+            declaration.align,
+            bool(declaration.autocast),
+        )
+        self._unknown = UNKNOWN
         self._overload: Any = None  # PyTorch's form, once it is registered
         self._is_compiling: Any = None
         self.__name__ = declaration.name.rpartition(".")[2]
@@ -96,6 +105,9 @@ class Operation:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._overload is not None and self._is_compiling():
             return self._overload(*args, **kwargs)  # what torch.compile can trace
+        made = self.eager.call(args, kwargs)
+        if made is not self._unknown:
+            return made
         call = self.bind(args, kwargs)
         first = next(iter(call.inputs.values()))
         found = _CALLS.get(type(first))

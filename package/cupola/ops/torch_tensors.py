@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from cupola.array_access import Allocation, TorchAccess, register
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.native_operation import host_device
 from cupola.ops.array_call import (
@@ -81,6 +82,15 @@ class TorchTensors:
         whole = torch.empty(size + align, dtype=torch.uint8, device=self.device)
         part: torch.Tensor = aligned_part(whole, whole.data_ptr(), size, dtype, shape, align)
         return part
+
+    def allocation(
+        self, shape: tuple[int, ...], element: str, align: int, device: int, like: int
+    ) -> Allocation | None:
+        """How `allocate` makes such tensors; `EagerCall` checks their addresses."""
+        if like >= 0:
+            return Allocation(torch.empty_like, (), {}, like)
+        options = {"dtype": getattr(torch, element), "device": self.device}
+        return Allocation(torch.empty, (shape,), options)
 
     def argument(self, value: torch.Tensor, view: View) -> tuple[Any, ...]:
         """The tensor for `NativeOperation.launch`."""
@@ -387,7 +397,20 @@ def _parameter(one: Tensor | Scalar) -> str:
 def launch(operation: Operation, call: Call) -> Any:
     """Call the kernel with tensors that have memory."""
     first = next(iter(call.inputs.values()))
-    return call_arrays(operation, call, TorchTensors(first.device))
+    inputs = {name: _resolved(operation, name, one) for name, one in call.inputs.items()}
+    return call_arrays(operation, call._replace(inputs=inputs), TorchTensors(first.device))
+
+
+def _resolved(operation: Operation, name: str, value: torch.Tensor) -> torch.Tensor:
+    """A tensor whose memory has its elements, not their conjugates or negatives."""
+    if not (value.is_conj() or value.is_neg()):
+        return value
+    if operation.declaration.tensor(name).mutated:  # type: ignore[union-attr]
+        raise ArgumentValueError(
+            f"{operation.declaration.name}: argument {name}: the kernel writes it, and it is a "
+            "conjugate or negative view: pass x.resolve_conj().resolve_neg()"
+        )
+    return value.resolve_conj().resolve_neg()
 
 
 def launch_batched(operation: Operation, call: Call, batched: tuple[bool, ...], batch: int) -> Any:
@@ -473,6 +496,22 @@ def is_plain(operation: Operation, values: Sequence[torch.Tensor]) -> bool:
     if torch._C._functorch.maybe_current_level() is not None or torch.jit.is_tracing():
         return False
     return not (operation.declaration.autocast and torch.is_autocast_enabled(values[0].device.type))
+
+
+def _casts() -> bool:
+    return any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda"))
+
+
+# The conditions of `is_plain`.
+_transforms = (
+    torch._C._len_torch_dispatch_stack,
+    torch._C._len_torch_function_stack,
+    torch._C._functorch.maybe_current_level,
+    torch._C._is_tracing,
+)
+register(
+    torch.Tensor, TorchAccess(torch.Tensor, torch.is_grad_enabled, _transforms, _casts)
+)
 
 
 def call(operation: Operation, call: Call) -> Any:

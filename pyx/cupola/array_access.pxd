@@ -1,0 +1,54 @@
+# cupola/array_access.pxd - reads and makes arrays of one class, for calls of operations.
+
+from libc.stdint cimport int64_t
+
+from cupola._dlpack cimport CupolaExchange, CupolaTensor
+from cupola._foreign cimport StreamFunction
+from cupola._operation cimport cupola_op_call
+from cupola.stream cimport Stream
+
+cdef enum Flags:
+    WRITTEN = 1  # the kernel writes the array
+    GRADIENTS = 2  # the library records what is computed
+    MADE = 4  # by `allocate`
+
+cdef enum:
+    GENERAL = -1  # only the general call, in Python, can handle it
+
+# A new array: function(*args, **kwargs), or function(input `like`) where that is not negative.
+cdef class Allocation:
+    cdef object function
+    cdef tuple args
+    cdef dict kwargs
+    cdef int like
+
+cdef class ArrayAccess:
+    # The flags for `read`, or GENERAL. `autocast`: whether the operation's declaration has it.
+    cdef int begin(self, bint autocast) except -2
+    # Describes an array. Its shape and its strides go to `lengths`, which has `room` values.
+    # Returns how many there are, or GENERAL.
+    cdef Py_ssize_t read(
+        self, object value, int flags, CupolaTensor* out, int64_t* lengths, Py_ssize_t room
+    ) except -2
+    # Sets the stream of a call from the argument stream=; the arrays are where `first` is.
+    # Returns the stream, None where it is another library's or the default, or False where only
+    # the general call can handle the argument.
+    cdef object set_stream(self, object stream, const CupolaTensor* first, cupola_op_call* call)
+    cdef object allocate(self, Allocation form, object like, int device)
+    cdef int note_use(self, object value, Stream stream) except -1  # by work on the stream
+
+cdef class CupolaAccess(ArrayAccess):
+    pass
+
+cdef class CupyAccess(ArrayAccess):
+    cdef StreamFunction current_stream
+    cdef object current_device  # a function; None where there is one device
+
+cdef class TorchAccess(ArrayAccess):
+    cdef CupolaExchange* exchange
+    cdef object records  # functions
+    cdef tuple transforms
+    cdef object casts
+
+# The access for a class; None where there is none.
+cdef ArrayAccess access_of(type kind)

@@ -1,0 +1,52 @@
+# cupola/eager_call.pxd - calls of an operation whose arguments are like those of a call before.
+
+from libc.stdint cimport int64_t, uint64_t
+
+from cupola._dlpack cimport CupolaTensor
+from cupola._operation cimport cupola_op_scalar
+from cupola.array_access cimport ArrayAccess
+from cupola.native_operation cimport MAX_TENSORS, NativeOperation
+from cpython.object cimport PyObject
+
+cdef enum:
+    MAX_WORDS = 1024
+
+# The arguments of one call; the caller keeps the objects alive.
+cdef struct Arguments:
+    PyObject* values[2 * MAX_TENSORS]  # of inputs and scalars; NULL: not given
+    CupolaTensor tensors[MAX_TENSORS]
+    const void* given[MAX_TENSORS]
+    cupola_op_scalar scalars[MAX_TENSORS]
+    PyObject* access
+    Py_ssize_t first  # the first input that is given
+    int flags  # of the access
+    # The key of the plan: the access, then of each input its type, device, shape and strides,
+    # then the integers among the scalars. The lengths of outputs follow.
+    int64_t words[MAX_WORDS]
+    Py_ssize_t used  # of the words
+
+# The checked results of a call before: the kernels are bound, and the inputs need no copies.
+cdef class Plan:
+    cdef NativeOperation native
+    cdef tuple outputs  # of Allocation, as the next
+    cdef tuple workspaces
+
+cdef class EagerCall:
+    cdef dict positions  # of the parameters by name
+    cdef dict plans  # by the bytes of Arguments.words
+    cdef Py_ssize_t input_count, scalar_count, output_count
+    cdef uint64_t align
+    cdef bint autocast
+    cdef bint written[MAX_TENSORS]
+    cdef char kinds[MAX_TENSORS]  # of scalars: f, i, b
+    cdef bint has_default[MAX_TENSORS]
+    cdef cupola_op_scalar defaults[MAX_TENSORS]
+
+    cdef bint place(
+        self, tuple args, dict kwargs, Arguments* out, PyObject** into, PyObject** stream
+    ) except -1
+    cdef bint read(self, Arguments* a) except -1
+    cdef bint read_tensor(
+        self, Arguments* a, Py_ssize_t index, object value, int flags) except -1
+    cdef bint read_scalar(self, Arguments* a, Py_ssize_t index) except -1
+    cdef object launch(self, Arguments* a, Plan plan, object into, object stream)
