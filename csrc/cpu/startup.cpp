@@ -23,8 +23,9 @@ namespace {
 std::atomic<bool> in_forked_child{false};
 
 // Worker threads run this library's code until the process ends, so it must stay mapped after the
-// program's last dlclose.
-void stay_loaded() {
+// program's last dlclose. Done when it is loaded: glibc 2.35 and newer leave a library that
+// libcuda.so.1, a filter, has brought in unknown to the unwinder until it is opened itself.
+[[gnu::constructor]] void stay_loaded() {
     Dl_info info;
     if (dladdr(reinterpret_cast<const void*>(&stay_loaded), &info) && info.dli_fname)
         dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
@@ -65,7 +66,6 @@ CUresult initialize(unsigned flags) {
     // Machine code is ignored.
     if (settings.checks.any()) settings.mode = compiler::Mode::interpret;
     compiler::set_processor_count(settings.threads);
-    stay_loaded();
     auto* driver = new Driver(settings);
     Driver::set(*driver);
     for (auto& device : driver->devices) start(*device);

@@ -140,6 +140,16 @@ def test_the_library_exports_the_table_and_no_more(cuda, own):
     assert exported(drop_in.with_name("libcupola_cpu.so.1")) == symbols | OWN
 
 
+@pytest.mark.parametrize("name", ["libcuda.so.1", "libcupola_cpu.so.1"])
+def test_an_error_before_cuinit_reaches_the_caller(own, name):
+    """An exception in the library is caught there, also where the drop-in has brought it in."""
+    library = pathlib.Path(driver_abi.library_path()).with_name(name)
+    code = f"import ctypes; print(ctypes.CDLL({str(library)!r}).cuCheckpointProcessLock(1, None))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) in (304, 801)  # another process: not supported, or not this user's
+
+
 # -- all that the toolkit's headers have -----------------------------------------------------------
 
 
