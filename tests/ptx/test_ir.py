@@ -133,6 +133,17 @@ def inspected(*arguments):
     return subprocess.run(command, capture_output=True, text=True)
 
 
+def test_a_register_of_a_loop_is_constant_before_the_loop(operations):
+    lines = operations(
+        "mov.u32 %r6, 32; div.u32 %r7, %r5, %r6; mov.u32 %r8, 0; AGAIN: add.u32 %r8, %r8, %r6;"
+        "shr.u32 %r6, %r6, 1; setp.ne.u32 %p1, %r6, 0; @%p1 bra AGAIN; st.global.u32 [%rd2], %r8;"
+    )
+    assert [line for line in lines if re.fullmatch(r"%A\d+\(\+0\) = div.u32 %A7\(\+1\), 32", line)]
+    # In the loop it has another value in each iteration.
+    assert [line for line in lines if re.fullmatch(r"%u\d+ = add.u32 %u\d+, %u\d+", line)]
+    assert [line for line in lines if re.fullmatch(r"%u\d+ = shr.u32 %u\d+, 1", line)]
+
+
 def test_the_command(tmp_path):
     path = tmp_path / "k.ptx"
     path.write_text(HEAD + "st.global.u32 [%rd2], %r5;\nret; }\n")

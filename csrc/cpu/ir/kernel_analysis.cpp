@@ -80,12 +80,13 @@ KernelAnalysis::KernelAnalysis(const KernelCode& decoded)
     find_parameters();
     find_blocks();
     find_loops();
+    find_liveness();
+    propagate_constants();
     find_uniform();
     find_affine();
     find_invariant_affine();
     // They are in the register file from the start, and are read there.
     for (Register& r : registers) r.in_file |= r.special && !r.uniform;
-    find_liveness();
     find_single_assignment();
     find_any_nan();
     find_batch_path();

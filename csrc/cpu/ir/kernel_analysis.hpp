@@ -156,6 +156,8 @@ class KernelAnalysis {
     void find_registers();
     void record(const Access& access, std::uint32_t n);
     void find_parameters();
+    const Register* moved_constant(const OpEffects& op) const;
+    void propagate_constants();
     void find_uniform();
     void find_affine();
     void find_invariant_affine();
