@@ -116,3 +116,38 @@ def test_masks_come_back_from_the_stack_as_they_went(tmp_path):
     if "\tkmov" not in assembly:
         pytest.skip("this CPU has no mask registers")
     assert not wider_reads(assembly)
+
+
+def test_a_large_block_has_one_version_and_outlined_accesses(tmp_path):
+    """It runs for whole warps, with inactive lanes, and where rows end between lanes."""
+    sums = "".join(
+        f"ld.global.u32 %r7, [%rd1+{4 * k}]; mad.lo.u32 %r6, %r6, 3, %r7;" for k in range(40)
+    )
+    text = f"""
+        .version 8.0\n.target sm_90\n.address_size 64
+        .visible .entry sums(.param .u64 in, .param .u64 out, .param .u32 n, .param .u32 width) {{
+        .reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p;
+        ld.param.u64 %rd0, [in]; ld.param.u64 %rd2, [out]; ld.param.u32 %r0, [n];
+        ld.param.u32 %r1, [width]; mov.u32 %r2, %tid.x; mov.u32 %r6, 0;
+        setp.ge.u32 %p, %r2, %r0; @%p bra END;
+        rem.u32 %r3, %r2, %r1; mul.wide.u32 %rd3, %r3, 4; add.u64 %rd1, %rd0, %rd3;
+        {sums} mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd2, %rd3; st.global.u32 [%rd2], %r6;
+        END: ret; }}
+    """
+    (tmp_path / "sums.ptx").write_text(text)
+    program = """
+        module = driver.load(open(os.environ["CUPOLA_CACHE_DIR"] + "/sums.ptx").read())
+        driver.library.cupola_cpu_printed.restype = ctypes.c_char_p
+        printed = driver.library.cupola_cpu_printed(module.function("sums")).decode()
+        print(printed.count("load_outlined<"), printed.count("load_affine_masked<"))
+        numbers = np.arange(200, dtype=np.uint32) ** 2
+        for n, width in ((128, 1000), (77, 1000), (128, 7), (45, 7)):
+            out, expected = np.zeros(128, np.uint32), np.zeros(128, np.uint32)
+            module.run("sums", 1, 128, [numbers, out, np.uint32(n), np.uint32(width)])
+            for k in range(40):
+                expected[:n] = expected[:n] * 3 + numbers[np.arange(n) % width + k]
+            print((out == expected).all())
+    """
+    counts, *equal = run(program, "compile", tmp_path)
+    assert counts == "40 0"
+    assert equal == ["True"] * 4

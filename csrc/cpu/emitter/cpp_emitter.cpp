@@ -160,6 +160,14 @@ void CppEmitter::emit_transfer(std::uint32_t b, std::uint32_t n) {
         emit(op.changes_flow ? enter(b + 1) : "goto L" + to_string(b + 1) + ";");
 }
 
+// Whether a compiler would take long for a second version of the block, and for its checks of
+// single accesses: each has a branch that leaves the block with all live registers.
+bool CppEmitter::is_large(const Block& block) const {
+    constexpr std::uint32_t max_ops = 60, max_kernel_ops = 100;
+    return split_ || block.end - block.first > max_ops ||
+           (block.loop < 0 && analysis_.ops.size() > max_kernel_ops);
+}
+
 // Emits the statements of block b, and its branches.
 void CppEmitter::emit_body(std::uint32_t b) {
     const std::string number = to_string(b);
@@ -167,23 +175,24 @@ void CppEmitter::emit_body(std::uint32_t b) {
     emit("{");
     emit_address_checks(b);
     batches_loop_ = emit_prediction(b);
+    const bool large = is_large(analysis_.blocks[b]);
     // The next iteration, or the first one.
     const std::string iteration =
         batches_loop_ ? " " + loop_batch(b) + ".restore(w, remaining, predict); R" + number + ":"
                       : "";
     text_.insert(beginning, "    L" + number + ":" + iteration + "\n");
     if (!groups_.empty()) {
-        // A kernel in parts is large: it has no version for the case that some lanes are inactive.
-        std::string holds = split_ ? "mask == all_lanes" : "";
+        // Large code has no version for the case that some lanes are inactive.
+        std::string holds = large ? "mask == all_lanes" : "";
         for (const AccessGroup& group : groups_)
             holds += (holds.empty() ? "" : " && ") + group.name + ".holds";
         emit("if (__builtin_expect(" + holds + ", 1)) {");
-        if (!split_) emit("if (__builtin_expect(mask == all_lanes, 1)) {");
+        if (!large) emit("if (__builtin_expect(mask == all_lanes, 1)) {");
         path_ = Path::all_lanes;
         if (batches_loop_) begin_loop_batch();
         emit_statements(b);
         if (batches_loop_) end_loop_batch();
-        if (!split_) {
+        if (!large) {
             emit("} else {");
             path_ = Path::checked;
             emit_statements(b);
@@ -191,8 +200,10 @@ void CppEmitter::emit_body(std::uint32_t b) {
         }
         path_ = Path::unchecked;
         emit("} else {");
+        outlines_accesses_ = large;
     }
     emit_statements(b);
+    outlines_accesses_ = split_;
     if (!groups_.empty()) emit("}");
     emit_transfer(b, analysis_.blocks[b].end - 1);
     emit("}");

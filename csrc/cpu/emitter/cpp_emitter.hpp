@@ -154,6 +154,7 @@ class CppEmitter {
     void emit_uniform(std::uint32_t n);
     void emit_memory(std::uint32_t b, std::uint32_t n);
     bool has_variables(const OpEffects& op) const;
+    bool is_large(const Block& block) const;
     std::string operand_offsets(const OpEffects& op) const;
     void clear_variable(const Register& r, const OpEffects& op);
     void emit_atomic(std::uint32_t b, std::uint32_t n);
@@ -220,6 +221,7 @@ class CppEmitter {
     std::set<std::uint32_t> points_;  // blocks at which lanes wait in masks
     std::vector<bool> partial_;       // blocks that run while lanes may wait in masks
     bool split_ = false;              // the kernel is split into parts
+    bool outlines_accesses_ = false;  // accesses without a check in advance are outlined
     Part part_;                       // the current part; of a whole kernel, all its blocks
     // Registers that the part uses, and those that it writes.
     std::set<std::int32_t> part_registers_, part_writes_;

@@ -136,7 +136,7 @@ void CppEmitter::emit_parts() {
     begin();
     const std::string head = std::move(text_);
     text_.clear();
-    split_ = true;
+    split_ = outlines_accesses_ = true;
     const std::vector<Part> parts = split_blocks();
     std::vector<std::size_t> part_of;
     std::vector<std::set<std::uint32_t>> entries;  // blocks that other parts branch to

@@ -43,7 +43,9 @@ void CppEmitter::emit_memory(std::uint32_t b, std::uint32_t n) {
     const bool has_affine = group != group_of_.end(),
                checked = path_ != Path::unchecked && has_affine;
     const unsigned bytes = ptx::bytes_of(op.origin.key.type);
-    const bool outlined = split_ && !checked && has_variables(op);
+    // An outlined access of several elements calls the handler, which only large kernels accept.
+    const bool outlined =
+        outlines_accesses_ && (split_ || op.accesses.size() == 2) && !checked && has_variables(op);
     emit("{");
     std::string values, after;
     // Inactive lanes of a checked access may be loaded, but not kept or stored.
