@@ -151,3 +151,44 @@ def test_a_large_block_has_one_version_and_outlined_accesses(tmp_path):
     counts, *equal = run(program, "compile", tmp_path)
     assert counts == "40 0"
     assert equal == ["True"] * 4
+
+
+def test_atomics_of_lanes_at_one_address_are_combined(tmp_path):
+    """Of cells side by side, and of cells that share the entries of a small table."""
+    functions = {
+        "add.u32": "np.add", "min.s32": "np.minimum", "max.u32": "np.maximum",
+        "and.b32": "np.bitwise_and", "or.b32": "np.bitwise_or", "xor.b64": "np.bitwise_xor",
+    }  # fmt: skip
+    text = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    for op in functions:
+        bits = int(op[-2:])
+        register = "%rd2" if bits == 64 else "%r0"
+        text += f"""
+            .visible .entry {op.replace(".", "_")}(.param .u64 in, .param .u64 out,
+                                                   .param .u32 stride) {{
+            .reg .b32 %r<5>; .reg .b64 %rd<5>; .reg .pred %p;
+            ld.param.u64 %rd0, [in]; ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [stride];
+            mov.u32 %r2, %tid.x; mul.wide.u32 %rd3, %r2, {bits // 8}; add.u64 %rd3, %rd0, %rd3;
+            ld.global.b{bits} {register}, [%rd3];
+            mul.lo.u32 %r3, %r2, %r2; rem.u32 %r3, %r3, 5; mul.lo.u32 %r3, %r3, %r1;
+            mul.wide.u32 %rd4, %r3, {bits // 8}; add.u64 %rd4, %rd1, %rd4;
+            rem.u32 %r4, %r2, 3; setp.ne.u32 %p, %r4, 1;
+            @%p red.global.{op} [%rd4], {register}; red.global.{op} [%rd4], {register}; ret; }}
+        """
+    (tmp_path / "share.ptx").write_text(text)
+    program = f"""
+        module = driver.load(open(os.environ["CUPOLA_CACHE_DIR"] + "/share.ptx").read())
+        rng = np.random.default_rng(4)
+        threads = np.arange(256)
+        for op, function in {functions}.items():
+            dtype = np.dtype(("i" if "s" in op else "u") + str(int(op[-2:]) // 8))
+            for stride in 1, 32:
+                values = rng.integers(-1 << 31, 1 << 31, 256).astype(dtype)
+                cells = rng.integers(-1 << 31, 1 << 31, 5 * stride).astype(dtype)
+                expected, which = cells.copy(), threads**2 % 5 * stride
+                for lanes in threads % 3 != 1, threads >= 0:
+                    eval(function).at(expected, which[lanes], values[lanes])
+                module.run(op.replace(".", "_"), 1, 256, [values, cells, np.uint32(stride)])
+                print((cells == expected).all())
+    """
+    assert run(program, "compile", tmp_path) == ["True"] * 12

@@ -21,6 +21,59 @@ CUPOLA_INLINE Broadcast<T> elements_of(Uniform<V> o, T*) {
     return {bit_cast<T>(o.value)};
 }
 
+// The value that changes no other value, of operations whose order does not matter.
+template <ptx::Atomic Op, class T>
+constexpr T neutral() {
+    using A = ptx::Atomic;
+    if constexpr (Op == A::min)
+        return std::numeric_limits<T>::max();
+    else if constexpr (Op == A::max)
+        return std::numeric_limits<T>::lowest();
+    else
+        return Op == A::and_ ? static_cast<T>(-1) : T(0);
+}
+
+// Whether lanes at one address may become one update, which takes the cache line once.
+template <class A>
+inline constexpr bool combines = false;
+template <Window W, class M>
+inline constexpr bool combines<AtomicAs<W, M, false>> =
+    W == Window::flat&& std::is_integral_v<Lane<M::type>> &&
+    (M::atomic == ptx::Atomic::add || M::atomic == ptx::Atomic::min ||
+     M::atomic == ptx::Atomic::max || M::atomic == ptx::Atomic::and_ ||
+     M::atomic == ptx::Atomic::or_ || M::atomic == ptx::Atomic::xor_);
+
+// Sums up the values of each address in a table. A lane whose entry another address has taken makes
+// its own update.
+template <Window W, class M, class B>
+CUPOLA_INLINE void combine_lanes(AtomicAs<W, M, false>, const Block& block, std::uint32_t mask,
+                                 const LaneAddresses& addresses, B b) {
+    using A = AtomicAs<W, M, false>;
+    using T = typename A::T;
+    const auto entry = [&](unsigned i) { return addresses.of[i] / sizeof(T) % lanes; };
+    std::uint64_t owner[lanes];
+    T value[lanes];
+    std::uint32_t used = 0;
+    for (std::uint32_t m = mask; m != 0; m &= m - 1) {
+        const auto i = static_cast<unsigned>(__builtin_ctz(m));
+        used |= std::uint32_t{1} << entry(i);
+        owner[entry(i)] = addresses.of[i];
+        value[entry(i)] = neutral<M::atomic, T>();
+    }
+    for (std::uint32_t m = mask; m != 0; m &= m - 1) {
+        const auto i = static_cast<unsigned>(__builtin_ctz(m));
+        T& sum = value[entry(i)];
+        if (__builtin_expect(owner[entry(i)] == addresses.of[i], 1))
+            sum = updated<M::atomic>(sum, T(b[i]));
+        else
+            A::one(block, addresses.of[i], i, b, b, static_cast<T*>(nullptr));
+    }
+    for (; used != 0; used &= used - 1) {
+        const auto n = static_cast<unsigned>(__builtin_ctz(used));
+        A::one(block, owner[n], n, value, value, static_cast<T*>(nullptr));
+    }
+}
+
 // A is an instance of AtomicAs.
 template <class A, Window W, class V, class B, class C>
 [[gnu::noinline]] bool atomic_lanes(const Warp& w, std::uint32_t mask, std::uint32_t slot,
@@ -29,7 +82,10 @@ template <class A, Window W, class V, class B, class C>
     LaneAddresses addresses;
     if (!resolve_lanes<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, addresses))
         return false;
-    if constexpr (W == Window::flat) {
+    if constexpr (combines<A>) {
+        combine_lanes(A{}, *w.block, mask, addresses, b);
+        return true;
+    } else if constexpr (W == Window::flat) {
         std::uint64_t any = 0;
         for (const std::uint64_t each : addresses.of) any |= each ^ addresses.of[0];
         if (any == 0) {
