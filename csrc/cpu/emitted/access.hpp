@@ -9,22 +9,6 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-template <unsigned E, std::size_t... K>
-CUPOLA_INLINE void merge_vectors(std::index_sequence<K...>, const Lanes<E>& made,
-                                 std::uint32_t mask, Lanes<E>& v) {
-    (write_vector<true, K>(mask, v, made.v[K]), ...);
-}
-template <class T>
-CUPOLA_INLINE void merge_masked(const Lanes<sizeof(T)>& made, std::uint32_t mask,
-                                Lanes<sizeof(T)>& v) {
-    if constexpr (sizeof(T) >= 4)
-        return merge_vectors(typename Lanes<sizeof(T)>::Each(), made, mask, v);
-    alignas(64) T x[lanes], old[lanes], now[lanes];
-    unpack(made, x);
-    unpack(v, old);
-    select(mask, x, old, now);
-    pack(now, v);
-}
 template <unsigned E, class V, std::size_t... K>
 CUPOLA_INLINE void fill_lanes(std::index_sequence<K...>, V made, Lanes<E>& v) {
     ((v.v[K] = typename Lanes<E>::Vector(made)), ...);
@@ -60,6 +44,22 @@ template <unsigned E, std::size_t... K>
 CUPOLA_INLINE void store_vectors(std::index_sequence<K...>, std::uint64_t low, std::uint64_t high,
                                  const Lanes<E>& from) {
     (write_vector_at(reinterpret_cast<void*>(vector_address<E>(K, low, high)), from.v[K]), ...);
+}
+// A half warp of a register that one vector holds. Two halves that pass through memory would wait:
+// a processor does not forward two stores to one load.
+template <unsigned E>
+using HalfWarp = VectorOf<std::uint8_t, half * E>;
+template <unsigned E>
+CUPOLA_INLINE auto load_half_warps(std::uint64_t low, std::uint64_t high) {
+    HalfWarp<E> a, b;
+    __builtin_memcpy(&a, reinterpret_cast<const void*>(low), sizeof a);
+    __builtin_memcpy(&b, reinterpret_cast<const void*>(high), sizeof b);
+    return joined<std::uint8_t, sizeof a>(a, b, std::make_index_sequence<2 * sizeof a>());
+}
+template <unsigned K, unsigned E>
+CUPOLA_INLINE void store_half(const Lanes<E>& v, std::uint64_t to) {
+    const auto part = part_of<K, half * E>(v.v[0]);
+    __builtin_memcpy(reinterpret_cast<void*>(to), &part, sizeof part);
 }
 template <class T, unsigned Count, unsigned K>
 CUPOLA_INLINE void deinterleave(const T* memory, Lanes<sizeof(T)>& v) {
@@ -207,6 +207,8 @@ CUPOLA_INLINE void load_affine_elements(std::index_sequence<K...>, CheckedAddres
         (deinterleave<T, count, K>(memory, to), ...);
     } else if constexpr (count == 1 && halves_are_vectors<sizeof(T)>) {
         (load_vectors(typename Lanes<sizeof(T)>::Each(), low, high, to), ...);
+    } else if constexpr (count == 1) {
+        ((to.v[0] = load_half_warps<sizeof(T)>(low, high)), ...);
     } else {
         alignas(64) T memory[lanes * count];
         // One load where the halves are contiguous: a load of two stores has to wait for them.
@@ -301,6 +303,9 @@ CUPOLA_INLINE void store_affine_elements(std::index_sequence<K...>, CheckedAddre
     } else if constexpr (count == 1 && halves_are_vectors<E>) {
         const Lanes<E> v = (to_lanes<T>(from), ...);
         store_vectors(typename Lanes<E>::Each(), low, high, v);
+    } else if constexpr (count == 1) {
+        const Lanes<E> v = (to_lanes<T>(from), ...);
+        store_half<0>(v, low), store_half<1>(v, high);
     } else {
         alignas(64) T memory[lanes * count];
         (interleave<T, count, K>(to_lanes<T>(from), memory), ...);

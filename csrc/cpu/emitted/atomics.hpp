@@ -194,7 +194,7 @@ CUPOLA_INLINE std::uint32_t shuffle_by(Lanes<4>& to, const Lanes<4>& from, std::
             pack(values + (up ? lanes - shift : shift), moved);
             const std::uint32_t valid = up ? all_lanes << shift : all_lanes >> shift;
             to = from;
-            merge_vectors(moved, valid, to, each);
+            merge_vectors(each, moved, valid, to);
             return valid;
         }
     }

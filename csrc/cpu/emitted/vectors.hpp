@@ -81,6 +81,23 @@ CUPOLA_INLINE void write_vector(std::uint32_t mask, Lanes<E>& to, V made) {
         to.v[K] = typename Lanes<E>::Vector(made);
     }
 }
+// Writes the active lanes.
+template <unsigned E, std::size_t... K>
+CUPOLA_INLINE void merge_vectors(std::index_sequence<K...>, const Lanes<E>& made,
+                                 std::uint32_t mask, Lanes<E>& v) {
+    (write_vector<true, K>(mask, v, made.v[K]), ...);
+}
+template <class T>
+CUPOLA_INLINE void merge_masked(const Lanes<sizeof(T)>& made, std::uint32_t mask,
+                                Lanes<sizeof(T)>& v) {
+    if constexpr (sizeof(T) >= 4)
+        return merge_vectors(typename Lanes<sizeof(T)>::Each(), made, mask, v);
+    alignas(64) T x[lanes], old[lanes], now[lanes];
+    unpack(made, x);
+    unpack(v, old);
+    select(mask, x, old, now);
+    pack(now, v);
+}
 template <class Sem, class M, bool Masked, unsigned K, unsigned E, class D, class... T, class... O>
 CUPOLA_INLINE void run_vector(std::uint32_t mask, Lanes<E>& to, Types<D, T...>, const O&... from) {
     VectorOfLanes<D, E> made;
@@ -115,55 +132,123 @@ CUPOLA_INLINE void run_vectors(std::uint32_t mask, std::index_sequence<K...>, Ty
                (run_predicate_vector<Sem, M, E, K>(Types<T...>(), from...) | ...));
 }
 
-// ---- mixed 32-bit and 64-bit operands -------------------------------------------------------
-// A step takes as many lanes as a vector of the wider type has, so half a vector of the narrower.
+// ---- operands of several widths -------------------------------------------------------------
+// A step takes as many lanes as a vector of the widest type has, so a part of a vector of narrower
+// types. Narrow floats are as wide as the floats that they compute in.
+
+template <class T, unsigned G>
+struct LaneVectorOf {
+    using type = VectorOf<T, G * sizeof(T)>;
+    static constexpr unsigned width = sizeof(T);
+};
+template <unsigned G>
+struct LaneVectorOf<Half, G> {
+    using type = ShortVector<Half, G>;
+    static constexpr unsigned width = 4;
+};
+template <unsigned G>
+struct LaneVectorOf<BFloat16, G> {
+    using type = ShortVector<BFloat16, G>;
+    static constexpr unsigned width = 4;
+};
+template <class T, unsigned G>
+struct LaneVectorOf<Pair<T>, G> {
+    using type = ShortVector<T, 2 * G>;
+    static constexpr unsigned width = 8;
+};
+template <class T, unsigned G>
+using LaneVector = typename LaneVectorOf<T, G>::type;
+
+// Lanes in a step of operands of these types.
+template <class... T>
+inline constexpr unsigned lanes_in_step = [] {
+    unsigned widest = 1;
+    ((widest = LaneVectorOf<T, 1>::width > widest ? LaneVectorOf<T, 1>::width : widest), ...);
+    return vector_bytes / widest < lanes ? vector_bytes / widest : lanes;
+}();
 
 template <class T, class O>
 inline constexpr bool is_mixed_operand = false;
 template <class T, unsigned E>
-inline constexpr bool is_mixed_operand<T, Lanes<E>> = sizeof(T) == E&& E >= 4;
+inline constexpr bool is_mixed_operand<T, Lanes<E>> = sizeof(T) == E&& E <= 8;
 template <class T, class W>
-inline constexpr bool is_mixed_operand<T, Uniform<W>> = sizeof(T) == sizeof(W) && sizeof(T) >= 4;
+inline constexpr bool is_mixed_operand<T, Uniform<W>> = sizeof(T) == sizeof(W);
 template <class T, unsigned E, bool Masked>
-inline constexpr bool is_mixed_operand<T, LanesOutput<Masked, E>> =
-    sizeof(T) == E&& E >= 4 && E <= 8;
+inline constexpr bool is_mixed_operand<T, LanesOutput<Masked, E>> = sizeof(T) == E&& E <= 8;
 
 template <class T, unsigned G, unsigned K, unsigned E>
 CUPOLA_INLINE auto mixed_operand(const Lanes<E>& o) {
-    if constexpr (G * E == Lanes<E>::size) {
-        return VectorOf<T, G * E>(o.v[K]);
-    } else {
-        const auto whole = o.v[K / 2];
-        VectorOf<T, G * E> part;
-        __builtin_memcpy(&part, reinterpret_cast<const std::byte*>(&whole) + K % 2 * sizeof part,
-                         sizeof part);
-        return part;
-    }
+    constexpr unsigned parts = Lanes<E>::size / (G * E);
+    return bit_cast<LaneVector<T, G>>(part_of<K % parts, G * E>(o.v[K / parts]));
 }
 template <class T, unsigned G, unsigned K, class W>
 CUPOLA_INLINE auto mixed_operand(const Uniform<W>& o) {
-    using Words = VectorOf<W, G * sizeof(W)>;
-    return VectorOf<T, G * sizeof(T)>(Words{} + o.value);
+    return bit_cast<LaneVector<T, G>>(VectorOf<W, G * sizeof(W)>{} + o.value);
 }
 template <class Sem, class M, unsigned G, unsigned K, class D, class... T, class... O>
 CUPOLA_INLINE auto run_mixed_vector(Types<D, T...>, const O&... from) {
-    VectorOf<D, G * sizeof(D)> made;
+    LaneVector<D, G> made;
     Sem::template lane<M>(made, mixed_operand<T, G, K>(from)...);
-    return made;
+    return bit_cast<VectorOf<std::uint8_t, sizeof made>>(made);
 }
-template <class Sem, class M, bool Masked, unsigned G, std::size_t... K, unsigned E, class D,
-          class... T, class... O>
-CUPOLA_INLINE void run_mixed(std::uint32_t mask, std::index_sequence<K...>, Types<D, T...> types,
+// `Count` steps from step K on, whose results one vector holds.
+template <class Sem, class M, unsigned G, unsigned K, unsigned Count, class Types, class... O>
+CUPOLA_INLINE auto run_mixed_vectors(Types types, const O&... from) {
+    if constexpr (Count == 1) {
+        return run_mixed_vector<Sem, M, G, K>(types, from...);
+    } else {
+        const auto low = run_mixed_vectors<Sem, M, G, K, Count / 2>(types, from...);
+        const auto high = run_mixed_vectors<Sem, M, G, K + Count / 2, Count / 2>(types, from...);
+        return joined<std::uint8_t, sizeof low>(low, high,
+                                                std::make_index_sequence<2 * sizeof low>());
+    }
+}
+template <class Sem, class M, bool Masked, unsigned G, std::size_t... K, unsigned E, class Types,
+          class... O>
+CUPOLA_INLINE void run_mixed(std::uint32_t mask, std::index_sequence<K...>, Types types,
                              Lanes<E>& to, const O&... from) {
-    if constexpr (G * E == Lanes<E>::size)
-        (write_vector<Masked, K>(mask, to, run_mixed_vector<Sem, M, G, K>(types, from...)), ...);
-    else
-        (write_vector<Masked, K>(
-             mask, to,
-             joined<D, G * E>(run_mixed_vector<Sem, M, G, 2 * K>(types, from...),
-                              run_mixed_vector<Sem, M, G, 2 * K + 1>(types, from...),
-                              std::make_index_sequence<2 * G>())),
+    constexpr unsigned count = Lanes<E>::size / (G * E);
+    if constexpr (Masked && E < 4) {
+        Lanes<E> made;
+        ((made.v[K] = run_mixed_vectors<Sem, M, G, K * count, count>(types, from...)), ...);
+        merge_masked<Bytes<E>>(made, mask, to);
+    } else {
+        (write_vector<Masked, K>(mask, to,
+                                 run_mixed_vectors<Sem, M, G, K * count, count>(types, from...)),
          ...);
+    }
+}
+
+// mov between a register and a vector of its parts, the lowest first.
+struct PackParts {
+    template <class M, class D, class S, class... More>
+    static void lane(D& d, S part, More... more) {
+        d = converted<D>(part);
+        if constexpr (sizeof...(More) != 0) {
+            D above;
+            lane<M>(above, more...);
+            d |= above << 8 * sizeof(Each<S>);
+        }
+    }
+};
+template <unsigned N>
+struct UnpackPart {
+    template <class M, class D, class S>
+    static void lane(D& d, S whole) {
+        d = converted<D>(whole >> 8 * N * sizeof(Each<D>));
+    }
+};
+template <bool Masked, unsigned E, class... O>
+CUPOLA_INLINE void pack_parts(std::uint32_t mask, Lanes<E>& to, const O&... parts) {
+    using T = Types<Bytes<E>, OperandWord<O>...>;
+    run_mixed<PackParts, void, Masked, lanes_in_step<Bytes<E>>>(
+        mask, std::make_index_sequence<Lanes<E>::count>(), T(), to, parts...);
+}
+template <unsigned N, bool Masked, unsigned E, class O>
+CUPOLA_INLINE void unpack_part(std::uint32_t mask, Lanes<E>& to, const O& whole) {
+    using T = Types<Bytes<E>, OperandWord<O>>;
+    run_mixed<UnpackPart<N>, void, Masked, lanes_in_step<OperandWord<O>>>(
+        mask, std::make_index_sequence<Lanes<E>::count>(), T(), to, whole);
 }
 
 // The first operand type that is not void: the type that a vector function is instantiated with.
@@ -175,9 +260,6 @@ struct FirstType<T, U...> {
 };
 template <class... U>
 struct FirstType<void, U...> : FirstType<U...> {};
-
-template <class... T>
-inline constexpr unsigned widest = ((sizeof(T) == 8) || ...) ? 8 : 4;
 
 template <class Row, class M, std::size_t... I, class... O>
 [[gnu::noinline]] void apply_outlined(std::uint32_t mask, std::index_sequence<I...> index,
@@ -211,7 +293,7 @@ CUPOLA_INLINE void apply_row(std::uint32_t mask, std::index_sequence<I...>, D& t
         run_vectors<Sem, M, Masked, E>(mask, each, types, to, from...);
     } else if constexpr (mixes_widths<Sem, M> && is_mixed_operand<First, Output> &&
                          (is_mixed_operand<Element<Row, I + 1, M>, O> && ...)) {
-        constexpr unsigned G = vector_bytes / widest<First, Element<Row, I + 1, M>...>;
+        constexpr unsigned G = lanes_in_step<First, Element<Row, I + 1, M>...>;
         run_mixed<Sem, M, Masked, G>(mask, each, types, to, from...);
     } else {
         constexpr std::index_sequence<0, I + 1 ...> all;

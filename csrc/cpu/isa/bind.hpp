@@ -5,12 +5,19 @@
 
 #include "cpu/interpreter/host_isa.hpp"
 #include "cpu/isa/lanes.hpp"
+#include "cpu/isa/vector.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
 // Applies Op to both halves of a packed register.
 template <class Op>
 struct Pairwise {
+    template <class M>
+    static constexpr bool mixes = mixes_widths<Op, M>;
+    template <class M, class T, unsigned N, class... V>
+    static void lane(ShortVector<T, N>& d, V... from) {
+        Op::template lane<M>(d, from...);
+    }
     template <class M, class T>
     static void lane(Pair<T>& d, Pair<T> a) {
         Op::template lane<M>(d.low, a.low);

@@ -8,7 +8,7 @@ namespace cupola::cpu::CUPOLA_ISA {
 
 struct ConvertInteger {
     template <class M>
-    static constexpr bool mixes = both_wide<M> && !M::sat;
+    static constexpr bool mixes = !M::sat;
     template <class M, class D, class S>
     static void lane(D& d, S a) {
         if constexpr (M::sat) {
@@ -38,7 +38,7 @@ double sticky_double(S a) {
 
 struct IntegerToReal {
     template <class M>
-    static constexpr bool mixes = both_wide<M> && !M::sat;
+    static constexpr bool mixes = !M::sat && ptx::bytes_of(M::type) >= 4;
     template <class M, class D, class S>
     static void lane(D& d, S a) {
         if constexpr (is_short<D>) {
@@ -84,12 +84,32 @@ D clamped(T y) {
 }
 
 struct RealToInteger {
+    template <class M>
+    static constexpr bool mixes =
+        M::type2 == Type::f32&& ptx::bytes_of(M::type) <= 4 && M::round == ptx::Round::rzi;
     template <class M, class D, class S>
     static void lane(D& d, S a) {
-        if constexpr (is_short<S>)
+        if constexpr (!std::is_same_v<S, Each<S>>)
+            truncate(d, a);
+        else if constexpr (is_short<S>)
             d = clamped<D, sizeof(D) == 8>(integral<M::round>(widen_to_float(a)));
         else
             d = clamped < D, sizeof(D) == 8 || sizeof(S) == 8 > (integral<M::round>(input<M>(a)));
+    }
+
+  private:
+    // A vector of floats: the same, as truncation does not move a number across a bound.
+    template <class D, class V>
+    static void truncate(D& d, V x) {
+        using L = std::numeric_limits<Each<D>>;
+        using Word = std::conditional_t<(sizeof(Each<D>) < 4), std::int32_t, Each<D>>;
+        using Words = VectorOf<Word, sizeof(V)>;
+        constexpr float above = static_cast<float>(std::uint64_t{1} << (L::digits - 1)) * 2,
+                        least = static_cast<float>(L::min());
+        const Words low = Words{} + Word{L::min()}, high = Words{} + Word{L::max()};
+        const Words inside = converted<Words>(x);
+        const Words bounded = x >= above ? high : x < least ? low : inside;
+        d = converted<D>(x == x ? bounded : Words{});
     }
 };
 
@@ -112,6 +132,25 @@ auto as_real(S a) {
 }
 
 struct ConvertReal {
+    template <class M>
+    static constexpr bool widens = M::type == Type::f32 && !M::sat &&
+                                   (M::type2 == Type::f16 || (M::type2 == Type::bf16 && !M::ftz));
+    template <class M>
+    static constexpr bool narrows = M::type2 == Type::f32 &&
+                                    (is_of_f16<M> || is_of_bf16<M>)&&!M::directed && !M::sat &&
+                                    !M::relu && !M::satfinite;
+    template <class M>
+    static constexpr bool mixes = (widens<M> || narrows<M>)&&(converts_halves || is_of_bf16<M> ||
+                                                              M::type2 == Type::bf16);
+    template <class M, class V, class T, unsigned N>
+    static void lane(V& d, ShortVector<T, N> a) {
+        const V x = widen_to_float(a);
+        d = M::any_nan || std::is_same_v<T, BFloat16> ? x : canonical(x);
+    }
+    template <class M, class V, class T, unsigned N>
+    static void lane(ShortVector<T, N>& d, V a) {
+        narrow_to_nearest(d, a);
+    }
     template <class M, class D, class S>
     static void lane(D& d, S a) {
         if constexpr (std::is_same_v<D, S>) {

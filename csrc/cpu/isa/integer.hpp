@@ -66,7 +66,7 @@ struct Mul {
 };
 struct MulWide {
     template <class M>
-    static constexpr bool mixes = both_wide<M>;
+    static constexpr bool mixes = true;
     template <class M, class W, class T>
     static void lane(W& d, T a, T b) {
         if constexpr (std::is_integral_v<T>)
@@ -91,7 +91,7 @@ struct Mad {
 };
 struct MadWide {
     template <class M>
-    static constexpr bool mixes = both_wide<M>;
+    static constexpr bool mixes = true;
     template <class M, class W, class T>
     static void lane(W& d, T a, T b, W c) {
         W product;
@@ -164,13 +164,15 @@ struct Rem {
 
 struct Abs {
     template <class M, class T>
+    static constexpr bool vectors = true;
+    template <class M, class T>
     static void lane(T& d, T a) {
-        d = a < 0 ? static_cast<T>(Modular<T>(0) - Modular<T>(a)) : a;
+        d = a < T{} ? T(Modular<T>{} - Modular<T>(a)) : a;
     }
 };
 struct Neg {
     template <class M, class T>
-    static constexpr bool vectors = sizeof(T) >= 4;
+    static constexpr bool vectors = true;
     template <class M, class T>
     static void lane(T& d, T a) {
         d = T(Modular<T>{} - Modular<T>(a));
@@ -178,7 +180,7 @@ struct Neg {
 };
 struct Min {
     template <class M, class T>
-    static constexpr bool vectors = sizeof(T) >= 4 && !M::relu;
+    static constexpr bool vectors = !M::relu;
     template <class M, class T>
     static void lane(T& d, T a, T b) {
         d = a < b ? a : b;
@@ -187,7 +189,7 @@ struct Min {
 };
 struct Max {
     template <class M, class T>
-    static constexpr bool vectors = sizeof(T) >= 4 && !M::relu;
+    static constexpr bool vectors = !M::relu;
     template <class M, class T>
     static void lane(T& d, T a, T b) {
         d = a > b ? a : b;

@@ -92,14 +92,129 @@ template <class V>
     return any == 0;
 }
 
+// Part K of a vector, of `Bytes` bytes.
+template <unsigned K, unsigned Bytes, class V>
+[[gnu::always_inline]] inline VectorOf<Each<V>, Bytes> part_of(V whole) {
+    VectorOf<Each<V>, Bytes> part;
+#if !defined(__clang__) && defined(__SSE2__)
+    if constexpr (Bytes < 16 && sizeof(V) >= 16) {  // GCC would extract each lane
+        constexpr unsigned shift = 8 * (K * Bytes % 16);
+        auto words = VectorOf<long long, 16>(part_of<K * Bytes / 16, 16>(whole));
+        if constexpr (shift != 0) words = __builtin_ia32_psrldqi128(words, shift);
+        __builtin_memcpy(&part, &words, sizeof part);
+        return part;
+    }
+#endif
+    __builtin_memcpy(&part, reinterpret_cast<const char*>(&whole) + K * Bytes, Bytes);
+    return part;
+}
+
+// A vector of at least 16 bytes that begins with this one. A copy to a part of a variable would
+// pass through memory.
+template <class T, class V>
+[[gnu::always_inline]] inline auto as_low_part(V v) {
+    if constexpr (sizeof v >= 16) {
+        return VectorOf<T, sizeof v>(v);
+    } else {
+        std::conditional_t<sizeof v == 8, long long, int> word;
+        static_assert(sizeof word == sizeof v);
+        __builtin_memcpy(&word, &v, sizeof v);
+        return VectorOf<T, 16>(VectorOf<decltype(word), 16>{word});
+    }
+}
+
+// Extends 8-bit or 16-bit lanes to a vector of the processor. GCC would extract each lane of a part
+// of a vector, and convert it.
+template <class D, class S>
+[[gnu::always_inline]] inline D extended(S a) {
+#if !defined(__clang__) && defined(__SSE4_1__)
+#define CUPOLA_EXTEND(to, from, name, ...)                                            \
+    if constexpr (sizeof(Each<D>) == (to) && sizeof(Each<S>) == (from))               \
+        return D(std::is_signed_v<Each<S>> ? __builtin_ia32_pmovsx##name(__VA_ARGS__) \
+                                           : __builtin_ia32_pmovzx##name(__VA_ARGS__));
+    if constexpr (sizeof(D) >= 16) {
+        const auto low = as_low_part<char>(a);
+        using Shorts = VectorOf<short, sizeof low>;
+        if constexpr (sizeof(D) == 16) {
+            CUPOLA_EXTEND(2, 1, bw128, low)
+            CUPOLA_EXTEND(4, 1, bd128, low)
+            CUPOLA_EXTEND(4, 2, wd128, Shorts(low))
+        }
+#if defined(__AVX2__)
+        if constexpr (sizeof(D) == 32) {
+            CUPOLA_EXTEND(2, 1, bw256, low)
+            CUPOLA_EXTEND(4, 1, bd256, low)
+            CUPOLA_EXTEND(4, 2, wd256, Shorts(low))
+        }
+#endif
+#if defined(__AVX512BW__)
+        if constexpr (sizeof(D) == 64) {
+            CUPOLA_EXTEND(2, 1, bw512_mask, low, VectorOf<short, 64>{}, 0xffffffffu)
+            CUPOLA_EXTEND(4, 1, bd512_mask, low, VectorOf<int, 64>{}, 0xffff)
+            CUPOLA_EXTEND(4, 2, wd512_mask, Shorts(low), VectorOf<int, 64>{}, 0xffff)
+        }
+#endif
+    }
+#undef CUPOLA_EXTEND
+#endif
+    return __builtin_convertvector(a, D);
+}
+
 // Converts a value, or each lane of a vector.
 template <class D, class S>
 [[gnu::always_inline]] inline D converted(S a) {
-    if constexpr (std::is_same_v<Each<S>, S>)
+    using To = Each<D>;
+    using From = Each<S>;
+    constexpr unsigned count = sizeof(S) / sizeof(From);
+    constexpr bool narrow = std::is_integral_v<From> && sizeof(From) < 4;
+    if constexpr (std::is_same_v<From, S>)
         return static_cast<D>(a);
+    else if constexpr (narrow && (std::is_floating_point_v<To> || sizeof(To) == 8))
+        return converted<D>(converted<VectorOf<std::int32_t, 4 * count>>(a));
+    else if constexpr (narrow && sizeof(To) > sizeof(From))
+        return extended<D>(a);
+    else if constexpr (std::is_integral_v<To> && 2 * sizeof(To) < sizeof(From))
+        // In steps, because GCC would convert lane by lane.
+        return converted<D>(__builtin_convertvector(
+            a, VectorOf<std::conditional_t<sizeof(From) == 8, std::uint32_t, std::uint16_t>,
+                        sizeof(S) / 2>));
     else
         return __builtin_convertvector(a, D);
 }
+
+#if defined(__F16C__)
+// Conversions between the bits of f16 and f32, which round to nearest.
+inline constexpr bool converts_halves = true;
+template <class F>
+[[gnu::always_inline]] inline F floats_of_halves(VectorOf<std::uint16_t, sizeof(F) / 2> bits) {
+    const auto halves = VectorOf<short, sizeof(F) / 2>(bits);
+#if defined(__AVX512F__)
+    constexpr int as_set = 4;
+    if constexpr (sizeof(F) == 64)
+        return __builtin_ia32_vcvtph2ps512_mask(halves, F{}, static_cast<std::uint16_t>(-1),
+                                                as_set);
+#endif
+    if constexpr (sizeof(F) == 32) return __builtin_ia32_vcvtph2ps256(halves);
+}
+template <class F>
+[[gnu::always_inline]] inline auto halves_of_floats(F x) {
+    using Bits = VectorOf<std::uint16_t, sizeof(F) / 2>;
+    constexpr int to_nearest = 0;
+#if defined(__AVX512F__)
+    if constexpr (sizeof(F) == 64)
+        return Bits(__builtin_ia32_vcvtps2ph512_mask(x, to_nearest, VectorOf<short, 32>{},
+                                                     static_cast<std::uint16_t>(-1)));
+    else
+#endif
+        return Bits(__builtin_ia32_vcvtps2ph256(x, to_nearest));
+}
+#else
+inline constexpr bool converts_halves = false;
+template <class F>
+F floats_of_halves(VectorOf<std::uint16_t, sizeof(F) / 2> bits);
+template <class F>
+VectorOf<std::uint16_t, sizeof(F) / 2> halves_of_floats(F x);
+#endif
 
 // Concatenates two vectors.
 template <class T, unsigned Bytes, std::size_t... I>

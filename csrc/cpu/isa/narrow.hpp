@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/isa/lanes.hpp"
+#include "cpu/isa/vector.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
@@ -74,6 +75,29 @@ inline T narrow_to_nearest(double x) {
     made = less(magnitude, least) ? sum_bits - denormal_scale : made;
     constexpr std::uint64_t infinite = std::uint64_t{0x7ff} << 52;
     return T{static_cast<std::uint16_t>(less(infinite, magnitude) ? 0x7fff : made | sign)};
+}
+
+// The same for vectors of floats, by the processor's instructions. Those give other NaN.
+template <unsigned N>
+VectorOf<float, 4 * N> widen_to_float(ShortVector<Half, N> x) {
+    return floats_of_halves<VectorOf<float, 4 * N>>(x.bits);
+}
+template <unsigned N>
+VectorOf<float, 4 * N> widen_to_float(ShortVector<BFloat16, N> x) {
+    return VectorOf<float, 4 * N>(converted<VectorOf<std::uint32_t, 4 * N>>(x.bits) << 16);
+}
+template <unsigned N>
+void narrow_to_nearest(ShortVector<Half, N>& d, VectorOf<float, 4 * N> x) {
+    using Signed = VectorOf<std::int16_t, 2 * N>;
+    const auto bits = halves_of_floats(x);
+    d.bits = Signed(bits & 0x7fff) > 0x7c00 ? decltype(bits){} + 0x7fff : bits;
+}
+template <unsigned N>
+void narrow_to_nearest(ShortVector<BFloat16, N>& d, VectorOf<float, 4 * N> x) {
+    using Bits = VectorOf<std::uint32_t, 4 * N>;
+    const auto bits = Bits(x);
+    const Bits rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    d.bits = converted<VectorOf<std::uint16_t, 2 * N>>(x == x ? rounded : Bits{} + 0x7fff);
 }
 
 // The only rounding of a double to a narrow float. NaN becomes the canonical one.

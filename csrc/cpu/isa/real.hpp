@@ -3,25 +3,13 @@
 // The caller (lanes.hpp) sets directed roundings for the whole warp.
 #pragma once
 
-#include <cstring>
-#include <limits>
-
 #include "cpu/isa/bind.hpp"
-#include "cpu/isa/narrow.hpp"
-#include "cpu/isa/vector.hpp"
+#include "cpu/isa/short_real.hpp"
 #include "cpu/tensor_map.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
 inline constexpr float smallest_normal = 1.17549435e-38f;
-
-template <class To, class From>
-To bit_cast(From x) {
-    To to;
-    static_assert(sizeof to == sizeof x);
-    std::memcpy(&to, &x, sizeof to);
-    return to;
-}
 
 inline float absolute(float x) { return __builtin_fabsf(x); }
 inline double absolute(double x) { return __builtin_fabs(x); }
@@ -60,44 +48,10 @@ T finished(T x) {
     return M::any_nan ? x : canonical(x);
 }
 
-// f16 and bf16 compute in double, exactly or rounded to odd, so that only one rounding remains.
-template <class T>
-constexpr bool is_short = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
-template <class M, class T>
-double short_input(T x) {
-    const double v = widen(x);
-    if constexpr (M::ftz && std::is_same_v<T, Half>)
-        return __builtin_fabs(v) < 6.103515625e-05 ? __builtin_copysign(0.0, v) : v;
-    return v;
-}
-template <class M, class T>
-T short_finished(double x) {
-    if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
-    if constexpr (M::relu) x = x <= 0 ? 0 : x;  // -0 becomes +0
-    if constexpr (M::ftz && std::is_same_v<T, Half>)
-        x = __builtin_fabs(widen(narrow<T>(x * 1024, ptx::Round::rn))) < 0.0625
-                ? __builtin_copysign(0.0, x)
-                : x;
-    return narrow<T>(x, ptx::Round::rn);
-}
-
 // Operations without modifiers have vector forms.
 template <class M, class T>
 constexpr bool plain = std::is_floating_point_v<T> && !M::ftz && !M::sat && !M::relu;
 
-template <class Op>
-struct Binary {
-    template <class M, class T>
-    static constexpr bool vectors = plain<M, T>;
-    template <class M, class T>
-    static void lane(T& d, T a, T b) {
-        if constexpr (is_short<T>)
-            d = short_finished<M, T>(Op::of(short_input<M>(a), short_input<M>(b)));
-        else
-            d = finished<M>(Op::of(input<M>(a), input<M>(b)));
-    }
-};
 struct Sum {
     template <class T>
     static T of(T a, T b) {
@@ -122,6 +76,25 @@ struct Ratio {
         return a / b;
     }
 };
+template <class Op>
+struct Binary {
+    template <class M, class T>
+    static constexpr bool vectors = plain<M, T>;
+    template <class M>
+    static constexpr bool mixes = (is_of_f16<M> && converts_halves) ||
+                                  (is_of_bf16<M> && !std::is_same_v<Op, Product>);
+    template <class M, class T, unsigned N>
+    static void lane(ShortVector<T, N>& d, ShortVector<T, N> a, ShortVector<T, N> b) {
+        finish_short<M>(d, Op::of(short_input<M>(a), short_input<M>(b)));
+    }
+    template <class M, class T>
+    static void lane(T& d, T a, T b) {
+        if constexpr (is_short<T>)
+            d = short_finished<M, T>(Op::of(short_input<M>(a), short_input<M>(b)));
+        else
+            d = finished<M>(Op::of(input<M>(a), input<M>(b)));
+    }
+};
 using AddReal = Binary<Sum>;
 using SubReal = Binary<Difference>;
 using DivReal = Binary<Ratio>;
@@ -139,6 +112,8 @@ float flushed_as(float x, float scaled) {
 struct MulReal {
     template <class M, class T>
     static constexpr bool vectors = plain<M, T>;
+    template <class M>
+    static constexpr bool mixes = Binary<Product>::mixes<M>;
     template <class M, class T>
     static void lane(T& d, T a, T b) {
         if constexpr (M::ftz && sizeof(T) == 4) {
@@ -150,16 +125,14 @@ struct MulReal {
     }
 };
 
-// a * b is exact in double for narrow operands; the sum is rounded to odd.
-inline double fma_to_odd(double a, double b, double c) {
-    const double p = a * b, s = p + c;
-    const double t = s - p, e = (p - (s - t)) + (c - t);
-    const auto bits = bit_cast<std::uint64_t>(s);
-    const std::uint64_t odd = (bits - ((e > 0) != (s > 0) ? 1 : 0)) | 1;
-    const bool exact = e == 0 || !(__builtin_fabs(s) < std::numeric_limits<double>::infinity());
-    return bit_cast<double>(exact ? bits : odd);
-}
 struct FmaReal {
+    template <class M>
+    static constexpr bool mixes = is_of_f16<M>&& converts_halves;
+    template <class M, class T, unsigned N>
+    static void lane(ShortVector<T, N>& d, ShortVector<T, N> a, ShortVector<T, N> b,
+                     ShortVector<T, N> c) {
+        finish_short<M>(d, fma_to_odd(short_input<M>(a), short_input<M>(b), short_input<M>(c)));
+    }
     template <class M, class T>
     static constexpr bool vectors = plain<M, T>&& vectors_fuse;
     template <class M, class T>

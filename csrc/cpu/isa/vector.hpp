@@ -18,6 +18,12 @@ struct ModularOf<T, std::enable_if_t<std::is_integral_v<T>>> {
 template <class T>
 using Modular = typename ModularOf<T>::type;
 
+// N narrow floats of type T, as their bits.
+template <class T, unsigned N>
+struct ShortVector {
+    VectorOf<std::uint16_t, 2 * N> bits;
+};
+
 // A lane function takes vectors if its constant `vectors` of modifiers and type is true.
 template <class Sem, class M, class T, class = void>
 inline constexpr bool takes_vectors = false;
@@ -25,14 +31,11 @@ template <class Sem, class M, class T>
 inline constexpr bool takes_vectors<Sem, M, T, std::void_t<decltype(Sem::template vectors<M, T>)>> =
     Sem::template vectors<M, T>;
 
-// It takes vectors with any mix of 32-bit and 64-bit operands if its constant `mixes` is true.
+// It takes vectors with operands of any widths if its constant `mixes` is true.
 template <class Sem, class M, class = void>
 inline constexpr bool mixes_widths = false;
 template <class Sem, class M>
 inline constexpr bool mixes_widths<Sem, M, std::void_t<decltype(Sem::template mixes<M>)>> =
     Sem::template mixes<M>;
-template <class M>
-inline constexpr bool both_wide = ptx::bytes_of(M::type) >= 4 &&
-                                  (M::type2 == Type::none || ptx::bytes_of(M::type2) >= 4);
 
 }  // namespace cupola::cpu::CUPOLA_ISA
