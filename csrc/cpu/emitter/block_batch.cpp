@@ -50,16 +50,17 @@ void CppEmitter::emit_row_values() {
 
 // Emits the statements whose results differ between warps.
 void CppEmitter::emit_warp_statements() {
+    std::set<std::int32_t> declared;
     for (const PathStep& each : analysis_.batch_path) {
         const OpEffects& op = analysis_.ops[each.op];
         const bool access = op.kind == Kind::load || op.kind == Kind::store;
-        if (each.is_uniform || (!access && op.kind != Kind::lanes && op.kind != Kind::logic))
-            continue;
+        if (each.is_uniform || (!access && !is_computation(op))) continue;
         bool needed = op.kind == Kind::store;
         for (const Access& to : op.accesses) {
             const Register* r = to.write ? analysis_.at(to.offset) : nullptr;
             if (!r || r->uniform || r->invariant_affine) continue;
             needed = true;
+            if (!declared.insert(r->offset).second) continue;
             emit((r->bytes == 0 ? std::string("std::uint32_t ")
                                 : "Lanes<" + to_string(r->bytes) + "> ") +
                  r->name() + ";");
@@ -70,10 +71,7 @@ void CppEmitter::emit_warp_statements() {
             continue;
         }
         emit("{");
-        if (op.kind == Kind::lanes)
-            emit_lanes(each.op);
-        else
-            emit_logic(each.op);
+        emit_computation(each.op);
         emit("}");
     }
 }

@@ -144,10 +144,19 @@ class CppEmitter {
     void emit_row_values();
     void emit_warp_statements();
 
+    // pack_parts.cpp
+    void emit_pack(std::uint32_t n);
+    void emit_unpack(std::uint32_t n);
+
     // statement.cpp: registers and lane functions; memory_access.cpp: memory and barriers
     std::set<std::uint32_t> unused_results(std::uint32_t b) const;
     void emit_statements(std::uint32_t b);
     void emit_statement(std::uint32_t b, std::uint32_t n);
+    static bool is_computation(const OpEffects& op) {
+        return op.kind == Kind::lanes || op.kind == Kind::logic || op.kind == Kind::pack ||
+               op.kind == Kind::unpack;
+    }
+    void emit_computation(std::uint32_t n);
     void emit_lanes(std::uint32_t n);
     void emit_logic(std::uint32_t n);
     std::string parameter_text(const OpEffects& op, std::size_t k) const;

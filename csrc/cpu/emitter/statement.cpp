@@ -188,6 +188,19 @@ void CppEmitter::emit_logic(std::uint32_t n) {
          (out.masked ? ">, true" : ">, false") + ">(mask, " + to + text + ");" + out.after);
 }
 
+void CppEmitter::emit_computation(std::uint32_t n) {
+    switch (analysis_.ops[n].kind) {
+        case Kind::lanes:
+            return emit_lanes(n);
+        case Kind::pack:
+            return emit_pack(n);
+        case Kind::unpack:
+            return emit_unpack(n);
+        default:
+            return emit_logic(n);
+    }
+}
+
 std::string CppEmitter::parameter_text(const OpEffects& op, std::size_t k) const {
     const unsigned bytes = op.accesses[k].bytes;
     return "parameter<" + word_type(bytes) + ">(w, " +
@@ -314,8 +327,10 @@ void CppEmitter::emit_statement(std::uint32_t b, std::uint32_t n) {
             emit("}");
             break;
         case Kind::logic:
+        case Kind::pack:
+        case Kind::unpack:
             emit("{");
-            emit_logic(n);
+            emit_computation(n);
             emit("}");
             break;
         case Kind::parameter: {

@@ -62,10 +62,11 @@ struct KernelAnalysis::PathChecker {
             if (!access.write && !is_uniform(access.offset)) return false;
         return true;
     }
-    // Each register is written once, as a variable.
+    // Registers are variables. A predicate is written once, as rows may compute it first.
     bool can_write(const Access& access) {
         const Register* r = analysis.at(access.offset);
-        return access.offset == 0 || (r && !r->in_file && written.insert(access.offset).second);
+        return access.offset == 0 ||
+               (r && !r->in_file && (written.insert(access.offset).second || r->bytes != 0));
     }
     // A comparison that the first and the last thread of a row decide.
     bool is_decided(const OpEffects& op) const {
@@ -133,6 +134,8 @@ void KernelAnalysis::find_batch_path() {
         switch (op.kind) {
             case Kind::lanes:
             case Kind::logic:
+            case Kind::pack:
+            case Kind::unpack:
             case Kind::parameter:
                 if (op.kind == Kind::parameter)
                     for (const Access& access : op.accesses)

@@ -27,6 +27,8 @@ enum class Kind : std::uint8_t {
     guard_end,
     lanes,      // a function of one lane
     logic,      // a function of predicates
+    pack,       // a register of its parts
+    unpack,     // the parts of a register
     parameter,  // loads a parameter of the kernel
     load,
     store,

@@ -259,6 +259,8 @@ void KernelAnalysis::describe_pseudo(std::uint32_t n) {
             break;
         case Pseudo::pack:
         case Pseudo::unpack:
+            if (c.bytes * c.count <= 8)
+                op.kind = c.pseudo == Pseudo::pack ? Kind::pack : Kind::unpack;
             op.accesses.push_back(
                 {c.op[0], static_cast<std::uint8_t>(c.bytes * c.count), c.pseudo == Pseudo::pack});
             for (unsigned k = 1; k <= c.count; ++k)
