@@ -205,7 +205,10 @@ void CppEmitter::emit_body(std::uint32_t b) {
     emit_statements(b);
     outlines_accesses_ = split_;
     if (!groups_.empty()) emit("}");
-    emit_transfer(b, analysis_.blocks[b].end - 1);
+    // A barrier ends its block.
+    const std::uint32_t last = analysis_.blocks[b].end - 1;
+    if (analysis_.is_block_barrier(last)) emit_statement(b, last);
+    emit_transfer(b, last);
     emit("}");
     emit_reschedule(b);
 }

@@ -170,7 +170,7 @@ class CppEmitter {
     void emit_ballot(std::uint32_t b, std::uint32_t n);
     void emit_shuffle(std::uint32_t b, std::uint32_t n);
     void emit_barrier(std::uint32_t b, std::uint32_t n);
-    void emit_leave_regions();
+    std::string leave_regions() const;
     std::string regions() const { return split_ ? "f.regions" : "regions"; }
     void emit_handler_call(std::uint32_t b, std::uint32_t n);
     void emit_else_handler(std::uint32_t b, std::uint32_t n);

@@ -113,8 +113,7 @@ void CppEmitter::emit_exit() {
     emit("halted: next = nullptr;");
     emit("if (w.status == Status::done) goto next_warp;");
     emit("if (w.status == Status::faulted) return nullptr;");
-    emit("spill_registers:");
-    emit_leave_regions();
+    emit("spill_registers: " + leave_regions());
     for (const Register& r : analysis_.registers)
         if (!split_ && r.live_across_blocks && is_spilled(r) && !r.single_assignment)
             emit(spill(r));

@@ -162,10 +162,7 @@ std::string CppEmitter::next_iteration(std::uint32_t b) const {
     const std::string number = to_string(b);
     std::string yield;
     if (analysis_.blocks[b].entry && !split_)
-        yield = "if (remaining != 0) " +
-                std::string(analysis_.has_barrier_regions
-                                ? "{ if (regions.active) regions.leave(w, s); "
-                                : "{ ") +
+        yield = "if (remaining != 0) { " + leave_regions() +
                 "if (Warp* const onto = next_ready_warp(each, s, target)) { " +
                 move_live(b, "spill") + loop_batch(b) +
                 ".save(w, remaining, predict); yield_at(w, next); each = onto; continue; } } ";

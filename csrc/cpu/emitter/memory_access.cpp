@@ -199,9 +199,9 @@ void CppEmitter::emit_shuffle(std::uint32_t b, std::uint32_t n) {
 }
 
 // Before an operation that changes or reads the state of other warps, or leaves the function.
-void CppEmitter::emit_leave_regions() {
-    if (analysis_.has_barrier_regions)
-        emit("if (" + regions() + ".active) " + regions() + ".leave(w, s);");
+std::string CppEmitter::leave_regions() const {
+    if (!analysis_.has_barrier_regions) return "";
+    return "if (" + regions() + ".active) " + regions() + ".leave(w, s); ";
 }
 
 // A whole warp usually arrives at once. That case needs no handler.
@@ -214,8 +214,7 @@ void CppEmitter::emit_barrier(std::uint32_t b, std::uint32_t n) {
               ? regions() + ".arrive(w, " + to_string(n) + ", " + id + ", s)"
               : "arrive_whole_warp(w, code + " + to_string(n) + ", " + id + ", s.release)") +
          ") { " + move_live(b + 1, "spill") + "goto next_warp; }");
-    emit("} else {");
-    emit_leave_regions();
+    emit("} else { " + leave_regions());
     emit_handler_call(b, n);
     emit("}");
 }

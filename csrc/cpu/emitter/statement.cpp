@@ -303,7 +303,7 @@ void CppEmitter::emit_statements(std::uint32_t b) {
     const std::set<std::uint32_t> unused =
         path_ != Path::unchecked ? unused_results(b) : std::set<std::uint32_t>{};
     for (std::uint32_t n = block.first; n < block.end; ++n)
-        if (unused.count(n) == 0) emit_statement(b, n);
+        if (unused.count(n) == 0 && !analysis_.is_block_barrier(n)) emit_statement(b, n);
 }
 
 void CppEmitter::emit_statement(std::uint32_t b, std::uint32_t n) {
