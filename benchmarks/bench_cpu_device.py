@@ -47,7 +47,7 @@ def without_others(ptx, names):
     return head + "".join(chosen)
 
 
-def build(folder, only):
+def build(folder, only=None):
     """PTX of the kernels, and a library of the loops, for each file."""
     for name in FILES:
         ptx = folder / f"{name}.ptx"
@@ -283,7 +283,9 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--quick", action="store_true", help="small sizes; figures mean nothing")
     parser.add_argument("--others", help="an interpreter with pyopencl and numba")
-    parser.add_argument("--only", type=lambda names: names.split(","), help="these kernels; no record")
+    parser.add_argument(
+        "--only", type=lambda names: names.split(","), help="these kernels; no record"
+    )
     parser.add_argument("--serve", type=Path, help="for the processes that take turns")
     parser.add_argument("--scale", type=int, default=1, help="for the processes that take turns")
     chosen = parser.parse_args()

@@ -45,6 +45,7 @@ GPU = {
     "bench_reduce": [],
     "bench_pipeline": [],
     "bench_operations": [],
+    "bench_ops": [],
 }
 
 

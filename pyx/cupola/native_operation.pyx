@@ -8,7 +8,7 @@ from libc.string cimport memset
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_driver_loaded, text
 from cupola._operation cimport (
-    cupola_op, cupola_op_bind, cupola_op_bound, cupola_op_call, cupola_op_create,
+    cupola_op_bind, cupola_op_bound, cupola_op_call, cupola_op_create,
     cupola_op_host_device, cupola_op_kernel_count, cupola_op_kernel_types, cupola_op_launch,
     cupola_op_name, cupola_op_register, cupola_op_release, cupola_op_scalar, cupola_op_xla_cuda,
     cupola_op_xla_host,

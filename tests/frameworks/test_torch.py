@@ -158,7 +158,7 @@ def test_views_that_change_the_elements(device):
     for _ in range(2):
         assert torch.equal(step(one, 1.0), -plain.imag[:, :1])
     accumulate = made(operations.ACCUMULATE)
-    with pytest.raises(cupola.ArgumentValueError, match="argument cache: .*negative view"):
+    with pytest.raises(cupola.ArgumentValueError, match=r"argument cache: .*negative view"):
         accumulate(u[0, :1], torch.ones(1, device=device))
 
 

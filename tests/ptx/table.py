@@ -78,4 +78,6 @@ def rows():
             mnemonic, semantics, *lists, since = pattern.match(text).groups()
             mods, types, types2, shapes = (tuple(filter(None, part.split(", "))) for part in lists)
             picked = tuple(axes[m] for m in mods)
-            yield Row(path.stem, mnemonic, semantics, picked, types, types2, shapes, int(since), number)
+            yield Row(
+                path.stem, mnemonic, semantics, picked, types, types2, shapes, int(since), number
+            )

@@ -509,9 +509,7 @@ _transforms = (
     torch._C._functorch.maybe_current_level,
     torch._C._is_tracing,
 )
-register(
-    torch.Tensor, TorchAccess(torch.Tensor, torch.is_grad_enabled, _transforms, _casts)
-)
+register(torch.Tensor, TorchAccess(torch.Tensor, torch.is_grad_enabled, _transforms, _casts))
 
 
 def call(operation: Operation, call: Call) -> Any:
