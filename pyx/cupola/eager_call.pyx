@@ -9,7 +9,8 @@ from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memset
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
-from cupola._operation cimport cupola_op_call, cupola_op_launch
+from cupola._dlpack cimport CPU
+from cupola._operation cimport cupola_op_call, cupola_op_host_device, cupola_op_launch
 from cupola.abi cimport require
 from cupola.array_access cimport GENERAL, MADE, WRITTEN, Allocation, ArrayAccess, access_of
 from cupola.error cimport check
@@ -182,6 +183,7 @@ cdef class EagerCall:
     ) except -1:
         cdef CupolaTensor* tensor = &a.tensors[index]
         cdef Py_ssize_t count
+        cdef int host
         if index != a.first and Py_TYPE(value) != Py_TYPE(<object>a.values[a.first]):
             return False
         if a.used + 2 > MAX_WORDS:
@@ -198,6 +200,10 @@ cdef class EagerCall:
             tensor.code | tensor.bits << 8 | tensor.ndim << 16
             | <int64_t>tensor.device_type << 32 | <int64_t>(tensor.strides != NULL) << 48)
         a.words[a.used + 1] = tensor.device_id
+        if index == a.first and tensor.device_type == CPU:
+            # A plan's kernels are bound for one device.
+            check(cupola_op_host_device(&host))
+            a.words[a.used + 1] = host
         a.used += 2 + count
         return True
 

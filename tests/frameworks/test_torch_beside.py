@@ -62,7 +62,14 @@ def test_they_are_an_error_without_a_choice(gpu):
         else:
             raise AssertionError
         with cupola.Device("cpu"):
-            assert torch.equal(step(u), 2 * u)
+            for factor in (2, 3):  # the second call goes past Python
+                assert torch.equal(step(u, factor), factor * u)
+        try:
+            step(u, 3)
+        except cupola.ArgumentValueError as error:
+            assert "CUPOLA_CPU_TENSORS=1" in str(error)
+        else:
+            raise AssertionError
         """,
         gpu,
         CUPOLA_CPU_TENSORS="",
