@@ -140,7 +140,8 @@ def test_what_never_changes_is_made_once_for_all_rounds():
 def test_what_lies_among_the_parameters_is_one_value():
     module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
     text = native_kernels.printed(module, "structure")
-    assert text.count("parameter<std::uint32_t>(w, 16)") == 2  # by name, and by address
+    # By name and by address, in the functions of whole blocks and of warps.
+    assert text.count("parameter<std::uint32_t>(w, 16)") == 4
 
 
 def test_large_kernels_are_functions_of_some_blocks_each(compiled):

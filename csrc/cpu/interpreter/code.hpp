@@ -28,7 +28,7 @@ struct DecodedOp;
 struct Warp;
 using Handler = const DecodedOp* (*)(const DecodedOp*, Warp&, std::byte* registers);
 
-// What an operation does that no row of the instruction table describes: the decoder adds it, or
+// The kind of an operation that no row of the instruction table describes: the decoder adds it, or
 // composes an instruction of it.
 enum class Pseudo : std::uint8_t {
     none,  // a row of the table, or an operation of unknown effects
