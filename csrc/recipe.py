@@ -387,7 +387,8 @@ class Recipe:
         driver = self.sources("cpu/*.cpp", "cpu/api/*.cpp")
         interpreter = self.sources("cpu/interpreter/*.cpp")
         checks = self.sources("cpu/sanitizer/*.cpp")
-        jit = self.sources("cpu/ir/*.cpp", "cpu/emitter/*.cpp", "cpu/compiler/*.cpp")
+        folders = ("ir", "passes", "emitter", "compiler")
+        jit = self.sources(*(f"cpu/{folder}/*.cpp" for folder in folders))
         semantics = {"CUPOLA_SEMANTICS": SEMANTICS}
         values = {name: path.as_posix() for name, path in semantics.items()}
         objects = [

@@ -1,6 +1,6 @@
 // csrc/cpu/emitted/affine.hpp - affine values of a warp, as scalars.
 //
-// ir/affine.cpp finds which values are likely to be affine. Emitted code tests at run time whether
+// passes/find_affine.cpp finds which values are likely to be affine. Emitted code tests at run time whether
 // they are.
 #pragma once
 

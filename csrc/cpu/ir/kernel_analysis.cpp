@@ -1,4 +1,6 @@
-// csrc/cpu/ir/kernel_analysis.cpp - registers of a kernel, and which of them are uniform.
+// csrc/cpu/ir/kernel_analysis.cpp - registers of a kernel, and the passes in the order they run.
+//
+// Each pass is a file of passes/, of the same name.
 #include "cpu/ir/kernel_analysis.hpp"
 
 #include <algorithm>
@@ -65,7 +67,7 @@ KernelAnalysis::KernelAnalysis(const KernelCode& decoded)
     bool guarded = false;
     std::size_t targets = 0;
     for (std::uint32_t n = 0; n < ops.size(); ++n) {
-        describe(n);
+        describe_operation(n);
         OpEffects& op = ops[n];
         if (op.kind == Kind::guard_end) guarded = false;
         op.guarded = guarded;
@@ -77,20 +79,17 @@ KernelAnalysis::KernelAnalysis(const KernelCode& decoded)
         if (targets > max_targets) throw UnsupportedKernel{"it has too many branches"};
     }
     find_registers();
-    find_parameters();
-    find_blocks();
-    find_loops();
-    find_liveness();
+    find_parameter_loads();
+    build_cfg();
     propagate_constants();
     find_uniform();
     find_affine();
-    find_invariant_affine();
     // They are in the register file from the start, and are read there.
     for (Register& r : registers) r.in_file |= r.special && !r.uniform;
-    find_single_assignment();
-    find_any_nan();
-    find_batch_path();
-    find_barrier_regions();
+    hoist_invariants();
+    relax_nans();
+    find_block_batches();
+    form_barrier_regions();
 }
 
 const Register* KernelAnalysis::at(std::int32_t offset) const {
@@ -161,142 +160,6 @@ void KernelAnalysis::find_registers() {
     for (Register& r : registers) {
         r.in_file |= opaque;
         if (r.in_file && !r.constant) r.uniform = false;
-    }
-}
-
-// Arithmetic on f32 produces the canonical NaN. If all readers of a result are f32 arithmetic,
-// comparisons, or conversions to narrower floats, any NaN will do, as no other NaN is observable.
-void KernelAnalysis::find_any_nan() {
-    const auto is_arithmetic = [](const OpEffects& op) {
-        if (!op.has_form || op.kind != Kind::lanes || op.origin.key.type != ptx::Type::f32 ||
-            !has_row_type(op.origin.form))
-            return false;
-        switch (op.origin.form.opcode()) {
-            case Opcode::add:
-            case Opcode::sub:
-            case Opcode::mul:
-            case Opcode::fma:
-            case Opcode::mad:
-            case Opcode::div:
-            case Opcode::sqrt:
-            case Opcode::rcp:
-                return true;
-            default:
-                return false;
-        }
-    };
-    const auto converts = [](const OpEffects& op, ptx::Type to, ptx::Type from) {
-        return op.has_form && op.kind == Kind::lanes && op.origin.form.opcode() == Opcode::cvt &&
-               op.origin.key.type == to && op.origin.key.type2 == from;
-    };
-    std::vector<bool> is_observed(registers.size(), false);
-    for (std::uint32_t r = 0; r < registers.size(); ++r) is_observed[r] = registers[r].in_file;
-    for (const OpEffects& op : ops) {
-        const bool compares = op.has_form && op.kind == Kind::lanes &&
-                              op.origin.key.type == ptx::Type::f32 &&
-                              op.origin.form.opcode() == Opcode::setp;
-        if (compares || is_arithmetic(op) || converts(op, ptx::Type::f16, ptx::Type::f32) ||
-            converts(op, ptx::Type::bf16, ptx::Type::f32))
-            continue;
-        for (const Access& access : op.accesses)
-            if (!access.write && access.offset != 0)
-                is_observed[by_offset_.at(access.offset)] = true;
-    }
-    for (OpEffects& op : ops) {
-        if (!is_arithmetic(op) && !converts(op, ptx::Type::f32, ptx::Type::f16)) continue;
-        for (const Access& access : op.accesses)
-            if (access.write && access.offset != 0)
-                op.any_nan = !is_observed[by_offset_.at(access.offset)];
-    }
-}
-
-// Loads at a constant offset from the parameters' address become loads of parameters. Compilers
-// emit them for members of structures.
-void KernelAnalysis::find_parameters() {
-    std::map<std::int32_t, std::uint64_t> addresses;  // registers that hold such an address
-    for (const auto& [which, offset] : kernel.specials)
-        if (which == static_cast<unsigned>(Hidden::parameter_base)) addresses[offset] = 0;
-    if (addresses.empty()) return;
-    const auto address_of = [&](const Access& access, std::uint64_t& at) {
-        const auto found = addresses.find(access.offset);
-        if (found != addresses.end()) at = found->second;
-        return found != addresses.end();
-    };
-    for (std::uint32_t n = 0; n < ops.size(); ++n) {
-        OpEffects& op = ops[n];
-        std::uint64_t at = 0;
-        if (!op.has_form || op.guarded || op.accesses.empty()) continue;
-        if (op.kind == Kind::lanes && op.accesses[0].bytes == 8) {
-            const Register* to = op.accesses[0].write ? this->at(op.accesses[0].offset) : nullptr;
-            if (!to || to->writes != 1 || to->in_file) continue;
-            const Opcode opcode = op.origin.form.opcode();
-            const std::size_t last = op.accesses.size() - 1;
-            if (opcode == Opcode::mov && last == 1 && address_of(op.accesses[1], at))
-                addresses[to->offset] = at;
-            if (opcode != Opcode::add || last != 2 || op.origin.key.type == ptx::Type::f64)
-                continue;
-            for (const std::size_t k : {1, 2}) {
-                const Register* by = this->at(op.accesses[3 - k].offset);
-                if (by && by->constant && address_of(op.accesses[k], at))
-                    addresses[to->offset] = at + by->value;
-            }
-        }
-        if (op.kind != Kind::load || !address_of(op.accesses[0], at)) continue;
-        bool in_variables = true;
-        for (std::size_t k = 1; k < op.accesses.size(); ++k)
-            if (const Register* to = this->at(op.accesses[k].offset)) in_variables &= !to->in_file;
-        const auto space = static_cast<ptx::Space>(ptx::field::space.get(op.origin.key.modifiers));
-        const std::uint64_t all =
-            std::uint64_t{ptx::bytes_of(op.origin.key.type)} * (op.accesses.size() - 1);
-        at += static_cast<std::uint64_t>(kernel.code[n].imm);
-        if (!in_variables || space == ptx::Space::shared || at % all != 0 ||
-            at > kernel.parameter_bytes || kernel.parameter_bytes - at < all)
-            continue;
-        op.kind = Kind::parameter;
-        op.parameter = static_cast<std::int64_t>(at);
-        op.accesses.erase(op.accesses.begin());
-    }
-}
-
-// A register that is written once, from values that never change, never changes either. All lanes
-// that read it see the same value.
-void KernelAnalysis::find_uniform() {
-    std::vector<std::uint32_t> work;
-    for (std::uint32_t n = 0; n < registers.size(); ++n)
-        if (registers[n].special && registers[n].uniform) uniform.push_back(n);
-    // Code order finds nearly all in one pass. The bound limits the time for hostile code.
-    unsigned passes = 16;
-    for (bool changed = true; changed && passes-- > 0;) {
-        changed = false;
-        for (std::uint32_t n = 0; n < ops.size(); ++n) {
-            const OpEffects& op = ops[n];
-            if (op.guarded || (op.kind != Kind::lanes && op.kind != Kind::parameter)) continue;
-            bool can = true, fresh = false, of_warp = false, of_x = false;
-            for (const Access& access : op.accesses) {
-                if (access.offset == 0) {
-                    can &= access.write;
-                    continue;
-                }
-                const Register& r = *at(access.offset);
-                if (access.write) {
-                    can &= r.writes == 1 && !r.in_file && !r.special && !r.constant;
-                    fresh |= !r.uniform;
-                } else {
-                    can &= r.uniform && !(r.in_file && !r.constant);
-                    of_warp |= r.per_warp;
-                    of_x |= r.varies_in_x;
-                }
-            }
-            if (!can || !fresh) continue;
-            for (const Access& access : op.accesses)
-                if (access.write && access.offset != 0) {
-                    reg(access.offset).uniform = true;
-                    reg(access.offset).per_warp = of_warp;
-                    reg(access.offset).varies_in_x = of_x;
-                    uniform.push_back(by_offset_.at(access.offset));
-                }
-            changed = true;
-        }
     }
 }
 

@@ -104,7 +104,7 @@ struct AffineStep {
     Proof proof = Proof::linear;
 };
 
-// An operation on the path of whole thread blocks: see block_batch.cpp.
+// An operation on the path of whole thread blocks: see find_block_batches.cpp.
 struct PathStep {
     std::uint32_t op;
     bool taken;       // of a branch: whether the path takes it
@@ -150,36 +150,39 @@ class KernelAnalysis {
     }
 
   private:
-    void describe(std::uint32_t n);
-    void describe_pseudo(std::uint32_t n);
-    void describe_barrier(std::uint32_t n);
-    void describe_row(std::uint32_t n);
-    bool describe_memory(std::uint32_t n);
     void find_registers();
     void record(const Access& access, std::uint32_t n);
-    void find_parameters();
-    const Register* moved_constant(const OpEffects& op) const;
-    void propagate_constants();
-    void find_uniform();
-    void find_affine();
-    void find_invariant_affine();
-    void find_single_assignment();
-    void find_hoisted(const std::vector<std::uint32_t>& found);
-    void find_any_nan();
-    struct PathChecker;
-    void find_batch_path();
-    void find_barrier_regions();
+    Register& reg(std::int32_t offset);
+
+    // Passes and their parts, in the order they run.
+    void describe_operation(std::uint32_t n);
+    void describe_row(std::uint32_t n);
+    bool describe_memory(std::uint32_t n);
+    void describe_pseudo(std::uint32_t n);
+    void describe_barrier(std::uint32_t n);
+    void find_parameter_loads();
+    void build_cfg();
     void find_blocks();
     void find_loops();
     void find_liveness();
-    Register& reg(std::int32_t offset);
+    void propagate_constants();
+    const Register* moved_constant(const OpEffects& op) const;
+    void find_uniform();
+    void find_affine();
+    void find_invariant_affine();
+    void hoist_invariants();
+    void find_hoisted(const std::vector<std::uint32_t>& found);
+    void relax_nans();
+    void find_block_batches();
+    struct PathChecker;
+    void form_barrier_regions();
 
     std::map<std::int32_t, std::uint32_t> by_offset_;
     std::vector<std::uint32_t> block_of_;  // by operation
     std::vector<std::uint32_t> returns_;   // operations after calls
 };
 
-bool is_ordered(const OpEffects& op);  // block_batch.cpp
+bool is_ordered(const OpEffects& op);  // find_block_batches.cpp
 
 // Why a kernel is not compiled.
 struct UnsupportedKernel {

@@ -1,4 +1,5 @@
-// csrc/cpu/ir/block_batch.cpp - finds a path through a kernel that all threads of a block may take.
+// csrc/cpu/passes/find_block_batches.cpp - finds a path through a kernel that all threads of a
+// block may take.
 //
 // Most thread blocks of a kernel without loops behave alike: no thread is past the end of the
 // arrays, and all run from the first instruction to the last. Where addresses and branch operands
@@ -122,7 +123,7 @@ struct KernelAnalysis::PathChecker {
     }
 };
 
-void KernelAnalysis::find_batch_path() {
+void KernelAnalysis::find_block_batches() {
     if (waits() || kernel.call_depth != 0) return;
     PathChecker path{*this, {}, {}, {}};
     std::vector<PathStep> steps;

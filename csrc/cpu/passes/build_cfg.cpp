@@ -1,4 +1,4 @@
-// csrc/cpu/ir/cfg.cpp - basic blocks, loops and liveness of decoded code.
+// csrc/cpu/passes/build_cfg.cpp - basic blocks, loops and liveness of decoded code.
 //
 // Decoded code is in reverse post order, so a loop is the range from its header to its last
 // backward branch. Emitted code keeps this order: control moves forward through the blocks, and
@@ -30,6 +30,12 @@ class WorkLimit {
 };
 
 }  // namespace
+
+void KernelAnalysis::build_cfg() {
+    find_blocks();
+    find_loops();
+    find_liveness();
+}
 
 void KernelAnalysis::find_blocks() {
     const auto count = static_cast<std::uint32_t>(ops.size());

@@ -1,4 +1,4 @@
-// csrc/cpu/ir/barrier_regions.cpp - finds kernels whose warps run region by region.
+// csrc/cpu/passes/form_barrier_regions.cpp - finds kernels whose warps run region by region.
 //
 // A region is the code between barriers of all threads. If control that leads to them is uniform,
 // all warps end a region at the same barrier, which emitted code tests. A kernel with an operation
@@ -17,7 +17,7 @@ bool KernelAnalysis::is_block_barrier(std::uint32_t n) const {
            n + 1 < ops.size();
 }
 
-void KernelAnalysis::find_barrier_regions() {
+void KernelAnalysis::form_barrier_regions() {
     for (std::uint32_t n = 0; n < ops.size(); ++n) {
         if (is_block_barrier(n))
             has_barrier_regions = true;

@@ -1,4 +1,5 @@
-// csrc/cpu/ir/op_effects.cpp - finds the operands and successors of each operation of a kernel.
+// csrc/cpu/passes/describe_operations.cpp - finds the operands and successors of each operation of
+// a kernel.
 #include "cpu/interpreter/control.hpp"
 #include "cpu/ir/kernel_analysis.hpp"
 
@@ -83,7 +84,7 @@ bool has_row_type(ptx::FormId form) {
            is_in(form, InstructionGroupId::move);
 }
 
-void KernelAnalysis::describe(std::uint32_t n) {
+void KernelAnalysis::describe_operation(std::uint32_t n) {
     OpEffects& op = ops[n];
     const DecodedOp& c = kernel.code[n];
     if (const interpreter::Origin* origin = kernel.origin_of(c)) {

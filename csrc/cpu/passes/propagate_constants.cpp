@@ -1,4 +1,4 @@
-// csrc/cpu/ir/constants.cpp - operands that are constant where they are read.
+// csrc/cpu/passes/propagate_constants.cpp - operands that are constant where they are read.
 //
 // A register of a loop often starts as a constant, and is read before the loop too. Such a read
 // then has a constant, so that strides and quotients are known.

@@ -1,4 +1,4 @@
-// csrc/cpu/ir/affine.cpp - finds registers that are affine in the lane.
+// csrc/cpu/passes/find_affine.cpp - finds registers that are affine in the lane.
 //
 // In each half of a warp, %tid.x rises by one and %tid.y is the same, whatever shape usual thread
 // blocks have. A value computed from these by additions and multiplications is *affine*: it has a
@@ -7,8 +7,6 @@
 // computes affine values as scalars beside the vectors. It tests at run time whether they are
 // affine, so this analysis only has to be likely.
 #include <algorithm>
-#include <numeric>
-#include <set>
 
 #include "cpu/ir/kernel_analysis.hpp"
 
@@ -266,73 +264,7 @@ void KernelAnalysis::find_affine() {
     }
     for (std::uint32_t r = 0; r < registers.size(); ++r)
         registers[r].is_affine = known[r] == Known::step && !registers[r].in_file;
-}
-
-// Finds registers that are written once, from values that never change, and are live where lanes
-// wait. They are spilled where they are written, not at each wait.
-void KernelAnalysis::find_single_assignment() {
-    if (!waits()) return;
-    const auto never_changes = [&](const Register& r) {
-        return r.single_assignment || r.uniform || r.constant || r.special;
-    };
-    std::vector<std::uint32_t> found;  // definitions before uses
-    unsigned passes = 16;
-    for (bool changed = true; changed && passes-- > 0;) {
-        changed = false;
-        for (std::uint32_t n = 0; n < ops.size(); ++n) {
-            const OpEffects& op = ops[n];
-            if (op.guarded || (op.kind != Kind::lanes && op.kind != Kind::logic)) continue;
-            bool can = true, fresh = false;
-            for (const Access& access : op.accesses) {
-                if (access.offset == 0) continue;
-                const Register& r = *at(access.offset);
-                if (access.write) {
-                    can &= r.writes == 1 && !r.in_file && !r.special && !r.uniform;
-                    fresh |= !r.single_assignment;
-                } else {
-                    can &= never_changes(r);
-                }
-            }
-            if (!can || !fresh) continue;
-            for (const Access& access : op.accesses)
-                if (access.write && access.offset != 0) reg(access.offset).single_assignment = true;
-            found.push_back(n);
-            changed = true;
-        }
-    }
-    find_hoisted(found);
-    // An affine value is usually enough. Where it is not, the register is filled from the register
-    // file.
-    for (Register& r : registers) {
-        r.single_assignment &= r.live_across_blocks;
-        r.in_file |= r.single_assignment && r.invariant_affine;
-        r.single_assignment &= !r.in_file;
-    }
-}
-
-// Of these, finds operations that loops would repeat, and the operations that they depend on.
-void KernelAnalysis::find_hoisted(const std::vector<std::uint32_t>& found) {
-    // Loop depth of each block: counts the backward branches that span it, by prefix sums.
-    std::vector<std::int32_t> loops(blocks.size() + 1);
-    for (std::uint32_t b = 0; b < blocks.size(); ++b)
-        for (const std::uint32_t to : blocks[b].successors)
-            if (to <= b) ++loops[to], --loops[b + 1];
-    std::partial_sum(loops.begin(), loops.end(), loops.begin());
-    std::set<std::int32_t> needed;
-    for (std::size_t k = found.size(); k-- > 0;) {
-        OpEffects& op = ops[found[k]];
-        op.hoisted = loops[block_of_[found[k]]] > 0;
-        for (const Access& access : op.accesses)
-            op.hoisted |= access.write && needed.count(access.offset) != 0;
-        if (!op.hoisted) continue;
-        for (const Access& access : op.accesses) {
-            if (!access.write)
-                needed.insert(access.offset);
-            else if (access.offset != 0)
-                reg(access.offset).in_file = true;
-        }
-        hoisted.insert(hoisted.begin(), found[k]);
-    }
+    find_invariant_affine();
 }
 
 // Like find_uniform(), for affine values.
