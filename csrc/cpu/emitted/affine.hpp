@@ -1,7 +1,7 @@
 // csrc/cpu/emitted/affine.hpp - affine values of a warp, as scalars.
 //
-// passes/find_affine.cpp finds which values are likely to be affine. Emitted code tests at run time whether
-// they are.
+// passes/find_affine.cpp finds which values are likely to be affine. Emitted code tests at run time
+// whether they are.
 #pragma once
 
 #include "cpu/emitted/vectors.hpp"

@@ -165,7 +165,7 @@ template <class D, class S>
 [[gnu::always_inline]] inline D converted(S a) {
     using To = Each<D>;
     using From = Each<S>;
-    constexpr unsigned count = sizeof(S) / sizeof(From);
+    constexpr unsigned size = sizeof(S), count = size / sizeof(From);
     constexpr bool narrow = std::is_integral_v<From> && sizeof(From) < 4;
     if constexpr (std::is_same_v<From, S>)
         return static_cast<D>(a);
@@ -177,7 +177,7 @@ template <class D, class S>
         // In steps, because GCC would convert lane by lane.
         return converted<D>(__builtin_convertvector(
             a, VectorOf<std::conditional_t<sizeof(From) == 8, std::uint32_t, std::uint16_t>,
-                        sizeof(S) / 2>));
+                        size / 2>));
     else
         return __builtin_convertvector(a, D);
 }
