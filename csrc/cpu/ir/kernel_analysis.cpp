@@ -8,7 +8,6 @@
 namespace cupola::cpu::compiler {
 
 using namespace interpreter;
-using ptx::Opcode;
 
 namespace {
 
