@@ -340,17 +340,11 @@ def test_pickles_and_profiles(other):
 
 
 def test_the_report_and_the_information_name_it(other):
-    paths_text = subprocess.run(
-        [sys.executable, "-m", "cupola", "paths"],
-        env={**os.environ, "CUPOLA_DRIVER": other},
-        capture_output=True,
-        text=True,
-    ).stdout
-    assert paths.cpu_library() in paths_text
-    info = subprocess.run(
-        [sys.executable, "-m", "cupola", "info"],
-        env={**os.environ, "CUPOLA_DRIVER": other},
-        capture_output=True,
-        text=True,
-    ).stdout
-    assert paths.cpu_library() in info
+    for command in ("paths", "info"):
+        answer = subprocess.run(
+            [sys.executable, "-m", "cupola", command],
+            env={**os.environ, "CUPOLA_DRIVER": other},
+            capture_output=True,
+            text=True,
+        )
+        assert paths.cpu_library() in answer.stdout, command

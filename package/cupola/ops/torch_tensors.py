@@ -36,6 +36,13 @@ _NAMESPACE = "cupola_ops"  # of operations that no package has
 _CPU, _CUDA = 1, 2  # DLPack's device types
 _names = {getattr(torch, name): name for name in ELEMENT_TYPES if hasattr(torch, name)}
 _numbers = itertools.count()
+# Each is true where a call has to go through PyTorch's dispatcher. Levels of functorch begin at 1.
+_TRANSFORMS = (
+    torch._C._len_torch_dispatch_stack,
+    torch._C._len_torch_function_stack,
+    torch._C._functorch.maybe_current_level,
+    torch._C._is_tracing,
+)
 _ROLES = {"float": "float", "int": "SymInt", "bool": "bool"}
 
 
@@ -491,9 +498,7 @@ def is_plain(operation: Operation, values: Sequence[torch.Tensor]) -> bool:
     gradients = torch.is_grad_enabled()
     if any(type(one) is not torch.Tensor or (gradients and one.requires_grad) for one in values):
         return False
-    if torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack():
-        return False
-    if torch._C._functorch.maybe_current_level() is not None or torch.jit.is_tracing():
+    if any(transforms() for transforms in _TRANSFORMS):
         return False
     return not (operation.declaration.autocast and torch.is_autocast_enabled(values[0].device.type))
 
@@ -502,14 +507,7 @@ def _casts() -> bool:
     return any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda"))
 
 
-# The conditions of `is_plain`.
-_transforms = (
-    torch._C._len_torch_dispatch_stack,
-    torch._C._len_torch_function_stack,
-    torch._C._functorch.maybe_current_level,
-    torch._C._is_tracing,
-)
-register(torch.Tensor, TorchAccess(torch.Tensor, torch.is_grad_enabled, _transforms, _casts))
+register(torch.Tensor, TorchAccess(torch.Tensor, torch.is_grad_enabled, _TRANSFORMS, _casts))
 
 
 def call(operation: Operation, call: Call) -> Any:
