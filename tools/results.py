@@ -106,7 +106,7 @@ def section(record: records.Record) -> str:
     return "\n".join(
         [
             f"## {plain(record.title)}: {plain(record.device)}",
-            f"{state}{record.date}, revision {record.revision}. `{record.command}`; {about}.",
+            f"{state}{record.date}, revision {record.revision}. `{record.command}`. Host: {about}.",
             "",
             table(headings, cells),
         ]
