@@ -51,15 +51,13 @@ template <unsigned E>
 using HalfWarp = VectorOf<std::uint8_t, half * E>;
 template <unsigned E>
 CUPOLA_INLINE auto load_half_warps(std::uint64_t low, std::uint64_t high) {
-    HalfWarp<E> a, b;
-    __builtin_memcpy(&a, reinterpret_cast<const void*>(low), sizeof a);
-    __builtin_memcpy(&b, reinterpret_cast<const void*>(high), sizeof b);
+    const auto a = read_vector<HalfWarp<E>>(reinterpret_cast<const void*>(low)),
+               b = read_vector<HalfWarp<E>>(reinterpret_cast<const void*>(high));
     return joined<std::uint8_t, sizeof a>(a, b, std::make_index_sequence<2 * sizeof a>());
 }
 template <unsigned K, unsigned E>
 CUPOLA_INLINE void store_half(const Lanes<E>& v, std::uint64_t to) {
-    const auto part = part_of<K, half * E>(v.v[0]);
-    __builtin_memcpy(reinterpret_cast<void*>(to), &part, sizeof part);
+    write_vector_at(reinterpret_cast<void*>(to), part_of<K, half * E>(v.v[0]));
 }
 template <class T, unsigned Count, unsigned K>
 CUPOLA_INLINE void deinterleave(const T* memory, Lanes<sizeof(T)>& v) {
