@@ -33,15 +33,19 @@ def run():
     rows, times = [], {}
     with tempfile.TemporaryDirectory(prefix="cupola-ptx-") as folder:
         alone = Path(folder) / "one.ptx"
-        for path in machine_code.shipped(Path(folder)):
+        caches = {name: Path(folder) / name for name in (*compilers(), "none")}
+        for path in machine_code.kernels(Path(folder)):
             for name, text in ptx.cut(path.read_text()).items():
                 if name not in KERNELS:
                     continue
                 alone.write_text(text)
-                loading = min(machine_code.seconds(alone, name, "interpret") for _ in range(3))
+                loading = min(
+                    machine_code.seconds(caches["none"], alone, name, "interpret") for _ in range(3)
+                )
                 for compiler, command in compilers().items():
                     took = min(
-                        machine_code.seconds(alone, name, "compile", CXX=command) for _ in range(3)
+                        machine_code.seconds(caches[compiler], alone, name, "compile", CXX=command)
+                        for _ in range(3)
                     )
                     times[name, compiler] = took - loading
     for name in KERNELS:

@@ -1,10 +1,11 @@
-"""The time to make machine code of the shipped kernels for the CPU device
+"""The time to make machine code of kernels for the CPU device
 
 python benchmarks/bench_machine_code.py [--out FOLDER] [PTX ...]
 
-Each kernel is loaded by itself, in a process of its own, interpreted and compiled, three times; the
-difference of the fastest is the compiler's. nvcc makes the PTX of the shipped ones; others may be
-given.
+Each kernel is loaded by itself, in a process of its own, interpreted and compiled, twice; the
+difference of the fastest is the compiler's. Without PTX files, the kernels are those that cupola
+ships and those of bench_cpu_device.py, compiled by nvcc. The instructions' semantics are
+precompiled already, as after the first kernel of a cache.
 """
 
 import os
@@ -14,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import bench_cpu_device
 import records
 
 from cupola.build import ptx
@@ -28,22 +30,25 @@ print(time.monotonic() - start)
 """
 
 
-def shipped(folder):
-    """The PTX of the sources of shipped kernels."""
-    for source in sorted(KERNELS.glob("*.cu")):
+def kernels(folder):
+    """The PTX of the shipped kernels, and of those that bench_cpu_device.py measures."""
+    measured = [KERNELS.parent.parent / "benchmarks" / f"{n}.cu" for n in bench_cpu_device.FILES]
+    for source in [*sorted(KERNELS.glob("*.cu")), *measured]:
         made = folder / f"{source.stem}.ptx"
-        command = ["nvcc", "-ptx", "-arch=compute_75", "-std=c++17", "--fmad=false"]
+        command = ["nvcc", "-ptx", "-arch=compute_75", "-std=c++17"]
+        command += ["--fmad=false"] if source.parent == KERNELS else []
         subprocess.run([*command, f"-I{KERNELS}", "-o", made, source], check=True)
         yield made
 
 
-def seconds(path, name, mode, **more):
-    """To load it, with nothing in the cache."""
-    with tempfile.TemporaryDirectory(prefix="cupola-") as cache:
-        settings = {"CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_MODE": mode, "CUPOLA_CACHE_DIR": cache}
-        command = [sys.executable, "-c", LOAD, str(path), name]
-        environment = {**os.environ, **settings, **more}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+def seconds(cache, path, name, mode, **more):
+    """To load it, with no library in the cache."""
+    for library in cache.glob("cpu/*.so"):
+        library.unlink()
+    settings = {"CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_MODE": mode, "CUPOLA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", LOAD, str(path), name]
+    environment = {**os.environ, **settings, **more}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
@@ -54,17 +59,22 @@ def instructions(text):
 def run(given):
     rows = []
     with tempfile.TemporaryDirectory(prefix="cupola-ptx-") as folder:
-        alone = Path(folder) / "one.ptx"
-        for path in given or shipped(Path(folder)):
+        alone, cache = Path(folder) / "one.ptx", Path(folder) / "cache"
+        for path in given or kernels(Path(folder)):
             for name, text in ptx.cut(path.read_text()).items():
                 alone.write_text(text)
+                if not rows:
+                    seconds(cache, alone, name, "compile")  # precompiles the semantics
                 fastest = [
-                    min(seconds(alone, name, mode) for _ in range(3))
+                    min(seconds(cache, alone, name, mode) for _ in range(2))
                     for mode in ("compile", "interpret")
                 ]
                 took, note = fastest[0] - fastest[1], f"{instructions(text)} instructions"
-                rows.append(records.Row(name, took, "s", goal="value <= 2", note=note))
-    return rows
+                rows.append(records.Row(name, took, "s", note=note))
+    rows.sort(key=lambda row: -row.value)
+    quick = sum(row.value <= 1 for row in rows) / len(rows)
+    share = records.Row("kernels compiled within 1 s", 100 * quick, "%", goal="value >= 90")
+    return [share, *rows]
 
 
 if __name__ == "__main__":
@@ -72,5 +82,5 @@ if __name__ == "__main__":
     parser.add_argument("ptx", type=Path, nargs="*")
     options = parser.parse_args()
     os.environ["CUPOLA_DRIVER"] = "cpu"
-    measures = [*records.CPU_DEVICE, *records.KERNELS]
+    measures = [*records.CPU_DEVICE, *records.KERNELS, "benchmarks/bench_machine_code.py"]
     records.publish(options.out, __file__, __doc__, run(options.ptx), measures)

@@ -53,8 +53,9 @@ def run(program, mode, cache, **more):
 
 
 def files_in(cache):
-    """The files in a cache's folder, without the notes of compilers' versions."""
-    return sorted(file for file in (cache / "cpu").iterdir() if file.suffix != ".txt")
+    """The files in a cache's folder, without compilers' versions and the precompiled header."""
+    own = (".txt", ".hpp", ".gch")
+    return sorted(file for file in (cache / "cpu").iterdir() if file.suffix not in own)
 
 
 def script(path, text):

@@ -39,12 +39,17 @@ def waiting(folder):
     return script(
         folder / "c++",
         f"""
-        test "$1" = --version && exec {real_compiler()} --version
+        case "$*" in --version | *c++-header*) exec {real_compiler()} "$@" ;; esac
         echo $$ >> {folder}/processes
         while ! test -e {folder}/go; do sleep 0.02; done
         exec {real_compiler()} "$@"
         """,
     )
+
+
+def is_gnu():
+    version = subprocess.run([real_compiler(), "--version"], capture_output=True, text=True)
+    return "Free Software Foundation" in version.stdout
 
 
 def program(text):
@@ -165,6 +170,37 @@ def test_a_library_that_was_changed_is_not_loaded(tmp_path, changed):
     assert run(LOADED, "auto", cache, **settings) == ["interpreted"]
     assert not files_in(cache)
     assert run(program(ending), "auto", cache, **settings) == ["compiled"]
+
+
+@pytest.mark.parametrize("changed", ["", "mode", "content"])
+def test_the_semantics_are_precompiled_once(tmp_path, changed):
+    """Unless others could have written the file, or g++ cannot read it."""
+    cache, log = tmp_path / "cache", tmp_path / "log"
+    compiler = script(
+        tmp_path / "c++", f'echo "$*" >> {log}; exec {real_compiler()} -Winvalid-pch "$@"'
+    )
+    ending = """
+        launch_until(lambda: execution(module, "endure") != "interpreted")
+        print(execution(module, "endure"))
+    """
+    compiled = ["compiled"]
+    assert run(program(ending), "auto", cache, CXX=compiler) == compiled
+    if not is_gnu():
+        assert not list((cache / "cpu").glob("*.hpp*"))
+        return
+    assert log.read_text().count("c++-header") == 1
+    (library,) = files_in(cache)
+    (header,) = (cache / "cpu").glob("*.gch")
+    assert header.stat().st_mode & 0o777 == 0o600
+    library.unlink()
+    if changed == "mode":
+        header.chmod(0o666)
+    elif changed == "content":
+        header.write_bytes(header.read_bytes()[: 1 << 20])
+        refusal = " ".join(run(program(ending), "auto", cache, CXX=compiler))
+        assert "failed" in refusal and not header.exists()
+    assert run(program(ending), "auto", cache, CXX=compiler) == compiled
+    assert log.read_text().count("c++-header") == (2 if changed else 1)
 
 
 def test_two_processes_compile_a_kernel_once(tmp_path):

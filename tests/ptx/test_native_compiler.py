@@ -70,7 +70,10 @@ LARGE = """
 def test_a_large_kernel_is_compiled_as_several_files_in_parallel(tmp_path):
     compiler = script(
         tmp_path / "c++",
-        f'test "$1" = --version || echo "$@" >> {tmp_path}/said; exec {real_compiler()} "$@"',
+        f"""
+        case "$*" in --version | *c++-header*) ;; *) echo "$@" >> {tmp_path}/said ;; esac
+        exec {real_compiler()} "$@"
+        """,
     )
     results, commands = [], []
     for mode, threads in ("interpret", 1), ("compile", 1), ("compile", 2), ("compile", 2):

@@ -121,7 +121,7 @@ bool make_aot(const std::vector<const Kernel*>& kernels, const std::string& leve
     bool done = false;
     if (!out)
         without = source + " cannot be written";
-    else if (compile(compiler, march_of(level), 1, source, made, without)) {
+    else if (compile(compiler, {march_of(level), 1, source, ""}, made, without)) {
         done = rename(made.c_str(), library.c_str()) == 0;
         if (!done) without = library + " cannot be written: " + std::strerror(errno);
     }

@@ -56,14 +56,13 @@ void* compiled_library(const Job& job, const std::string& key, Cache::Lock& lock
     files.library = cache().pending_path(key);
     // The only processor then belongs to the launches.
     files.low_priority = processors() == 1;
-    const std::size_t count = job.source.files(processors());
+    Sources sources;
     std::string stem;
-    if (!write_source(job, count, stem, why)) return nullptr;
-    files.source = stem + ".cpp";
+    if (!write_source(job, sources, stem, why)) return nullptr;
     files.output = stem + ".made";
     files.lock_name = lock.name();
     files.lock = lock.release();
-    if (!compile_detached(compiler(), device_level(), count, files, why)) return nullptr;
+    if (!compile_detached(compiler(), sources, files, why)) return nullptr;
     void* library = cache().load(key);
     if (!library) why = "the compiled library cannot be loaded";
     return library;

@@ -138,6 +138,11 @@ bool is_library(std::string_view name) {
            name.substr(name.size() - 3) == ".so";
 }
 
+// KEY.hpp, KEY.hpp.gch
+bool is_header(std::string_view name) {
+    return is_of_key(name, ".hpp") || is_of_key(name, ".hpp.gch");
+}
+
 // Removes "17." from the front of "17.cpp".
 bool skip_number(std::string_view& name) {
     const std::size_t digits = name.find_first_not_of("0123456789");
@@ -146,15 +151,19 @@ bool skip_number(std::string_view& name) {
     return true;
 }
 
-// Temporary files of a compilation: PROCESS.NUMBER.cpp, .made and .made.NUMBER.o, the last two with
-// .log appended, and KEY.lock. KEY.txt.NUMBER is a note that is being written.
+// Temporary files of a compilation: PROCESS.NUMBER.cpp, .made, .made.gch and .made.NUMBER.o, those
+// that compilers make also with .log appended, and KEY.lock. KEY.txt.NUMBER is a note that is being
+// written, and KEY.hpp.NUMBER a header.
 bool is_temporary(std::string_view name) {
     if (is_of_key(name, ".lock")) return true;
-    if (is_of_key(name.substr(0, hash_digits + 5), ".txt.")) return true;
+    const std::string_view beginning = name.substr(0, hash_digits + 5);
+    if (is_of_key(beginning, ".txt.")) return true;
+    if (is_of_key(beginning, ".hpp.") && !is_header(name)) return true;
     if (!skip_number(name) || !skip_number(name)) return false;
     if (name == "cpp" || name == "made" || name == "made.log") return true;
     if (name.substr(0, 5) != "made.") return false;
     name.remove_prefix(5);
+    if (name == "gch" || name == "gch.log") return true;
     return skip_number(name) && (name == "o" || name == "o.log");
 }
 
@@ -311,23 +320,49 @@ std::string Cache::note(const std::string& key, std::int64_t& seconds) const {
     return text;
 }
 
-void Cache::write_note(const std::string& key, const std::string& text) const {
-    const std::string name = folder_ + "/" + key + ".txt",
-                      temporary = name + "." + std::to_string(getpid());
+// Writes a file under a temporary name, and renames it.
+bool Cache::write(const std::string& name, std::string_view text) const {
+    const std::string path = folder_ + "/" + name,
+                      temporary = path + "." + std::to_string(getpid());
     const int file =
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (file < 0) return;
-    const bool wrote = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    if (close(file) != 0 || !wrote || rename(temporary.c_str(), name.c_str()) != 0)
-        unlink(temporary.c_str());
+    if (file < 0) return false;
+    const bool wrote = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (close(file) == 0 && wrote && rename(temporary.c_str(), path.c_str()) == 0) return true;
+    unlink(temporary.c_str());
+    return false;
+}
+
+void Cache::write_note(const std::string& key, const std::string& text) const {
+    write(key + ".txt", text);
+}
+
+std::string Cache::header(const std::string& key, std::string_view text) const {
+    const std::string path = folder_ + "/" + key + ".hpp";
+    const auto is_usable = [](const std::string& file, std::size_t bytes) {
+        struct stat about;
+        if (lstat(file.c_str(), &about) != 0) return false;
+        const bool good = S_ISREG(about.st_mode) && is_private(about) &&
+                          (bytes == 0 || static_cast<std::size_t>(about.st_size) == bytes);
+        if (good)
+            utimensat(AT_FDCWD, file.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);  // its last use
+        else
+            unlink(file.c_str());
+        return good;
+    };
+    if (!objection_to(folder_).empty()) return "";
+    is_usable(path + ".gch", 0);
+    return is_usable(path, text.size()) || write(key + ".hpp", text) ? path : "";
 }
 
 Cache::Content Cache::content() const {
     Content all;
     for (const auto& name : names_in(folder_)) {
         struct stat about;
-        if (!is_library(name) || lstat((folder_ + "/" + name).c_str(), &about) != 0) continue;
-        ++all.libraries;
+        const bool library = is_library(name);
+        if (!library && !is_header(name)) continue;
+        if (lstat((folder_ + "/" + name).c_str(), &about) != 0) continue;
+        all.libraries += library;
         all.bytes += static_cast<std::uint64_t>(about.st_size);
     }
     return all;
@@ -354,7 +389,7 @@ void Cache::evict() const {
         if ((is_temporary(name) && now - about.st_mtime > stale) ||
             (is_of_key(name, ".txt") && now - about.st_mtime > month))
             unlink(path.c_str());
-        if (!is_library(name)) continue;
+        if (!is_library(name) && !is_header(name)) continue;
         all.push_back({about.st_mtime, size, path});
         bytes += size;
     }

@@ -45,7 +45,7 @@ class Cache {
     void* load(const std::string& key) const;
     // Takes over a library that was compiled in the folder. Returns false if it cannot be stored.
     bool store(const std::string& key, const std::string& made) const;
-    void evict() const;  // removes the least recently used libraries above the limit
+    void evict() const;  // removes the least recently used files above the limit
 
     // Where a detached compiler leaves a complete library.
     std::string pending_path(const std::string& key) const { return folder_ + "/" + key + ".so"; }
@@ -69,6 +69,10 @@ class Cache {
     };
     Lock lock(const std::string& key) const;
 
+    // The path of a header with this text, whose precompiled form is kept beside it (.gch); empty
+    // if it cannot be written. Removes a precompiled form that others could have written.
+    std::string header(const std::string& key, std::string_view text) const;
+
     // A short text that this user stored under a key; empty if there is none. `seconds`: its age.
     std::string note(const std::string& key, std::int64_t& seconds) const;
     void write_note(const std::string& key, const std::string& text) const;
@@ -81,6 +85,7 @@ class Cache {
 
   private:
     explicit Cache(std::string folder) : folder_(std::move(folder)) {}
+    bool write(const std::string& name, std::string_view text) const;
     void* load_file(const std::string& key, const std::string& name) const;
 
     std::string folder_;

@@ -105,11 +105,20 @@ Words operator+(Words words, const Words& more) {
 
 // The commands that compile a source to a library: one file directly, several through objects.
 struct Commands {
+    Words precompile;    // the header; empty: there is none, or it is precompiled
+    std::string header;  // what that command makes, under a temporary name
     std::vector<Words> compile;
     Words objects;
     Words link;
     std::string folder;  // a folder to remove; empty: none
 };
+
+std::string precompiled(const Sources& sources) { return sources.header + ".gch"; }
+
+// A damaged file could be why the compiler failed.
+void forget_precompiled(const Sources& sources) {
+    if (!sources.header.empty()) unlink(precompiled(sources).c_str());
+}
 
 std::string file_of(const void* function) {
     Dl_info about;
@@ -129,8 +138,9 @@ Words runtime_libraries() {
 
 // zig has its own names of processors, and a cache of its own without a bound. As a linker driver
 // it would first compile libraries for minutes, which kernels do not need.
-Commands commands_of_zig(const Compiler& compiler, const std::string& level, std::size_t files,
-                         const std::string& source, const std::string& library) {
+Commands commands_of_zig(const Compiler& compiler, const Sources& sources,
+                         const std::string& library) {
+    const std::string& level = sources.level;
     Commands all;
     all.folder = library + ".zig";
     Words command = {"/usr/bin/env", "ZIG_LOCAL_CACHE_DIR=" + all.folder,
@@ -139,40 +149,54 @@ Commands commands_of_zig(const Compiler& compiler, const std::string& level, std
     if (level.empty()) command.push_back("-mcpu=baseline");
     for (std::string& word : command)
         if (word == "-march=" + level) std::replace(word.begin() + 1, word.end(), '-', '_');
-    for (std::size_t n = 0; n < files; ++n) {
+    for (std::size_t n = 0; n < sources.count; ++n) {
         all.objects.push_back(library + "." + std::to_string(n) + ".o");
         all.compile.push_back(command);
-        if (files > 1) all.compile[n].push_back("-DCUPOLA_FILE=" + std::to_string(n));
-        all.compile[n] = all.compile[n] + Words{"-x", "c++", "-c", "-o", all.objects[n], source};
+        if (sources.count > 1) all.compile[n].push_back("-DCUPOLA_FILE=" + std::to_string(n));
+        all.compile[n] =
+            all.compile[n] + Words{"-x", "c++", "-c", "-o", all.objects[n], sources.file};
     }
     all.link = Words{compiler.command[0], "ld.lld", "-shared", "--eh-frame-hdr", "-o", library} +
                all.objects + runtime_libraries();
     return all;
 }
 
-Commands commands_of(const Compiler& compiler, const std::string& level, std::size_t files,
-                     const std::string& source, const std::string& library) {
-    if (compiler.is_zig) return commands_of_zig(compiler, level, files, source, library);
-    const Words command = compiler.command + flags(level);
+Commands commands_of(const Compiler& compiler, const Sources& sources, const std::string& library) {
+    if (compiler.is_zig) return commands_of_zig(compiler, sources, library);
+    Words command = compiler.command + flags(sources.level);
     Commands all;
-    if (files == 1) {
-        all.link = command + Words{"-shared", "-x", "c++", "-o", library, source, "-lm"};
+    if (!sources.header.empty()) {
+        if (access(precompiled(sources).c_str(), R_OK) != 0) {
+            all.header = library + ".gch";
+            all.precompile = command + Words{"-x", "c++-header", "-o", all.header, sources.header};
+        }
+        // Without the precompiled file the compiler reads the header itself.
+        command = command + Words{"-include", sources.header};
+    }
+    if (sources.count == 1) {
+        all.link = command + Words{"-shared", "-x", "c++", "-o", library, sources.file, "-lm"};
         return all;
     }
-    for (std::size_t n = 0; n < files; ++n) {
+    for (std::size_t n = 0; n < sources.count; ++n) {
         all.objects.push_back(library + "." + std::to_string(n) + ".o");
         all.compile.push_back(command + Words{"-DCUPOLA_FILE=" + std::to_string(n), "-x", "c++",
-                                              "-c", "-o", all.objects[n], source});
+                                              "-c", "-o", all.objects[n], sources.file});
     }
-    all.link = command + Words{"-shared", "-o", library} + all.objects + Words{"-lm"};
+    all.link = compiler.command + flags(sources.level) + Words{"-shared", "-o", library} +
+               all.objects + Words{"-lm"};
     return all;
 }
 
 }  // namespace
 
-bool compile(const Compiler& compiler, const std::string& level, std::size_t files,
-             const std::string& source, const std::string& library, std::string& why) {
-    const Commands all = commands_of(compiler, level, files, source, library);
+bool compile(const Compiler& compiler, const Sources& sources, const std::string& library,
+             std::string& why) {
+    const Commands all = commands_of(compiler, sources, library);
+    std::string ignored;
+    if (!all.precompile.empty() && Process(all.precompile, all.header).succeeds(ignored) &&
+        (chmod(all.header.c_str(), 0600) != 0 ||
+         rename(all.header.c_str(), precompiled(sources).c_str()) != 0))
+        unlink(all.header.c_str());
     std::vector<Process> compilers;
     compilers.reserve(all.compile.size());
     for (std::size_t n = 0; n < all.compile.size(); ++n)
@@ -185,20 +209,24 @@ bool compile(const Compiler& compiler, const std::string& level, std::size_t fil
         done = false;
     }
     if (done) done = Process(all.link, library).succeeds(why);
+    if (!done) forget_precompiled(sources);
     for (const auto& object : all.objects) unlink(object.c_str());
     if (!all.folder.empty()) remove_folder(all.folder);
     return done;
 }
 
-bool compile_detached(const Compiler& compiler, const std::string& level, std::size_t files,
-                      const DetachedJob& job, std::string& why) {
-    const Commands all = commands_of(compiler, level, files, job.source, job.output);
+bool compile_detached(const Compiler& compiler, const Sources& sources, const DetachedJob& job,
+                      std::string& why) {
+    const Commands all = commands_of(compiler, sources, job.output);
     std::string first;
     if (job.low_priority)
         if (const std::string nice = find_executable("nice"); !nice.empty())
             first = quoted(nice) + " -n 19 ";
     const std::string log = job.output + ".log", to_log = " 2>>" + quoted(log) + " >/dev/null";
     std::string script = "code=0; files=; ";
+    if (!all.precompile.empty())
+        script += first + quoted(all.precompile) + " && command -p mv -f " +
+                  quoted(Words{all.header, precompiled(sources)}) + "; ";
     for (const Words& each : all.compile)
         script += first + quoted(each) + to_log + " & files=\"$files $!\"; ";
     script += "for file in $files; do wait $file || code=1; done; test $code = 0 && " + first +
@@ -206,8 +234,10 @@ bool compile_detached(const Compiler& compiler, const std::string& level, std::s
               quoted(Words{job.output, job.library}) + " || code=1";
     Words temporaries = Words{job.output, log, job.lock_name} + all.objects;
     if (!all.folder.empty()) temporaries.push_back(all.folder);
-    temporaries.push_back(job.source);  // removed last: it reserves the other names until then
+    if (!all.header.empty()) temporaries.push_back(all.header);
+    temporaries.push_back(sources.file);  // removed last: it reserves the other names until then
     if (run_detached(script, log, temporaries, job.lock, why)) return true;
+    forget_precompiled(sources);
     why = compiler.command[0] + (why.empty() ? " was ended" : " failed: " + why);
     return false;
 }

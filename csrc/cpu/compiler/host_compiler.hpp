@@ -28,21 +28,30 @@ std::vector<std::string> flags(const std::string& level);
 // The level of this device's own handlers.
 std::string device_level();
 
-// Compiles a source to a library, as so many files (Source::text) in parallel, and waits. If it
-// returns false, `why` has the reason. The compiler ends with the program.
-bool compile(const Compiler& compiler, const std::string& level, std::size_t files,
-             const std::string& source, const std::string& library, std::string& why);
+// A source that is compiled as so many files (Source::text), in parallel.
+struct Sources {
+    std::string level;  // as for flags()
+    std::size_t count = 1;
+    std::string file;
+    // A file that is included first, and that the compiler precompiles beside it (HEADER.gch);
+    // empty: none.
+    std::string header;
+};
+
+// Compiles it to a library, and waits. If it returns false, `why` has the reason. The compiler ends
+// with the program.
+bool compile(const Compiler& compiler, const Sources& sources, const std::string& library,
+             std::string& why);
 
 // The same, with compilers that continue when the program ends (detached.hpp). `library` exists
 // only when it is complete. All temporary files are removed.
 struct DetachedJob {
-    std::string source, output;  // `output` is renamed to `library`
-    std::string library;
+    std::string output, library;  // `output` is renamed to `library`
     std::string lock_name;
     int lock = -1;              // held while its processes run
     bool low_priority = false;  // run at low priority
 };
-bool compile_detached(const Compiler& compiler, const std::string& level, std::size_t files,
-                      const DetachedJob& job, std::string& why);
+bool compile_detached(const Compiler& compiler, const Sources& sources, const DetachedJob& job,
+                      std::string& why);
 
 }  // namespace cupola::cpu::compiler

@@ -38,11 +38,11 @@ void* build_library(const Job& job, std::string& why) {
     if (!why.empty()) return nullptr;
     const std::string key = key_of(job, identity());
     if (void* library = cache().load(key)) return library;
-    const std::size_t files = job.source.files(processors());
+    Sources sources;
     std::string stem;
-    if (!write_source(job, files, stem, why)) return nullptr;
-    const std::string source = stem + ".cpp", library = stem + ".made";
-    const bool done = compile(compiler(), device_level(), files, source, library, why);
+    if (!write_source(job, sources, stem, why)) return nullptr;
+    const std::string library = stem + ".made";
+    const bool done = compile(compiler(), sources, library, why);
     void* loaded = nullptr;
     if (done && cache().store(key, library)) {
         loaded = cache().load(key);
@@ -52,7 +52,7 @@ void* build_library(const Job& job, std::string& why) {
         why = "the compiled library cannot be stored in the cache";
     }
     unlink(library.c_str());
-    unlink(source.c_str());  // removed last: it reserves the other name until then
+    unlink(sources.file.c_str());  // removed last: it reserves the other name until then
     return loaded;
 }
 

@@ -110,22 +110,45 @@ std::string cached_identity(const Cache& cache) {
     return all.text;
 }
 
-std::string key_of(const Job& job, const std::string& identity) {
-    std::string text = identity + "\n";
+namespace {
+
+std::string all_flags() {
+    std::string text;
     for (const auto& flag : flags(device_level())) text += flag + " ";
-    text += "\n" + std::string(semantics_hash()) + "\n" + job.source.text();
+    return text;
+}
+
+// The semantics as a header that the compiler precompiles; empty if it cannot. clang refuses a
+// precompiled header whose source has another time.
+std::string shared_header() {
+    const std::string about = identity();
+    if (about.find("Free Software Foundation") == std::string::npos) return "";
+    const std::string key =
+        sha256("header\n" + about + "\n" + all_flags() + "\n" + std::string(semantics_hash()));
+    return cache().header(key, semantics());
+}
+
+}  // namespace
+
+std::string key_of(const Job& job, const std::string& identity) {
+    const std::string text = identity + "\n" + all_flags() + "\n" + std::string(semantics_hash()) +
+                             "\n" + job.source.text();
     const std::string hint = job.slots.size() == 1 ? job.hint : sha256(job.hint);
     return hint.substr(0, Cache::hint_digits) +
            sha256(text).substr(0, Cache::key_digits - Cache::hint_digits);
 }
 
-bool write_source(const Job& job, std::size_t files, std::string& stem, std::string& why) {
+bool write_source(const Job& job, Sources& sources, std::string& stem, std::string& why) {
     static std::atomic<unsigned> made{0};
-    const std::string text = job.source.text(files);
+    sources.level = device_level();
+    sources.count = job.source.files(processors());
+    sources.header = shared_header();
+    const std::string text = job.source.text(sources.count);
     bool written;
     do {  // a process with this number may have left files, or may run in another container
         stem = cache().folder() + "/" + std::to_string(getpid()) + "." + std::to_string(made++);
-        written = write_file(stem + ".cpp", semantics(), text);
+        sources.file = stem + ".cpp";
+        written = write_file(sources.file, sources.header.empty() ? semantics() : "", text);
     } while (!written && errno == EEXIST);
     if (!written)
         why = std::string("a source can't be written to ") + cache().folder() + ": " +

@@ -34,6 +34,6 @@ std::string key_of(const Job& job, const std::string& identity);
 
 // Writes a job's source to a new file in the cache's folder. `stem`: the common beginning of the
 // names of its files.
-bool write_source(const Job& job, std::size_t files, std::string& stem, std::string& why);
+bool write_source(const Job& job, Sources& sources, std::string& stem, std::string& why);
 
 }  // namespace cupola::cpu::compiler
