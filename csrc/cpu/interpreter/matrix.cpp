@@ -210,8 +210,8 @@ bool multiply_tile(const MatrixOperation& op, std::uint32_t mask, std::byte* r) 
         (op.layout->a.bits == 64 ? multiply_tile<std::uint64_t>(op, w.mask, r)
                                  : multiply_tile<std::uint32_t>(op, w.mask, r)))
         return ip + 1;
-    Factors factors;
-    Elements c, d;
+    auto& [factors, c, d] = MatrixProduct::of_thread();
+    factors.chosen.clear();
     gather(op.layout->a, op.a, r, factors.a);
     gather(op.layout->b, op.b, r, factors.b);
     gather(op.layout->c, op.c, r, c);

@@ -132,6 +132,15 @@ struct Factors {
     }
 };
 
+// What multiply_matrices() takes and makes. Each thread keeps one, so that an instruction allocates
+// nothing after the first of its size.
+struct MatrixProduct {
+    Factors factors;
+    Elements c, d;
+
+    static MatrixProduct& of_thread();
+};
+
 // Finds the row of B for each element of a sparse A, whose size is set.
 void choose_rows(const ptx::MatrixForm& form, const MatrixOperation& op, const std::byte* r,
                  Factors& f);

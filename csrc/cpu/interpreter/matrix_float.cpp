@@ -275,15 +275,14 @@ struct Numbers {
 };
 
 // Rows of A or columns of B, one after another.
-Numbers unpack_lines(const Elements& from, bool columns, Element e, bool as_f16) {
+void unpack_lines(const Elements& from, bool columns, Element e, bool as_f16, Numbers& out) {
     const unsigned lines = columns ? from.columns : from.rows;
     const unsigned terms = columns ? from.rows : from.columns;
     const Unpacker unpacked(e);
     const FloatLayout layout = layout_of(e);
     const bool normal = as_f16 && e == Element::e4m3;
-    Numbers out;
-    out.of.reserve(from.bits.size());
-    out.special.resize(lines);
+    out.of.clear();
+    out.special.assign(lines, false);
     for (unsigned line = 0; line < lines; ++line)
         for (unsigned s = 0; s < terms; ++s) {
             Number x = unpacked(columns ? from.at(s, line) : from.at(line, s));
@@ -292,7 +291,6 @@ Numbers unpack_lines(const Elements& from, bool columns, Element e, bool as_f16)
             if (x.kind != Number::Kind::finite) out.special[line] = true;
             out.of.push_back(x);
         }
-    return out;
 }
 
 }  // namespace
@@ -318,8 +316,9 @@ bool multiply_float_words(const MatrixForm& form, const TileShape& shape, const 
 void multiply_floats(const MatrixForm& form, const Factors& f, const Elements& c, Elements& d) {
     if (form.quads()) return multiply_quad(form, f, c, d);
     const Scheme scheme = scheme_of(form);
-    const Numbers a = unpack_lines(f.a, false, form.a, scheme.halves);
-    const Numbers b = unpack_lines(f.b, true, form.b, scheme.halves);
+    thread_local Numbers a, b;
+    unpack_lines(f.a, false, form.a, scheme.halves, a);
+    unpack_lines(f.b, true, form.b, scheme.halves, b);
     // An f32 C is accumulated in f32; a narrower D is rounded once more.
     const Element d_type = form.c == Element::f32 ? form.c : form.d;
     Sum sum(scheme, d_type, layout_of(form.a).mantissa + layout_of(form.b).mantissa);

@@ -104,13 +104,13 @@ std::uint64_t descriptor_in(const std::byte* r, std::int32_t at, unsigned lane) 
 void multiply_any(const MatrixOperation& op, const MatrixForm& form, const TileShape& shape,
                   const std::uint32_t* a, const std::uint32_t* b, bool accumulates, Warp& w,
                   std::byte* r) {
-    Factors factors;
+    auto& [factors, c, d] = MatrixProduct::of_thread();
+    factors.chosen.clear();
     factors.a.resize(shape.rows, shape.terms);
     factors.b.resize(form.sparse ? 2 * shape.terms : shape.terms, shape.columns);
     std::copy_n(a, factors.a.bits.size(), factors.a.bits.begin());
     std::copy_n(b, factors.b.bits.size(), factors.b.bits.begin());
     if (form.sparse) choose_rows(form, op, r, factors);
-    Elements c, d;
     if (accumulates)
         gather(op.layout->c, op.d, r, c);
     else

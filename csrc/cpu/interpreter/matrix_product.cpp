@@ -96,7 +96,10 @@ std::int32_t count_bits(const MatrixForm& form, const Factors& f, unsigned i, un
 
 void multiply_integers(const MatrixForm& form, const Factors& f, const Elements& c, Elements& d) {
     const unsigned terms = f.a.columns;
-    std::vector<std::int32_t> a(f.a.bits.size()), column(terms), b(f.b.bits.size());
+    thread_local std::vector<std::int32_t> a, column, b;
+    a.resize(f.a.bits.size());
+    column.resize(terms);
+    b.resize(f.b.bits.size());
     for (std::size_t n = 0; n < a.size(); ++n) a[n] = integer(f.a.bits[n], form.a);
     for (unsigned s = 0; s < f.b.rows; ++s)
         for (unsigned j = 0; j < f.b.columns; ++j)
@@ -131,6 +134,11 @@ bool multiply_words(const MatrixForm& form, const TileShape& shape, const std::u
                     const std::uint64_t* b, std::uint64_t* sums) {
     const bool nearest = form.round == ptx::Round::none || form.round == ptx::Round::rn;
     return nearest && isa().products->doubles({shape, a, b, sums});
+}
+
+MatrixProduct& MatrixProduct::of_thread() {
+    thread_local MatrixProduct one;
+    return one;
 }
 
 void multiply_matrices(const MatrixForm& form, const Factors& factors, const Elements& c,
