@@ -33,6 +33,7 @@ def ways():
     import bench_arrays
     import bench_extension
     import bench_launch
+    import bench_ops
     import numpy as np
 
     import cupola
@@ -124,6 +125,15 @@ def ways():
             prepared[0] = 3.0
 
     z = cupola.empty_like(x)
+    saxpy = cupola.op(kernel, "saxpy", **bench_ops.SAXPY)
+
+    def operations(count):
+        for _ in range(count):
+            saxpy(x, y, 2.0, out=out)
+
+    def allocating_operations(count):
+        for _ in range(count):
+            saxpy(x, y, 2.0)
 
     def sums(count):
         for _ in range(count):
@@ -157,6 +167,8 @@ def ways():
         "kernel[grid, block](...), arrays by __cuda_array_interface__": foreign_calls,
         "kernel[grid, block](...), such arrays that name another, idle stream": elsewhere_calls,
         "kernel[grid, block] alone": items,
+        "op(x, y, a, out=out)": operations,
+        "op(x, y, a)": allocating_operations,
         "cupola.empty(32, float32), and its end": arrays,
         "x + y": sums,
         "2 * x": doubles,

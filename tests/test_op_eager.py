@@ -146,15 +146,59 @@ def test_what_python_has_to_handle(u):
     assert unknown(accumulate, u[0], u[1], 3.0)
 
 
+def test_calls_by_position_and_by_name(u):
+    step = made(operations.PLANE, "heat.step")
+    for _ in range(3):  # the first is general, the second prepares the third
+        assert (step(u, 3).get() == 3 * N).all()
+        assert (step(alpha=3, u=u).get() == 3 * N).all()
+        assert (step(*(u,), **{"".join(["al", "pha"]): 3}).get() == 3 * N).all()
+        assert (step.__call__(u, 3).get() == 3 * N).all()
+        out = cupola.zeros((5, 7), "f4")
+        assert step(u, 3, out=out) is out and (out.get() == 3 * N).all()
+        with refused(cupola.ArgumentTypeError, saying="u is missing"):
+            step()
+        with refused(cupola.ArgumentTypeError, saying="takes 2 arguments, got 3"):
+            step(u, 3, 4)
+    never_initialized = type(step).__new__(type(step))
+    with pytest.raises(AttributeError):
+        never_initialized(u)
+
+
+def test_inputs_with_the_names_of_options(u):
+    table = dict(operations.BOTH, inputs={"out": "float32[n]", "stream": "float32[n]"})
+    both = made({**table, "arguments": ["out", "stream", "sum", "difference", "n"]})
+    for _ in range(3):
+        total, rest = both(stream=u[0], out=u[1])
+        assert (total.get() == N[0] + N[1]).all() and (rest.get() == N[1] - N[0]).all()
+        with refused(cupola.ArgumentTypeError, saying="stream is missing"):
+            both(u[0])
+
+
+def test_memory_of_another_stream(u):
+    step = made(operations.PLANE)
+    stream = cupola.Stream()
+    with stream:
+        other = cupola.to_device(N)
+    for _ in range(50):
+        stream.synchronize()
+        assert (step(other).get() == 2 * N).all()
+        results = [step(other, 1.5, stream=stream) for _ in range(3)]
+        stream.synchronize()
+        assert all((one.get() == 1.5 * N).all() for one in results)
+
+
 def test_errors(u):
     step = made(operations.PLANE, "heat.step")
-    step(u)
+    for _ in range(3):
+        step(u, out=cupola.zeros((5, 7), "f4"))
     with refused(cupola.ArgumentValueError, saying=["heat.step", "overlaps"]):
         step.eager.call((u,), {"out": u})
     with refused(cupola.ArgumentValueError, saying="output v"):
         step.eager.call((u,), {"out": cupola.zeros((5, 8), "f4")})
     with refused(cupola.ArgumentTypeError, saying="output v"):
         step.eager.call((u,), {"out": cupola.zeros((5, 7), "f8")})
+    with refused(cupola.ArgumentValueError, saying=["heat.step: ", "out of its range"]):
+        step.eager.call((u, 1e300), {})
     u.free()
     assert step.eager.call((u,), {}) is UNKNOWN
     with refused(cupola.ArgumentValueError, saying="freed"):

@@ -1,8 +1,10 @@
 # cupola/eager_call.pyi - calls of an operation whose arguments are like those of a call before.
-from typing import Any
+from typing import Any, TypeVar
 
 from cupola.array_access import Allocation
 from cupola.native_operation import NativeOperation
+
+_Class = TypeVar("_Class")
 
 UNKNOWN: object
 
@@ -24,3 +26,8 @@ class EagerCall:
         outputs: tuple[Allocation, ...],
         workspaces: tuple[Allocation, ...],
     ) -> None: ...
+
+class CallableOperation:
+    eager: EagerCall
+
+def with_vectorcall(kind: type[_Class]) -> type[_Class]: ...

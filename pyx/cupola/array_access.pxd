@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from cupola._dlpack cimport CupolaExchange, CupolaTensor
 from cupola._foreign cimport StreamFunction
 from cupola._operation cimport cupola_op_call
-from cupola.stream cimport Stream
+from cupola.handles cimport cupola_stream
 
 cdef enum Flags:
     WRITTEN = 1  # the kernel writes the array
@@ -30,12 +30,18 @@ cdef class ArrayAccess:
     cdef Py_ssize_t read(
         self, object value, int flags, CupolaTensor* out, int64_t* lengths, Py_ssize_t room
     ) except -2
-    # Sets the stream of a call from the argument stream=; the arrays are where `first` is.
-    # Returns the stream, None where it is another library's or the default, or False where only
-    # the general call can handle the argument.
-    cdef object set_stream(self, object stream, const CupolaTensor* first, cupola_op_call* call)
+    # Sets the stream of a call from the argument stream=, or leaves the current one; the arrays
+    # are where `first` is. False where only the general call can handle the argument.
+    cdef bint set_stream(
+        self, object stream, const CupolaTensor* first, cupola_op_call* call) except -1
     cdef object allocate(self, Allocation form, object like, int device)
-    cdef int note_use(self, object value, Stream stream) except -1  # by work on the stream
+    # Notes that work on the stream uses an array; only for arrays of cupola's.
+    cdef int note_use(self, object value, cupola_stream* stream) except -1
+    cdef bint notes_use
+    # The last dtype that was read, and its element type; a class has few.
+    cdef object dtype
+    cdef int code, bits
+    cdef int set_type(self, object dtype, CupolaTensor* out) except -2
 
 cdef class CupolaAccess(ArrayAccess):
     pass

@@ -7,14 +7,17 @@ from cpython.object cimport PyObject, PyObject_Call
 from libc.stdint cimport uintptr_t
 from libc.string cimport memcpy
 
-from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_device_count
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_captures, cupola_device_count,
+)
+from cupola._argument cimport hold_captured
 from cupola._dlpack cimport CUDA
 from cupola._foreign cimport cupy_stream_of, exchange_of
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData, is_freed, new_array
 from cupola.error cimport check
 from cupola.native_operation cimport type_of
-from cupola.stream cimport current_stream
+from cupola.stream cimport Stream, current_stream
 
 cdef dict ACCESSES = {}
 cdef enum:
@@ -61,15 +64,25 @@ cdef class ArrayAccess:
     ) except -2:
         return GENERAL
 
-    cdef object set_stream(self, object stream, const CupolaTensor* first, cupola_op_call* call):
+    cdef bint set_stream(
+        self, object stream, const CupolaTensor* first, cupola_op_call* call
+    ) except -1:
         return False
+
+    cdef int set_type(self, object dtype, CupolaTensor* out) except -2:
+        cdef tuple found
+        if dtype is not self.dtype:
+            found = type_of(dtype)
+            self.dtype, self.code, self.bits = dtype, found[0], found[1]
+        out.code, out.bits, out.lanes, out.byte_offset = self.code, self.bits, 1, 0
+        return 0 if self.bits else GENERAL
 
     cdef object allocate(self, Allocation form, object like, int device):
         if form.like >= 0:
             return form.function(like)
         return PyObject_Call(form.function, form.args, form.kwargs)
 
-    cdef int note_use(self, object value, Stream stream) except -1:
+    cdef int note_use(self, object value, cupola_stream* stream) except -1:
         return 0
 
 
@@ -87,12 +100,6 @@ cdef Py_ssize_t copy_shape(
     return count
 
 
-cdef int set_type(object dtype, CupolaTensor* out) except -2:
-    cdef tuple found = type_of(dtype)
-    out.code, out.bits, out.lanes, out.byte_offset = found[0], found[1], 1, 0
-    return 0 if out.bits else GENERAL
-
-
 cdef class CupolaAccess(ArrayAccess):
     """Of `cupola.Array`."""
 
@@ -103,7 +110,7 @@ cdef class CupolaAccess(ArrayAccess):
         cdef Py_ssize_t axis, count
         if array.shape is None or is_freed(array) or (flags & WRITTEN and array.readonly):
             return GENERAL
-        if set_type(array.dtype, out) == GENERAL:
+        if self.set_type(array.dtype, out) == GENERAL:
             return GENERAL
         out.data = <void*><uintptr_t>array.start
         out.device_type, out.device_id = CUDA, array.device_index
@@ -117,19 +124,29 @@ cdef class CupolaAccess(ArrayAccess):
             out.strides[axis] = array.steps[axis] // array.itemsize
         return 2 * count
 
-    cdef object set_stream(self, object stream, const CupolaTensor* first, cupola_op_call* call):
+    def __cinit__(self):
+        self.notes_use = True
+
+    cdef bint set_stream(
+        self, object stream, const CupolaTensor* first, cupola_op_call* call
+    ) except -1:
         if stream is None:
-            stream = current_stream(first.device_id)
-        elif type(stream) is not Stream:
+            return True
+        if type(stream) is not Stream:
             return False
         call.stream = (<Stream>stream).native
-        return stream
+        return call.stream != NULL
 
     cdef object allocate(self, Allocation form, object like, int device):
         return new_array(<tuple>form.args[0], form.args[1], device, current_stream(device))
 
-    cdef int note_use(self, object value, Stream stream) except -1:
-        return (<ArrayData>value).used_on(stream)
+    cdef int note_use(self, object value, cupola_stream* stream) except -1:
+        cdef ArrayData array = <ArrayData>value
+        if array.memory is not None:
+            return array.memory.use(stream) if array.memory.stream.native != stream else 0
+        if array.owner is not None and cupola_captures():
+            hold_captured(array.owner, stream)  # each launch of the graph uses it
+        return 0
 
 
 cdef class CupyAccess(ArrayAccess):
@@ -155,7 +172,7 @@ cdef class CupyAccess(ArrayAccess):
     cdef Py_ssize_t read(
         self, object value, int flags, CupolaTensor* out, int64_t* lengths, Py_ssize_t room
     ) except -2:
-        if value._c_contiguous is not True or set_type(value.dtype, out) == GENERAL:
+        if value._c_contiguous is not True or self.set_type(value.dtype, out) == GENERAL:
             return GENERAL
         data = value.data
         out.device_type, out.device_id = CUDA, 0
@@ -166,11 +183,13 @@ cdef class CupyAccess(ArrayAccess):
         out.data = <void*><uintptr_t>data.ptr
         return copy_shape(value.shape, out, lengths, room)
 
-    cdef object set_stream(self, object stream, const CupolaTensor* first, cupola_op_call* call):
+    cdef bint set_stream(
+        self, object stream, const CupolaTensor* first, cupola_op_call* call
+    ) except -1:
         if stream is not None:
             return False
         call.handle, call.has_handle = <void*>self.current_stream(), 1
-        return None
+        return True
 
 
 cdef class TorchAccess(ArrayAccess):
@@ -225,16 +244,18 @@ cdef class TorchAccess(ArrayAccess):
         out.strides = lengths + count
         return 2 * count
 
-    cdef object set_stream(self, object stream, const CupolaTensor* first, cupola_op_call* call):
+    cdef bint set_stream(
+        self, object stream, const CupolaTensor* first, cupola_op_call* call
+    ) except -1:
         if stream is not None:
             return False
         if first.device_type != CUDA:
-            return None
+            return True
         if self.exchange.current_stream(first.device_type, first.device_id, &call.handle) != 0:
             PyErr_Clear()
             return False
         call.has_handle = 1
-        return None
+        return True
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

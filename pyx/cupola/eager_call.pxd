@@ -3,8 +3,9 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from cupola._dlpack cimport CupolaTensor
-from cupola._operation cimport cupola_op_scalar
+from cupola._operation cimport cupola_op_call, cupola_op_plan, cupola_op_scalar
 from cupola.array_access cimport ArrayAccess
+from cupola.handles cimport cupola_stream
 from cupola.native_operation cimport MAX_TENSORS, NativeOperation
 from cpython.object cimport PyObject
 
@@ -27,26 +28,41 @@ cdef struct Arguments:
 
 # The checked results of a call before: the kernels are bound, and the inputs need no copies.
 cdef class Plan:
+    cdef bytes key  # Arguments.words of its inputs and integers
     cdef NativeOperation native
     cdef tuple outputs  # of Allocation, as the next
     cdef tuple workspaces
+    cdef cupola_op_plan* prepared  # by the first call that used the plan; NULL: there is none
+    cdef bint tried  # to prepare it
 
 cdef class EagerCall:
     cdef dict positions  # of the parameters by name
-    cdef dict plans  # by the bytes of Arguments.words
+    cdef dict plans  # by their keys
+    cdef Plan last  # the plan of the last call
     cdef Py_ssize_t input_count, scalar_count, output_count
     cdef uint64_t align
     cdef bint autocast
+    cdef object out_name, stream_name, device_name  # None where an input or scalar has the name
     cdef bint written[MAX_TENSORS]
     cdef char kinds[MAX_TENSORS]  # of scalars: f, i, b
     cdef bint has_default[MAX_TENSORS]
     cdef cupola_op_scalar defaults[MAX_TENSORS]
 
+    # The outputs of a call with vectorcall's arguments, or UNKNOWN.
+    cdef object run(self, PyObject** arguments, Py_ssize_t count, PyObject* names)
     cdef bint place(
-        self, tuple args, dict kwargs, Arguments* out, PyObject** into, PyObject** stream
+        self, PyObject** arguments, Py_ssize_t count, PyObject* names, Arguments* out,
+        PyObject** into, PyObject** stream
     ) except -1
     cdef bint read(self, Arguments* a) except -1
     cdef bint read_tensor(
         self, Arguments* a, Py_ssize_t index, object value, int flags) except -1
     cdef bint read_scalar(self, Arguments* a, Py_ssize_t index) except -1
-    cdef object launch(self, Arguments* a, Plan plan, object into, object stream)
+    cdef object launch(self, Arguments* a, Plan plan, PyObject* into, PyObject* stream)
+    cdef int launch_checked(
+        self, Plan plan, cupola_op_call* call, cupola_stream** used, int device) except -1
+
+# The part of an operation that calls without Python use.
+cdef class CallableOperation:
+    cdef void* vectorcall
+    cdef public EagerCall eager

@@ -2,24 +2,48 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """The fast path of calls; `cupola.ops` makes its plans, and handles all other calls."""
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.dict cimport PyDict_GetItem, PyDict_Next
-from cpython.object cimport PyObject, Py_TYPE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_GetItem
+from cpython.object cimport PyObject, PyTypeObject, Py_TYPE
 from libc.stdint cimport int64_t, uintptr_t
-from libc.string cimport memset
+from libc.string cimport memcmp, memset
 
-from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_WOULD_WAIT
 from cupola._dlpack cimport CPU
-from cupola._operation cimport cupola_op_call, cupola_op_host_device, cupola_op_launch
+from cupola._operation cimport (
+    cupola_op, cupola_op_host_device, cupola_op_launch, cupola_op_plan_create,
+    cupola_op_plan_launch, cupola_op_plan_release,
+)
+from cupola._send cimport (
+    PyVectorcall_NARGS, begin_traced, call_generic, end_traced, tuple_items,
+)
 from cupola.abi cimport require
 from cupola.array_access cimport GENERAL, MADE, WRITTEN, Allocation, ArrayAccess, access_of
 from cupola.error cimport check
+from cupola.stream cimport current_stream
+
+cdef extern from *:
+    """
+    /* The class keeps its __call__, which must do the same. */
+    static void cupola_add_vectorcall(PyTypeObject* type, Py_ssize_t offset) {
+        type->tp_vectorcall_offset = offset;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+        PyType_Modified(type);
+    }
+    """
+    void cupola_add_vectorcall(PyTypeObject* kind, Py_ssize_t offset)
 
 cdef enum:
     MAX_PLANS = 256  # of an operation
 
 UNKNOWN = object()
 cdef object _UNKNOWN = UNKNOWN
+
+
+cdef class Plan:
+    def __dealloc__(self):
+        with nogil:  # it may release the last reference of a kernel's image
+            cupola_op_plan_release(self.prepared)
 
 
 cdef class EagerCall:
@@ -58,6 +82,10 @@ cdef class EagerCall:
             self.has_default[i] = default is not None
             if default is not None and not set_scalar(self.kinds[i], default, &self.defaults[i]):
                 self.has_default[i] = False
+        # An input or a scalar may have one of these names.
+        self.out_name = None if "out" in self.positions else "out"
+        self.stream_name = None if "stream" in self.positions else "stream"
+        self.device_name = None if "device" in self.positions else "device"
 
     def call(self, tuple args not None, dict kwargs not None):
         """Allocate the outputs, check and launch; the outputs.
@@ -69,18 +97,29 @@ cdef class EagerCall:
         ArgumentTypeError, ArgumentValueError
             Where an argument contradicts the declaration; nothing was launched.
         """
+        cdef tuple names = tuple(kwargs)
+        cdef tuple given = args + tuple(kwargs.values())
+        return self.run(tuple_items(given), len(args), <PyObject*>names)
+
+    cdef object run(self, PyObject** arguments, Py_ssize_t count, PyObject* names):
         cdef Arguments a
         cdef PyObject* into = NULL
         cdef PyObject* stream = NULL
-        if not self.place(args, kwargs, &a, &into, &stream) or not self.read(&a):
+        cdef Plan plan = self.last
+        cdef Py_ssize_t size
+        if not self.place(arguments, count, names, &a, &into, &stream) or not self.read(&a):
             return _UNKNOWN
-        key = PyBytes_FromStringAndSize(<char*>a.words, a.used * sizeof(int64_t))
-        found = PyDict_GetItem(self.plans, key)
-        if found == NULL:
-            return _UNKNOWN
-        return self.launch(
-            &a, <Plan>found, <object>into if into != NULL else None,
-            <object>stream if stream != NULL else None)
+        size = a.used * sizeof(int64_t)
+        if (
+            plan is None or PyBytes_GET_SIZE(plan.key) != size
+            or memcmp(PyBytes_AS_STRING(plan.key), a.words, size)
+        ):
+            key = PyBytes_FromStringAndSize(<char*>a.words, size)
+            found = PyDict_GetItem(self.plans, key)
+            if found == NULL:
+                return _UNKNOWN
+            plan = self.last = <Plan>found
+        return self.launch(&a, plan, into, stream)
 
     def remember(
         self, tuple args not None, NativeOperation native not None, tuple outputs not None,
@@ -99,48 +138,57 @@ cdef class EagerCall:
         cdef Arguments a
         cdef Plan plan
         cdef PyObject* unused = NULL
-        if not self.place(args, {}, &a, &unused, &unused) or not self.read(&a):
+        if not self.place(tuple_items(args), len(args), NULL, &a, &unused, &unused):
+            return
+        if not self.read(&a):
             return
         plan = Plan.__new__(Plan)
+        plan.key = PyBytes_FromStringAndSize(<char*>a.words, a.used * sizeof(int64_t))
         plan.native, plan.outputs, plan.workspaces = native, outputs, workspaces
         if len(self.plans) >= MAX_PLANS:
             self.plans.clear()
-        self.plans[PyBytes_FromStringAndSize(<char*>a.words, a.used * sizeof(int64_t))] = plan
+        self.plans[plan.key] = plan
 
     def __len__(self):
         """How many plans there are."""
         return len(self.plans)
 
     cdef bint place(
-        self, tuple args, dict kwargs, Arguments* out, PyObject** into, PyObject** stream
+        self, PyObject** arguments, Py_ssize_t count, PyObject* names, Arguments* out,
+        PyObject** into, PyObject** stream
     ) except -1:
         """Sort the arguments; False where the general call has to."""
-        cdef Py_ssize_t i, at = 0, count = len(args), most = self.input_count + self.scalar_count
-        cdef PyObject* key = NULL
-        cdef PyObject* value = NULL
+        cdef Py_ssize_t i, k, most = self.input_count + self.scalar_count
+        cdef PyObject* value
         cdef PyObject* position
         if count > most:
             return False
         for i in range(count):
-            out.values[i] = <PyObject*>args[i]
+            out.values[i] = arguments[i]
         for i in range(count, most):
             out.values[i] = NULL
-        while PyDict_Next(kwargs, &at, &key, &value):
-            position = PyDict_GetItem(self.positions, <object>key)
-            if position != NULL:
-                i = <object>position
-                if i < count:
-                    return False
-                out.values[i] = value
-            elif <object>value is None:
-                if <str>(<object>key) not in ("out", "stream", "device"):
-                    return False
-            elif <str>(<object>key) == "out":
-                into[0] = value
-            elif <str>(<object>key) == "stream":
-                stream[0] = value
-            else:
+        if names == NULL:
+            return True
+        for k in range(len(<tuple>names)):
+            name = (<tuple>names)[k]
+            value = arguments[count + k]
+            if name is self.out_name:
+                if <object>value is not None:
+                    into[0] = value
+                continue
+            if name is self.stream_name:
+                if <object>value is not None:
+                    stream[0] = value
+                continue
+            position = PyDict_GetItem(self.positions, name)
+            if position == NULL:
+                if <object>value is None and name is self.device_name:
+                    continue
                 return False
+            i = <object>position
+            if i < count:
+                return False
+            out.values[i] = value
         return True
 
     cdef bint read(self, Arguments* a) except -1:
@@ -225,49 +273,116 @@ cdef class EagerCall:
         a.used += 1
         return True
 
-    cdef object launch(self, Arguments* a, Plan plan, object into, object stream):
+    cdef object launch(self, Arguments* a, Plan plan, PyObject* into, PyObject* stream):
         cdef ArrayAccess access = <ArrayAccess>a.access
         cdef Py_ssize_t i, at = self.input_count
         cdef cupola_op_call call
+        cdef cupola_stream* used = NULL
         cdef int device = a.tensors[a.first].device_id
+        cdef int status = CUPOLA_WOULD_WAIT
         cdef Allocation form
-        cdef list made = []
+        cdef list made = None
         cdef tuple given = None
         memset(&call, 0, sizeof(call))
-        stream = access.set_stream(stream, &a.tensors[a.first], &call)
-        if stream is False:
+        if not access.set_stream(
+            <object>stream if stream != NULL else None, &a.tensors[a.first], &call
+        ):
             return _UNKNOWN
-        if into is not None:
-            given = tuple(into) if isinstance(into, (tuple, list)) else (into,)
+        if into != NULL:
+            value = <object>into
+            given = tuple(value) if isinstance(value, (tuple, list)) else (value,)
             if len(given) != self.output_count:
                 return _UNKNOWN
             for value in given:
                 if not self.read_tensor(a, at, value, a.flags | WRITTEN):
                     return _UNKNOWN
                 at += 1
-        for form in plan.workspaces if given is not None else plan.outputs + plan.workspaces:
-            value = access.allocate(
-                form, None if form.like < 0 else <object>a.values[form.like], device)
-            made.append(value)  # before an error could release it
-            if not self.read_tensor(a, at, value, WRITTEN | MADE):
-                return _UNKNOWN
-            at += 1
+        if given is None or plan.workspaces:
+            made = []
+            for form in plan.workspaces if given is not None else plan.outputs + plan.workspaces:
+                value = access.allocate(
+                    form, None if form.like < 0 else <object>a.values[form.like], device)
+                made.append(value)  # before an error could release it
+                if not self.read_tensor(a, at, value, WRITTEN | MADE):
+                    return _UNKNOWN
+                at += 1
         call.size = sizeof(call)
         call.tensors, call.tensor_count = a.given, at
         call.scalars, call.scalar_count = a.scalars, self.scalar_count
-        with nogil:  # it may wait for the stream, or for the work of host tensors
-            check(cupola_op_launch(plan.native.native, &call))
-        if stream is not None:
+        if plan.prepared != NULL:
+            status = cupola_op_plan_launch(plan.prepared, &call, &used)
+        if status == CUPOLA_WOULD_WAIT:
+            self.launch_checked(plan, &call, &used if access.notes_use else NULL, device)
+        else:
+            check(status)
+        if access.notes_use:
             for i in range(self.input_count):
                 if a.given[i] != NULL:
-                    access.note_use(<object>a.values[i], stream)
+                    access.note_use(<object>a.values[i], used)
             for value in given or ():
-                access.note_use(value, stream)
-            for value in made:
-                access.note_use(value, stream)
+                access.note_use(value, used)
+            for value in made or ():
+                access.note_use(value, used)
         if given is None:
             given = tuple(made[: self.output_count])
         return None if not given else given[0] if len(given) == 1 else given
+
+    cdef int launch_checked(
+        self, Plan plan, cupola_op_call* call, cupola_stream** used, int device
+    ) except -1:
+        """Launch with all checks, without the GIL; for the next calls, prepare the plan."""
+        cdef cupola_op* native = plan.native.native
+        cdef int status
+        if used != NULL and call.stream == NULL:
+            call.stream = current_stream(device).native  # valid while it is the current one
+        begin_traced()
+        with nogil:  # it may wait for the stream, or for the work of host tensors
+            status = cupola_op_launch(native, call)
+        end_traced()
+        check(status)
+        if used != NULL:
+            used[0] = call.stream
+        if not plan.tried:
+            plan.tried = True
+            if cupola_op_plan_create(native, call, &plan.prepared) != 0:
+                plan.prepared = NULL  # the next call says what is wrong
+        return 0
+
+
+cdef object call_operation(
+    object self, PyObject** arguments, size_t nargsf, PyObject* names
+):
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    cdef EagerCall eager = (<CallableOperation>self).eager
+    if eager is not None:
+        made = eager.run(arguments, count, names)
+        if made is not _UNKNOWN:
+            return made
+    return call_generic(self, arguments, count, names, type(self).__call__)
+
+
+cdef class CallableOperation:
+    """The base of `cupola.ops.operation.Operation`, which has the general call as ``__call__``.
+
+    Calls that `eager` can make go past that method.
+    """
+
+    def __cinit__(self):
+        self.vectorcall = <void*>call_operation
+
+
+def with_vectorcall(type kind not None):
+    """Let calls of a class that inherits `CallableOperation` begin in compiled code.
+
+    A decorator. It keeps ``__call__``, which makes the calls that `EagerCall` can't, and which
+    PyTorch's compiler traces.
+    """
+    cdef CallableOperation one = CallableOperation.__new__(CallableOperation)
+    if not issubclass(kind, CallableOperation):
+        raise TypeError(f"{kind!r} does not inherit CallableOperation")
+    cupola_add_vectorcall(
+        <PyTypeObject*>kind, <char*>&one.vectorcall - <char*><PyObject*>one)
+    return kind
 
 
 cdef bint set_scalar(char kind, object value, cupola_op_scalar* out) except -1:

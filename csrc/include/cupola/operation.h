@@ -87,6 +87,22 @@ typedef struct cupola_op_call {
  * cupola_op_host_device: their work is done when the call returns. Work on others is queued on the
  * stream. */
 CUPOLA_API int cupola_op_launch(cupola_op* op, const cupola_op_call* call);
+
+/* The results of a call's checks, for calls like it. It keeps the operation and the kernel. */
+typedef struct cupola_op_plan cupola_op_plan;
+/* Checks a call like cupola_op_launch, and launches nothing. `*out` is NULL where no later call can
+ * be known to be like it: for a batch, an empty grid, and tensors that are all in host memory. */
+CUPOLA_API int cupola_op_plan_create(cupola_op* op, const cupola_op_call* call,
+                                     cupola_op_plan** out);
+CUPOLA_API void cupola_op_plan_release(cupola_op_plan* plan);
+/* Launches a call that is like the plan's: its tensors have the same element types, shapes, strides
+ * and devices, its integers the same values. Alignment and overlap are checked again. It is for
+ * callers that hold a lock, as cupola_launch_at_once is. Where the launch may wait, the call is
+ * another one, or its addresses are wrong, it does nothing and returns CUPOLA_WOULD_WAIT. Then
+ * cupola_op_launch launches it, or says what is wrong. `used`, unless NULL, receives the stream. */
+CUPOLA_API int cupola_op_plan_launch(cupola_op_plan* plan, const cupola_op_call* call,
+                                     cupola_stream** used);
+
 /* The CPU device whose kernels this thread's calls use for tensors in host memory. It is the first
  * of these that there is:
  *

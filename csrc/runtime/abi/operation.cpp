@@ -2,11 +2,24 @@
 #include "cupola/operation.h"
 
 #include "runtime/context/device.hpp"
+#include "runtime/operation/call_plan.hpp"
 #include "runtime/operation/operation.hpp"
 #include "runtime/operation/registry.hpp"
 #include "runtime/operation/xla_ffi.hpp"
 
 using namespace cupola;
+
+namespace {
+
+void check_size(const cupola_op_call* call) {
+    check_not_null(call, "call");
+    if (__builtin_expect(call->size < sizeof *call, 0))
+        fail(CUPOLA_ERROR_VALUE, "cupola_op_call.size is " + std::to_string(call->size) +
+                                     ", expected " + std::to_string(sizeof *call) +
+                                     ": set it to sizeof(cupola_op_call)");
+}
+
+}  // namespace
 
 int cupola_op_version(void) { return CUPOLA_OP_VERSION; }
 
@@ -52,14 +65,36 @@ int cupola_op_host_device(int* device) {
 int cupola_op_launch(cupola_op* op, const cupola_op_call* call) {
     return guard([&] {
         Operation& operation = *unwrap(check_not_null(op, "op"));
-        check_not_null(call, "call");
-        if (call->size < sizeof *call)
-            fail(CUPOLA_ERROR_VALUE, "cupola_op_call.size is " + std::to_string(call->size) +
-                                         ", expected " + std::to_string(sizeof *call) +
-                                         ": set it to sizeof(cupola_op_call)");
+        check_size(call);
         require_drivers();  // a forked child must not get further
         operation.call(*call);
     });
+}
+
+int cupola_op_plan_create(cupola_op* op, const cupola_op_call* call, cupola_op_plan** out) {
+    return guard([&] {
+        auto operation = Ref<Operation>::share(unwrap(check_not_null(op, "op")));
+        check_size(call);
+        check_not_null(out, "out");
+        require_drivers();
+        *out = wrap(CallPlan::of(std::move(operation), *call).detach());
+    });
+}
+
+void cupola_op_plan_release(cupola_op_plan* plan) {
+    if (plan) unwrap(plan)->release();
+}
+
+[[gnu::hot]] int cupola_op_plan_launch(cupola_op_plan* plan, const cupola_op_call* call,
+                                       cupola_stream** used) {
+    bool launched = false;
+    const int status = guard([&] {
+        const CallPlan& known = *unwrap(check_not_null(plan, "plan"));
+        check_size(call);
+        require_drivers();
+        launched = known.try_launch(*call, used);
+    });
+    return status == CUPOLA_SUCCESS && !launched ? CUPOLA_WOULD_WAIT : status;
 }
 
 int cupola_op_register(cupola_op* op, const char* name) {

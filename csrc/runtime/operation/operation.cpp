@@ -96,37 +96,33 @@ bool Operation::bound(std::size_t variant, int device) const {
     return list && variant < list->size() && (*list)[variant];
 }
 
-Kernel& Operation::kernel_for(const ElementType* types, int device) const {
+std::size_t Operation::variant_for(const ElementType* types) const {
     const auto& variants = declaration_.variants;
-    std::size_t variant = 0;
-    for (; variant < variants.size(); ++variant) {
+    for (std::size_t variant = 0; variant < variants.size(); ++variant) {
         bool same = true;
         for (std::size_t v = 0; v < variants[variant].size(); ++v)
             same &= variants[variant][v] == types[v];
-        if (same) break;
+        if (same) return variant;
     }
-    if (variant == variants.size()) {
-        std::string given, known;
-        for (std::size_t v = 0; v < declaration_.variables.size(); ++v)
-            given += (v ? ", " : "") + declaration_.variables[v] + " = " + name_of(types[v]);
-        for (const std::string& one : types_) known += (known.empty() ? "" : "; ") + one;
-        fail(CUPOLA_ERROR_TYPE, declaration_.name + ": there is no kernel for " + given +
-                                    "; there are kernels for " + known);
-    }
-    const Kernels* list =
-        device >= 0 && device < max_ordinals
-            ? kernels_[static_cast<std::size_t>(device)].load(std::memory_order_acquire)
-            : nullptr;
-    if (!list || !(*list)[variant])
+    std::string given, known;
+    for (std::size_t v = 0; v < declaration_.variables.size(); ++v)
+        given += (v ? ", " : "") + declaration_.variables[v] + " = " + name_of(types[v]);
+    for (const std::string& one : types_) known += (known.empty() ? "" : "; ") + one;
+    fail(CUPOLA_ERROR_TYPE, declaration_.name + ": there is no kernel for " + given +
+                                "; there are kernels for " + known);
+}
+
+Kernel& Operation::kernel_of(std::size_t variant, int device) const {
+    if (!bound(variant, device))
         fail(CUPOLA_ERROR_NOT_FOUND, declaration_.name + ": no kernel" +
                                          (types_[variant].empty() ? "" : " for ") +
                                          types_[variant] + " is bound for " + device_text(device));
-    return *(*list)[variant];
+    return *(*kernels_[static_cast<std::size_t>(device)].load(std::memory_order_acquire))[variant];
 }
 
 void Operation::call(const cupola_op_call& call) {
     OperationCall checked(declaration_, call);
-    checked.launch(kernel_for(checked.types(), checked.device()));
+    checked.launch(kernel_of(variant_for(checked.types()), checked.device()));
 }
 
 }  // namespace cupola

@@ -22,13 +22,21 @@ class Operation : public Object {
     const std::string& types(std::size_t variant) const { return types_[variant]; }
     void bind(std::size_t variant, Ref<Kernel> kernel);
     bool bound(std::size_t variant, int device) const;
+    // The kernel for the types of the variables, which must be bound.
+    std::size_t variant_for(const ElementType* types) const;
+    Kernel& kernel_of(std::size_t variant, int device) const;
+    // Whether a kernel is the one that is bound.
+    bool binds(const Kernel& kernel, std::size_t variant) const {
+        const auto device = static_cast<std::size_t>(kernel.context.ordinal);
+        const Kernels* list = kernels_[device].load(std::memory_order_acquire);
+        return list && (*list)[variant].get() == &kernel;
+    }
     void call(const cupola_op_call& call);
 
   private:
     using Kernels = std::vector<Ref<Kernel>>;  // by variant; null where none is bound
 
     void check_kernel(const Kernel& kernel, std::size_t variant) const;
-    Kernel& kernel_for(const ElementType* types, int device) const;
 
     Declaration declaration_;
     std::vector<std::string> types_;

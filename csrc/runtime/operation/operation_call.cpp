@@ -59,7 +59,8 @@ OperationCall::OperationCall(const Declaration& declaration, const cupola_op_cal
         check_type(i);
         check_device(i);
     }
-    if (device_ < 0) device_ = current_device();  // all are in page-locked memory of the host
+    device_given_ = device_ >= 0;
+    if (!device_given_) device_ = current_device();  // all are in page-locked memory of the host
     for (std::size_t i = 0; i < count; ++i)
         if (tensors_[i].given && declaration.tensors[i].role == TensorDeclaration::input)
             bind_lengths(i);

@@ -1,6 +1,8 @@
 // csrc/runtime/operation/operation_call.hpp - one call of an operation: its checked arguments.
 #pragma once
 
+#include <utility>
+
 #include "cupola/operation.h"
 #include "cupola/tensor.h"
 #include "runtime/context/stream.hpp"
@@ -8,6 +10,17 @@
 #include "runtime/operation/declaration.hpp"
 
 namespace cupola {
+
+// Runs what launches an operation's kernel; errors get the operation's name.
+template <class F>
+void with_name(const std::string& operation, F&& body) {
+    try {
+        std::forward<F>(body)();
+    } catch (Error& error) {
+        if (error.code == 0) error.text = operation + ": " + error.text;
+        throw;
+    }
+}
 
 // Checks the arguments against the declaration when it is made. It lives on the stack and owns
 // nothing.
@@ -19,7 +32,22 @@ class OperationCall {
 
     const ElementType* types() const { return types_; }  // of the type variables
     int device() const { return device_; }
+    bool has_device_memory() const { return !on_host_ && device_given_; }
     void launch(Kernel& kernel);
+
+    // Grid, block and attributes, checked for the kernel; false where the grid is empty.
+    bool configure(Kernel& kernel, cupola_dimensions& dimensions,
+                   cupola_attributes& attributes) const;
+    // Writes an argument for one element of a batch; for 0, without a batch.
+    void put(Kernel& kernel, std::size_t index, void* buffer, std::int64_t element) const;
+    // Bytes from a tensor's address to the begin and the end of its elements; both 0 for none.
+    std::pair<std::int64_t, std::int64_t> extent(std::size_t tensor) const {
+        const Tensor& t = tensors_[tensor];
+        if (t.begin == t.end) return {0, 0};
+        return {static_cast<std::int64_t>(t.begin - t.view.address),
+                static_cast<std::int64_t>(t.end - t.view.address)};
+    }
+    static Stream& stream_of(const cupola_op_call& call, Context& context);
 
   private:
     struct Tensor {  // without initializers: a call sets those that it has
@@ -51,9 +79,7 @@ class OperationCall {
                           std::int64_t most) const;
     bool dimensions(cupola_dimensions& out) const;
     void attributes(cupola_attributes& out) const;
-    void put(Kernel& kernel, std::size_t index, void* buffer, std::int64_t element) const;
     void queue(Kernel& kernel, Stream& stream);
-    Stream& stream(Context& context) const;
 
     const Declaration& declaration_;
     const cupola_op_call& call_;
@@ -63,6 +89,7 @@ class OperationCall {
     signed char binder_[Declaration::max_symbols];  // the tensor that bound it; -1: none
     int pack_ = -1;                                 // the tensor whose leading axes are the pack
     bool on_host_ = false;
+    bool device_given_ = false;  // by a tensor's memory
     int device_ = -1;
 };
 

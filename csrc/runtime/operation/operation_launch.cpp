@@ -79,38 +79,41 @@ void OperationCall::put(Kernel& kernel, std::size_t index, void* buffer,
     }
 }
 
-Stream& OperationCall::stream(Context& context) const {
-    if (call_.stream) return *unwrap(call_.stream);
-    if (call_.has_handle) return stream_of_handle(context, static_cast<CUstream>(call_.handle));
+Stream& OperationCall::stream_of(const cupola_op_call& call, Context& context) {
+    if (call.stream) return *unwrap(call.stream);
+    if (call.has_handle) return stream_of_handle(context, static_cast<CUstream>(call.handle));
     return current_stream(context);
+}
+
+bool OperationCall::configure(Kernel& kernel, cupola_dimensions& d, cupola_attributes& a) const {
+    if (!dimensions(d)) return false;
+    if (declaration_.has_attributes) attributes(a);
+    with_name(declaration_.name,
+              [&] { kernel.check_launch(d, declaration_.has_attributes ? &a : nullptr); });
+    return true;
 }
 
 void OperationCall::queue(Kernel& kernel, Stream& stream) {
     cupola_dimensions d{};
     cupola_attributes a{};
-    if (!dimensions(d)) return;
-    if (declaration_.has_attributes) attributes(a);
+    if (!configure(kernel, d, a)) return;
     const cupola_attributes* const given = declaration_.has_attributes ? &a : nullptr;
     alignas(16) char buffer[max_parameter_bytes];
     const bool loops = call_.batched && declaration_.batch == Declaration::loop;
     const std::int64_t launches = loops ? call_.batch : 1;
-    try {
-        kernel.check_launch(d, given);
-        std::memset(buffer, 0, kernel.parameter_bytes);  // padding must not leak stack contents
+    std::memset(buffer, 0, kernel.parameter_bytes);  // padding must not leak stack contents
+    with_name(declaration_.name, [&] {
         for (std::int64_t element = 0; element < launches; ++element) {
             for (std::size_t i = 0; i < declaration_.arguments.size(); ++i)
                 if (!element || declaration_.arguments[i].kind == ArgumentDeclaration::tensor)
                     put(kernel, i, buffer, element);
             kernel.launch(d, given, buffer, stream);
         }
-    } catch (Error& error) {
-        if (error.code == 0) error.text = declaration_.name + ": " + error.text;
-        throw;
-    }
+    });
 }
 
 void OperationCall::launch(Kernel& kernel) {
-    Stream& queued = stream(kernel.context);
+    Stream& queued = stream_of(call_, kernel.context);
     if (!on_host_) return queue(kernel, queued);
     HostRange ranges[Declaration::max_tensors];
     std::size_t count = 0;

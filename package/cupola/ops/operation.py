@@ -11,13 +11,14 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cupola.eager_call import CallableOperation, EagerCall, with_vectorcall
 from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
+from cupola.native_operation import NativeOperation
 from cupola.ops.backward import Backward, match
 from cupola.ops.declaration import Declaration, DeclarationError, Scalar, read
 
 if TYPE_CHECKING:
     from cupola.kernel import Kernel
-    from cupola.native_operation import NativeOperation
 
 # The module that calls operations with the arrays of a library, by the library's first name.
 _KINDS = {
@@ -43,7 +44,8 @@ class Call(NamedTuple):
     device: Any
 
 
-class Operation:
+@with_vectorcall
+class Operation(CallableOperation):
     """A function of arrays, computed by a kernel.
 
     It takes the declared inputs and scalars, by position or by name, and returns new arrays of the
@@ -74,9 +76,6 @@ class Operation:
         find: Callable[[str, int], Kernel],
         library: Any = None,
     ) -> None:
-        from cupola.eager_call import UNKNOWN, EagerCall
-        from cupola.native_operation import NativeOperation
-
         self.declaration = declaration
         self.library = library  # the OperationLibrary of its package; None for `cupola.op`
         self._find = find
@@ -86,7 +85,7 @@ class Operation:
         )
         self._lock = threading.Lock()
         self._variants = {types: index for index, types in enumerate(declaration.kernels)}
-        self._native: NativeOperation = NativeOperation(declaration.native_text())
+        self._native = NativeOperation(declaration.native_text())
         self._plans: dict[Any, Any] = {}  # of `cupola.ops.array_call`
         self.eager = EagerCall(
             tuple([(one.name, one.mutated) for one in declaration.inputs]),
@@ -95,7 +94,6 @@ class Operation:
             declaration.align,
             bool(declaration.autocast),
         )
-        self._unknown = UNKNOWN
         self._overload: Any = None  # PyTorch's form, once it is registered
         self._is_compiling: Any = None
         self.__name__ = declaration.name.rpartition(".")[2]
@@ -105,9 +103,6 @@ class Operation:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._overload is not None and self._is_compiling():
             return self._overload(*args, **kwargs)  # what torch.compile can trace
-        made = self.eager.call(args, kwargs)
-        if made is not self._unknown:
-            return made
         call = self.bind(args, kwargs)
         first = next(iter(call.inputs.values()))
         found = _CALLS.get(type(first))
