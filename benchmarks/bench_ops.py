@@ -5,8 +5,8 @@ python benchmarks/bench_ops.py [--out FOLDER] [--quick]
 Host time of `op(x, y)` for small arrays, in one process and in turns. The kernel is saxpy with one
 output. The peers, which op_peers.py compiles, launch it by the driver's own function:
 
-- PyTorch: an operator registered with TORCH_LIBRARY; and torch.empty_like with a function of
-  tvm-ffi, where that is installed.
+- PyTorch: an operator registered with TORCH_LIBRARY; and a function of tvm-ffi, where that is
+  installed: after torch.empty_like, and beside out=.
 - cupola's and CuPy's arrays: the checked launch `kernel[grid, block](...)`. With `out=` nothing is
   allocated; without it the peer allocates, too, with `empty`.
 - JAX: a jitted call of a hand-written handler of XLA's typed FFI.
@@ -104,7 +104,12 @@ def of_torch(op, kernel, quick):
 
     assert torch.equal(with_tvm(), 2 * x + y)
     ways = {"empty_like and a function of tvm-ffi": with_tvm, "op(x, y, a)": lambda: op(x, y, 2.0)}
-    return found + in_turns("torch, tvm-ffi", ways, quick, {"op(x, y, a)": PEER_GOAL})
+    found += in_turns("torch, tvm-ffi", ways, quick, {"op(x, y, a)": PEER_GOAL})
+    ways = {
+        "a function of tvm-ffi": lambda: function(x, y, out, 2.0),
+        "op(x, y, a, out=out)": lambda: op(x, y, 2.0, out=out),
+    }
+    return found + in_turns("torch, tvm-ffi", ways, quick, {"op(x, y, a, out=out)": PEER_GOAL})
 
 
 def beside_launch(title, op, kernel, x, y, empty, quick):
