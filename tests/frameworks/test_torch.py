@@ -226,15 +226,62 @@ def test_compile(device, scale):
         torch.testing.assert_close(leaf.grad, torch.full_like(u, 5))
 
 
-def test_export(device, scale):
-    class Model(torch.nn.Module):
-        def forward(self, u):
-            return scale(u, 3.0)
+class Model(torch.nn.Module):
+    """Operations between others: with a scalar, a broadcast size, an input that is missing."""
 
-    u = torch.randn(4, 5, device=device)
-    rows = torch.export.Dim("rows")
-    program = torch.export.export(Model(), (u,), dynamic_shapes=({0: rows},))
-    torch.testing.assert_close(program.module()(u[:3]), 3 * u[:3])
+    def __init__(self, step):
+        super().__init__()
+        self.step, self.weigh = step, made(operations.WEIGH)
+
+    def forward(self, u, w):
+        return self.weigh(self.step(u, 3.0) + 1, w, None)
+
+
+def exported(model, device, **options):
+    """The program for any number of rows."""
+    u, w = torch.randn(4, 5, device=device), torch.randn(5, device=device)
+    shapes = {"u": {0: torch.export.Dim("rows")}, "w": None}
+    return torch.export.export(model, (u, w), dynamic_shapes=shapes, **options)
+
+
+def require_rows(program, device):
+    """The program computes what the model does, for another number of rows."""
+    u, w = torch.randn(3, 5, device=device), torch.randn(5, device=device)
+    torch.testing.assert_close(program(u, w), (3 * u + 1) * w)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_export(device, scale, strict, tmp_path):
+    program = exported(Model(scale), device, strict=strict)
+    targets = [str(node.target) for node in program.graph.nodes]
+    assert sum("step" in one for one in targets) == 1  # the operation itself, not its kernel
+    require_rows(program.module(), device)
+    require_rows(program.run_decompositions().module(), device)
+    torch.export.save(program, tmp_path / "model.pt2")
+    require_rows(torch.export.load(tmp_path / "model.pt2").module(), device)
+
+
+def test_export_of_a_changed_input(device):
+    accumulate = made(operations.ACCUMULATE)
+
+    class Accumulate(torch.nn.Module):
+        def forward(self, cache, x):
+            return accumulate(cache, x) + 1
+
+    cache, x = torch.zeros(9, device=device), torch.arange(9.0, device=device)
+    program = torch.export.export(Accumulate(), (cache, x)).run_decompositions()
+    assert program.module()(cache, x).item() == 37 and torch.equal(cache, x)
+
+
+def test_ahead_of_time(driver, tmp_path):
+    """A package of AOTInductor, for CPU tensors, calls the operation."""
+    if not hasattr(torch._inductor, "aoti_compile_and_package"):
+        pytest.skip("this PyTorch has no packages of AOTInductor")
+    program = exported(Model(made(operations.PLANE)), "cpu")
+    package = str(tmp_path / "model.pt2")
+    torch._inductor.aoti_compile_and_package(program, package_path=package)
+    with cupola.Device("cpu"):
+        require_rows(torch._inductor.aoti_load_package(package), "cpu")
 
 
 @pytest.mark.parametrize("vmap", ["", "batch-first"])
