@@ -27,7 +27,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .DEFAULT_GOAL := build
-.PHONY: help demo build docs wheel test frameworks compiled lint lint-python lint-cython lint-format lint-cpp \
+.PHONY: help demo build docs wheel test frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
     lint-prose format bench bench-cpu results gpu fuzz sanitize sweep clean
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make demo       draw the Mandelbrot set in colour into mandelbrot.png"
 	@echo "make test       run the tests; PYTEST=\"-k saxpy\" passes options to pytest"
 	@echo "make frameworks run the tests of operations with PyTorch, which has gigabytes"
+	@echo "make example-wheels  run the tests of the examples' wheels under each set of frameworks"
 	@echo "make lint       run the linters; make format applies what they can fix"
 	@echo "make docs       build the site in build/docs/html"
 	@echo "make wheel      build a release wheel in dist/, to install with pip"
@@ -103,6 +104,16 @@ frameworks: build
 	    $$($(BIN)/python tools/requirements.py dependencies test) && touch "$$there/ready"; } && \
 	    PYTHONPATH="$(CURDIR)/package" "$$there/bin/python" -m pytest tests/frameworks \
 	    tests/test_op_jax.py tests/test_norm.py $(PYTEST)
+
+# One build of the examples' wheels, under NumPy alone, under JAX, and under each PyTorch that
+# `make frameworks` has set up.
+example-wheels: build
+	@there="build/frameworks/numpy" && \
+	    test -e "$$there/ready" || { rm -rf "$$there" && $(PYTHON) -m venv "$$there" && \
+	    "$$there/bin/python" -m pip install --quiet --disable-pip-version-check pytest ml_dtypes \
+	    $$($(BIN)/python tools/requirements.py dependencies) && touch "$$there/ready"; }
+	@$(BIN)/python tools/example_wheels.py --out "$(RESULTS)" $(BIN)/python \
+	    build/frameworks/*/bin/python
 
 # Hours of a compiler: all that `make test` runs as machine code in slices, one at each commit.
 compiled: build

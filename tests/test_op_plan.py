@@ -1,4 +1,4 @@
-"""Plans of the C ABI: calls like one that was checked, launched without checking all of it again."""
+"""Plans of the C ABI: calls like one that was checked, launched without all of its checks."""
 
 import ctypes
 from pathlib import Path

@@ -80,10 +80,12 @@ def test_transformations(gpu):
     program(
         """
         step = made(operations.PLANE)
-        assert torch.equal(torch.vmap(step)(u[None].expand(3, 5, 7)), (2 * u).expand(3, 5, 7))
         number = made(operations.NUMBER)
-        expected = torch.arange(4.0)[:, None].expand(4, 5)
-        assert torch.equal(torch.vmap(number)(torch.zeros(4, 5)), expected)
+        if hasattr(torch.library, "register_vmap"):  # else PyTorch warns of its own loop
+            whole = (2 * u).expand(3, 5, 7)
+            assert torch.equal(torch.vmap(step)(u[None].expand(3, 5, 7)), whole)
+            expected = torch.arange(4.0)[:, None].expand(4, 5)
+            assert torch.equal(torch.vmap(number)(torch.zeros(4, 5)), expected)
         torch.library.opcheck(step._overload, (u, 2.0))
         try:
             step(u.clone().requires_grad_())

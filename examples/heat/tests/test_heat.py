@@ -9,6 +9,8 @@ from heat import kernels
 
 import cupola
 
+ON_CPU = cupola.driver.info().kind == "cpu"
+
 
 def solved(temperatures, steps, rate):
     """The same scheme, operation by operation, in NumPy."""
@@ -152,7 +154,7 @@ def test_the_operation_under_jax():
     jax = pytest.importorskip("jax")
     from heat import ops
 
-    platform = "cpu" if cupola.driver.info().kind == "cpu" else "gpu"
+    platform = "cpu" if ON_CPU else "gpu"
     if platform not in {one.platform for one in jax.devices()}:
         pytest.skip(f"JAX has no device of the platform {platform}")
     start = jax.numpy.asarray(plate((33, 41), np.float32))
@@ -171,3 +173,42 @@ def test_the_operation_under_jax():
     assert np.isfinite(loss(start))
     many = jax.numpy.stack([start, 2 * start])
     np.testing.assert_array_equal(jax.vmap(ops.step)(many)[1], ops.step(2 * start))
+
+
+@pytest.mark.skipif(not ON_CPU, reason="NumPy's arrays are the CPU device's")
+def test_the_operation_of_numpy():
+    from heat import ops
+
+    start = plate((33, 41), np.float64)
+    after = ops.step(start, 0.23)
+    assert isinstance(after, np.ndarray)
+    np.testing.assert_array_equal(after, solved(start, 1, 0.23))
+
+
+@pytest.mark.skipif(ON_CPU, reason="CuPy has no CPU device")
+def test_the_operation_of_cupy():
+    cupy = pytest.importorskip("cupy")
+    from heat import ops
+
+    start = cupy.asarray(plate((33, 41), np.float64))
+    after = ops.step(start, 0.23)
+    assert isinstance(after, cupy.ndarray)
+    np.testing.assert_array_equal(after.get(), solved(start.get(), 1, 0.23))
+
+
+def test_the_operation_under_torch():
+    torch = pytest.importorskip("torch")
+    from heat import ops
+
+    if not ON_CPU and not torch.cuda.is_available():
+        pytest.skip("this PyTorch has no CUDA")
+    plain = torch.tensor(plate((33, 41), np.float32), device="cpu" if ON_CPU else "cuda")
+    start = plain.clone().requires_grad_()
+    compiled = torch.compile(lambda u: ops.step(u, 0.23), fullgraph=True, backend="aot_eager")
+    for after in (ops.step(start, 0.23), compiled(start), torch.ops.heat.step(plain, 0.23)):
+        found = after.detach().cpu().numpy()
+        np.testing.assert_array_equal(found, solved(plain.cpu().numpy(), 1, 0.23))
+    weight = plain.flip(0)
+    (gradient,) = torch.autograd.grad((ops.step(start, 0.23) * weight).sum(), start)
+    torch.testing.assert_close(gradient, ops.step_backward(weight.contiguous(), 0.23))
+    torch.library.opcheck(torch.ops.heat.step.default, (start, 0.23))

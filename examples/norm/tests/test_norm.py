@@ -43,6 +43,15 @@ def test_numpy():
     np.testing.assert_allclose(y, reference(x, w, 0.5), rtol=1e-5)
 
 
+@pytest.mark.skipif(ON_CPU, reason="CuPy has no CPU device")
+def test_cupy():
+    cupy = pytest.importorskip("cupy")
+    x, w = data((4, 100))
+    y = norm.rms_norm(cupy.asarray(x), cupy.asarray(w), eps=0.5)
+    assert isinstance(y, cupy.ndarray)
+    np.testing.assert_allclose(y.get(), reference(x, w, 0.5), rtol=1e-5)
+
+
 def test_the_gradient_is_that_of_differences():
     (x, w), (g, _) = data((3, 40)), data((3, 40))
     g = g[::-1].copy()
