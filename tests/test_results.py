@@ -38,6 +38,7 @@ def test_the_page_is_what_the_records_give():
     for path, block in (
         (results.README, results.pictures(found)),
         (results.SAMPLES, results.samples(found)),
+        (results.OPERATIONS, results.comparison(found)),
     ):
         made = results.filled(path, block)
         assert without_age(path.read_text()) == without_age(made), advice
@@ -75,6 +76,24 @@ def written_by_a_command(path):
     for each in found.rows:
         assert np.isfinite(each.value)
         assert (each.floor is None) == (each.floor_value is None)
+
+
+def test_the_comparison_of_projects():
+    def counted(project, lines, note):
+        return [
+            records.Row(f"{project}: lines", lines, "lines", note=note),
+            records.Row(f"{project}: binaries", 2, "files"),
+        ]
+
+    projects = ("cupola", "tvm-ffi", "huggingface/kernels")
+    rows = [one for index, name in enumerate(projects) for one in counted(name, index, "run")]
+    assert "no record" in results.comparison([])
+    authoring = record(*rows, name="authoring")
+    assert "| tvm-ffi | 1 | 2 | not measured | run |" in results.comparison([authoring])
+    call = records.Row("torch, tvm-ffi: op(x, y, a)", 4, "us", "f", 8, ratio=0.5)
+    text = results.comparison([authoring, record(call, name="ops")])
+    assert "| cupola | 0 | 2 | 1 | run |" in text and "| tvm-ffi | 1 | 2 | 2.00 | run |" in text
+    assert "| huggingface/kernels | 2 | 2 | not measured | run |" in text
 
 
 def test_goals_and_verdicts():

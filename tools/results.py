@@ -21,6 +21,7 @@ records = importlib.import_module("records")
 PAGE = ROOT / "docs" / "results.md"
 README = ROOT / "README.md"
 SAMPLES = ROOT / "docs" / "how-to" / "cuda-programs.md"
+OPERATIONS = ROOT / "docs" / "tutorials" / "operations.md"
 STALE = "**Stale**: what it measures has changed since. "
 THEY = " They are stale: what they measure has changed since."
 BLOCK = re.compile(r"(?<=<!-- made by tools/results.py -->\n).*?(?=<!-- end -->\n)", re.DOTALL)
@@ -175,6 +176,42 @@ def samples(found: list[records.Record]) -> str:
     )
 
 
+def comparison(found: list[records.Record]) -> str:
+    """One operation by three projects: lines, binaries, and the host time of a call."""
+    counts = [record for record in found if record.name == "authoring"]
+    if not counts:
+        return "There is no record of them yet.\n"
+    record = counts[0]
+    rows = {row.what: row for row in record.rows}
+    peers = {
+        "tvm-ffi": "torch, tvm-ffi: op(x, y, a)",
+        "huggingface/kernels": "torch: op(x, y, a)",
+    }
+    calls = [one for one in found if one.name == "ops"]
+    calls.sort(key=lambda one: one.device.startswith("cupola CPU device"))
+    timed = {row.what: row for row in calls[0].rows} if calls else {}
+    cells = []
+    for name in ("cupola", *peers):
+        row = timed.get(peers.get(name, ""))
+        if name == "cupola":
+            call = "1"
+        elif row is None or row.ratio is None:
+            call = "not measured"
+        else:
+            call = f"{1 / row.ratio:.2f}"
+        binaries = rows[f"{name}: binaries"]
+        lines = rows[f"{name}: lines"]
+        cells.append([name, f"{lines.value:g}", f"{binaries.value:g}", call, lines.note or ""])
+    headings = ["project", "lines", "binaries", "host time of a call", "lines were"]
+    text = [table(headings, cells), "", f"`{record.command}` counted on {record.date}."]
+    if timed:
+        text.append(
+            f"Host times are of `{calls[0].command}` on {calls[0].device}, {calls[0].date}."
+        )
+    stale = record.stale() or (bool(timed) and calls[0].stale())
+    return "\n".join(text) + (THEY if stale else "") + "\n"
+
+
 def filled(path: Path, block: str) -> str:
     """A document with its figures."""
     text = path.read_text()
@@ -192,6 +229,7 @@ def main() -> int:
         PAGE: page(found),
         README: filled(README, pictures(found)),
         SAMPLES: filled(SAMPLES, samples(found)),
+        OPERATIONS: filled(OPERATIONS, comparison(found)),
     }
     differing = [p for p, text in wanted.items() if not p.is_file() or p.read_text() != text]
     for path in differing:
