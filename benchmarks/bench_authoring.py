@@ -61,7 +61,7 @@ def lines(folder):
 
 
 def of_cupola(folder):
-    """The wheels that are built, and what was done with them."""
+    """Build the wheel and call it; how many wheels there are, and how far it went."""
     package = folder / "ray"
     shutil.copytree(HERE / "by_cupola", package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "csrc").mkdir()
@@ -88,7 +88,7 @@ def nvcc(*arguments):
 
 
 def of_tvm(folder):
-    """What was done with tvm-ffi's library."""
+    """Compile tvm-ffi's library, and call it on a GPU; how far it went."""
     if absent := op_peers.missing(["tvm_ffi", "torch"]):
         return f"not compiled: {', '.join(absent)} not installed"
     from tvm_ffi import libinfo
@@ -116,7 +116,7 @@ def of_tvm(folder):
 
 
 def of_kernels(folder):
-    """What was done with the sources for huggingface/kernels."""
+    """Compile the sources for huggingface/kernels; how far it went."""
     if op_peers.missing(["torch"]):
         return "not compiled: torch not installed"
     import torch

@@ -16,7 +16,8 @@ def test_right(): pass
 def test_numpy(): assert there.VALUE == 1
 @pytest.mark.parametrize("n", [1, 2])
 def test_the_operation_under_jax(n): pass
-def test_cupy(): pytest.skip("no   CuPy")
+def test_cupy(): pytest.skip("there  is none")
+def test_torch(): pytest.importorskip("no_such.module")
 """
 
 
@@ -32,7 +33,8 @@ def test_a_row(tmp_path):
     assert row.what == "there: numpy 3.0, jax 1.0"
     assert row.value == 1 and row.met() is False
     assert row.note == (
-        "passed: cupola 1, jax 2, numpy 1; skipped: cupy (no CuPy); failed: test_wrong"
+        "passed: cupola 1, jax 2, numpy 1; skipped: cupy (there is none), torch (no no_such.module); "
+        "failed: test_wrong"
     )
 
 

@@ -113,7 +113,9 @@ def row(python: str, about: dict[str, str], name: str, folder: Path) -> records.
         if result == "passed":
             passed[framework_of(test)] = passed.get(framework_of(test), 0) + 1
         elif result == "skipped":
-            skipped[framework_of(test)] = re.sub(r"\s+", " ", reason)
+            missing = re.match(r"could not import '([\w.]+)'", reason)
+            why = f"no {missing[1]}" if missing else re.sub(r"\s+", " ", reason)
+            skipped[framework_of(test)] = why
         else:
             failed.append(test)
     title = f"{name}: " + ", ".join(f"{key} {value}" for key, value in about.items())

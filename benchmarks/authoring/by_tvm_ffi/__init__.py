@@ -1,4 +1,4 @@
-# benchmarks/authoring/by_tvm_ffi/__init__.py - the functions as operators of PyTorch, with a gradient.
+# benchmarks/authoring/by_tvm_ffi/__init__.py - the functions as operators of PyTorch.
 from pathlib import Path
 
 import torch
