@@ -33,8 +33,8 @@ def test_a_row(tmp_path):
     assert row.what == "there: numpy 3.0, jax 1.0"
     assert row.value == 1 and row.met() is False
     assert row.note == (
-        "passed: cupola 1, jax 2, numpy 1; skipped: cupy (there is none), torch (no no_such.module); "
-        "failed: test_wrong"
+        "passed: cupola 1, jax 2, numpy 1; "
+        "skipped: cupy (there is none), torch (no no_such.module); failed: test_wrong"
     )
 
 
