@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent
 PACKAGE = ROOT / "package" / "cupola"
 # Modules on the path of a launch. The others are compiled with less optimization. That saves a
 # third of their compile time, and adds 1 % to the instructions of their calls, 5 % at most.
-HOT_MODULES = {"launch", "kernel", "elementwise", "ufuncs", "graph_exec", "array_data"}
+HOT_MODULES = {"launch", "kernel", "elementwise_call", "ufuncs", "graph_exec", "array_data"}
 HOT_MODULES |= {"_argument", "_dimensions", "_foreign", "array_access", "eager_call"}
 OTHER_FLAGS = ("-Og", "-finline-small-functions", "-Wno-ignored-optimization-argument")
 # Code that Cython would otherwise put into each module.

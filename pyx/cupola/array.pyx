@@ -20,7 +20,7 @@ from cupola.array_data cimport lay
 from cupola.copy cimport compact, copy_on_device, download, fill, upload
 from cupola.device cimport device_index, known_device
 from cupola.element cimport converted, elements_of
-from cupola.elementwise cimport cast
+from cupola.elementwise_call cimport cast
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport (
@@ -538,7 +538,7 @@ cdef class Array(Reductions):
         prepare_for(stream, kind, self.device_index)
         return capsule
 
-    # -- computing: see ufuncs.pyx and elementwise.pyx
+    # -- computing: see ufuncs.pyx and elementwise_call.pyx
 
     def __array_ufunc__(self, ufunc, str method not None, *inputs, **options):
         """NumPy's ufuncs on a device: ``numpy.sin(array)``, also with ``out=`` and ``dtype=``.

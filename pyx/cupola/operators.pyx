@@ -4,7 +4,7 @@
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData
-from cupola.elementwise cimport binary, inplace, power, unary
+from cupola.elementwise_call cimport binary, inplace, power, unary
 from cupola.promotion cimport (
     ABSOLUTE, ADD, BITWISE_AND, BITWISE_OR, BITWISE_XOR, DIVIDE, EQUAL, FLOOR_DIVIDE, GREATER,
     GREATER_EQUAL, INVERT, LEFT_SHIFT, LESS, LESS_EQUAL, MULTIPLY, NEGATIVE, NOT_EQUAL, POSITIVE,

@@ -15,7 +15,7 @@ from cupola._send cimport forget_line, note_line
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData, new_array
 from cupola.copy cimport compact, copy_on_device, overlap
-from cupola.elementwise cimport aligned, binary, cast, is_aligned, result_of
+from cupola.elementwise_call cimport aligned, binary, cast, is_aligned, result_of
 from cupola.device cimport device_text
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign

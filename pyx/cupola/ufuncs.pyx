@@ -6,7 +6,7 @@ import numpy as np
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
 from cupola.array_data cimport ARRAY
-from cupola.elementwise cimport ABSENT, apply, binary_to, unary_to
+from cupola.elementwise_call cimport ABSENT, apply, binary_to, unary_to
 from cupola.promotion cimport number_of
 from cupola.reduce cimport matmul, reduce_ufunc
 
