@@ -93,7 +93,8 @@ class Recipe:
 
     def headers(self) -> list[Path]:
         """The installed headers."""
-        return self.sources("include/cupola/**/*.h", "include/cupola/**/*.hpp")
+        suffixes = ("h", "hpp", "cuh")
+        return self.sources(*(f"include/cupola/**/*.{suffix}" for suffix in suffixes))
 
     def declarations(self) -> list[Path]:
         """The .pxd files."""

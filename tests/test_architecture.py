@@ -298,6 +298,7 @@ FAMILIES = {
     "compiler": {"toolkit"},
     "image": set(),
     "inspection": set(),
+    "makers": {"compiler", "ops"},
     "on_cpu": {"toolkit"},
     "ops": set(),
     "pipeline_call": set(),

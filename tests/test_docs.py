@@ -75,7 +75,8 @@ def test_each_subsystem_has_a_diagram(page):
 
 def require_compilers(page):
     text = (documents.ROOT / page).read_text()
-    if re.search(r"cupola\.compile\(|cupola\.load\(\"\w+\.cu\"|cupola compile", text):
+    compiled = r"cupola\.(?:compile|elementwise|reduction|scan)\(|cupola\.load\(\"\w+\.cu\""
+    if re.search(rf"{compiled}|cupola compile", text):
         images.nvrtc()
     if any(block.language == "cuda" and block.reason is None for block in documents.blocks(page)):
         images.nvcc()

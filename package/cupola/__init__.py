@@ -70,6 +70,7 @@ _HOMES = {
     "compile": "compiler",
     "convolve": "kernels",
     "devices": "device",
+    "elementwise": "makers",
     "empty": "creation",
     "empty_like": "creation",
     "empty_pinned": "creation",

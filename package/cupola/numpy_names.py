@@ -29,6 +29,7 @@ MADE_ON_THE_HOST = (
 # Modules of NumPy that it may import lazily.
 MODULES = ("fft", "linalg", "ma", "polynomial")
 OTHERS = {
+    "ElementwiseKernel": "use cupola.elementwise(parameters, body)",
     "RawKernel": "use cupola.compile(source)[name]",
     "RawModule": "use cupola.compile(source)",
     "amax": "use x.max()",

@@ -1,0 +1,152 @@
+// cupola/makers.cuh - device code of the kernels that cupola.elementwise, reduction and scan make.
+//
+// The generated source contains this text; it is compiled by NVRTC and by nvcc.
+#pragma once
+
+#ifndef INFINITY  // NVRTC has no <math.h>
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+
+namespace cupola {
+
+constexpr int max_axes = 8;
+constexpr int block_size = 256;
+constexpr unsigned all_lanes = 0xffffffffu;
+
+// -- elements ---------------------------------------------------------------------------------
+
+// An element of 16 bits: operators compute with float, and a store rounds once.
+template <class Bits>
+struct SmallFloat {
+    Bits bits;
+
+    SmallFloat() = default;
+    __device__ SmallFloat(float value) : bits(value) {}
+    __device__ operator float() const { return static_cast<float>(bits); }
+    __device__ SmallFloat& operator+=(float x) { return *this = float(*this) + x; }
+    __device__ SmallFloat& operator-=(float x) { return *this = float(*this) - x; }
+    __device__ SmallFloat& operator*=(float x) { return *this = float(*this) * x; }
+    __device__ SmallFloat& operator/=(float x) { return *this = float(*this) / x; }
+};
+
+template <class T>
+struct alignas(2 * sizeof(T)) Complex {
+    T re, im;
+
+    Complex() = default;
+    __device__ Complex(T real, T imag = 0) : re(real), im(imag) {}
+    template <class Other>
+    __device__ explicit Complex(const Complex<Other>& x) : re(x.re), im(x.im) {}
+    __device__ T real() const { return re; }
+    __device__ T imag() const { return im; }
+    __device__ Complex operator-() const { return {-re, -im}; }
+    friend __device__ Complex operator+(Complex x, Complex y) { return {x.re + y.re, x.im + y.im}; }
+    friend __device__ Complex operator-(Complex x, Complex y) { return {x.re - y.re, x.im - y.im}; }
+    friend __device__ Complex operator*(Complex x, Complex y) {
+        return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+    }
+    friend __device__ Complex operator/(Complex x, Complex y) {
+        // Smith's method: no intermediate value overflows where the quotient does not.
+        if (fabs(y.re) >= fabs(y.im)) {
+            const T ratio = y.im / y.re, divisor = y.re + y.im * ratio;
+            return {(x.re + x.im * ratio) / divisor, (x.im - x.re * ratio) / divisor};
+        }
+        const T ratio = y.re / y.im, divisor = y.re * ratio + y.im;
+        return {(x.re * ratio + x.im) / divisor, (x.im * ratio - x.re) / divisor};
+    }
+    friend __device__ bool operator==(Complex x, Complex y) { return x.re == y.re && x.im == y.im; }
+    friend __device__ bool operator!=(Complex x, Complex y) { return !(x == y); }
+    friend __device__ Complex conj(Complex x) { return {x.re, -x.im}; }
+    friend __device__ T abs(Complex x) { return hypot(x.re, x.im); }
+    __device__ Complex& operator+=(Complex x) { return *this = *this + x; }
+    __device__ Complex& operator-=(Complex x) { return *this = *this - x; }
+    __device__ Complex& operator*=(Complex x) { return *this = *this * x; }
+    __device__ Complex& operator/=(Complex x) { return *this = *this / x; }
+};
+
+using complex64 = Complex<float>;
+using complex128 = Complex<double>;
+
+// -- strides ----------------------------------------------------------------------------------
+
+// Axes and strides in bytes of `count` arrays. `n` elements in C order.
+template <int count>
+struct Layout {
+    long long axes, n;
+    long long shape[max_axes];
+    long long strides[count ? count : 1][max_axes];
+
+    __device__ long long offset(int array, long long i) const {
+        long long found = 0;
+        for (int axis = int(axes) - 1; axis > 0; --axis)
+            found += take(i, axis) * strides[array][axis];
+        return axes ? found + i * strides[array][0] : 0;
+    }
+
+    __device__ void offsets(long long i, long long (&found)[count ? count : 1]) const {
+        for (int k = 0; k < count; ++k) found[k] = 0;
+        for (int axis = int(axes) - 1; axis > 0; --axis) {
+            const long long at = take(i, axis);
+            for (int k = 0; k < count; ++k) found[k] += at * strides[k][axis];
+        }
+        if (axes)
+            for (int k = 0; k < count; ++k) found[k] += i * strides[k][0];
+    }
+
+  private:
+    // The index along an axis; `i` becomes the index along those before it.
+    __device__ long long take(long long& i, int axis) const {
+        const long long length = shape[axis];
+        if (n <= 0xffffffffll) {  // a division of 64 bits takes several times as long
+            const unsigned all = unsigned(i), quotient = all / unsigned(length);
+            i = quotient;
+            return all - quotient * unsigned(length);
+        }
+        const long long all = i;
+        i = all / length;
+        return all - i * length;
+    }
+};
+
+// An array with strides, indexed in C order like a pointer.
+template <class T, int count>
+class View {
+  public:
+    __device__ View(T* start, const Layout<count>& layout, int array)
+        : start_(start), here_(start), at_(-1), layout_(layout), array_(array) {}
+
+    // Keeps the address of an element, which `operator[]` then does not compute.
+    __device__ void seek(long long i, long long offset) { at_ = i, here_ = moved(offset); }
+
+    __device__ T& operator[](long long i) const {
+        return i == at_ ? *here_ : *moved(layout_.offset(array_, i));
+    }
+
+  private:
+    __device__ T* moved(long long offset) const { return shifted(start_, offset); }
+
+    T* start_;
+    T* here_;
+    long long at_;
+    const Layout<count>& layout_;
+    int array_;
+
+    template <class U>
+    static __device__ U* shifted(U* start, long long offset) {
+        return reinterpret_cast<U*>(reinterpret_cast<char*>(start) + offset);
+    }
+    template <class U>
+    static __device__ const U* shifted(const U* start, long long offset) {
+        return reinterpret_cast<const U*>(reinterpret_cast<const char*>(start) + offset);
+    }
+};
+
+__device__ inline long long first_index() {
+    return blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
+}
+__device__ inline long long index_step() { return gridDim.x * static_cast<long long>(blockDim.x); }
+
+}  // namespace cupola

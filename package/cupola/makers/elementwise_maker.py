@@ -1,0 +1,166 @@
+# cupola/makers/elementwise_maker.py - calls of elementwise kernels.
+"""`Elementwise`, which `cupola.elementwise` makes."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from cupola.array import Array
+from cupola.creation import empty
+from cupola.device import Device
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.makers.definition import FLAT, STRIDED
+from cupola.makers.element_types import Types, wanted
+from cupola.makers.elementwise_definition import ElementwiseDefinition
+from cupola.makers.maker import Launch, Maker, PreparedCall, Work
+from cupola.makers.strides import axes_of, broadcast_shape, merged, packed, start
+
+BLOCK = 256
+_BLOCKS = 32  # of a multiprocessor, at most
+
+
+class Elementwise(Maker):
+    """A function that computes each element by a statement.
+
+    It takes the declared parameters, by position or by name. Arrays broadcast by NumPy's rules.
+    Results are the arrays that are neither const nor raw. Those that are not given are allocated,
+    in C order, or in Fortran order if all arrays have it.
+    """
+
+    definition: ElementwiseDefinition
+
+    def __call__(
+        self, /, *args: Any, out: Any = None, stream: Any = None, size: Any = None, **named: Any
+    ) -> Any:
+        """Compute.
+
+        Parameters
+        ----------
+        *args, **named
+            Numbers and arrays: all parameters, or all but the results.
+        out : array, or tuple of arrays, optional
+            Results.
+        stream : Stream or an object with ``__cuda_stream__``, optional
+            By default the current stream of the arrays' device.
+        size : int, optional
+            The number of elements where no array that is not raw is given.
+
+        Returns
+        -------
+        cupola.Array
+            A tuple of several results, None without results. A result that was given is returned
+            as it was given. The work is queued; what it writes to NumPy's arrays is there.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Where an argument has a wrong type, or a name is unknown.
+        ArgumentValueError
+            Where shapes do not broadcast, or arrays are on several devices.
+        CompileError
+            At the first call with some types, where the code does not compile.
+        """
+        return self._call(args, named, out, stream, size)
+
+    def prepare(
+        self, /, *args: Any, out: Any = None, stream: Any = None, size: Any = None, **named: Any
+    ) -> PreparedCall:
+        """Check and pack the arguments of a call, for calls that only launch.
+
+        The parameters are those of a call. The result's ``results`` are written by each call.
+        """
+        return self._prepare(args, named, out, stream, size)
+
+    def _work(self, values: dict[str, Any], types: Types, device: int, options: Any) -> Work:
+        shape = self._shape(values, options)
+        given = [one for one in self.definition.arrays if one.name in values]
+        order = self._order([values[one.name] for one in given])
+        for one in self.definition.results:
+            if one.name not in values:
+                dtype = wanted(one, types, self.structs)
+                values[one.name] = empty(shape, dtype, order=order, device=device)
+        results = tuple([values[one.name] for one in self.definition.results])
+        n = math.prod(shape)
+        if n == 0:
+            return Work([], results, values)
+        form, arguments, layout = self._arguments(values, shape, order)
+        kernel = self._kernel(types, form, form, device)
+        launch = Launch(kernel, blocks_of(n, device), BLOCK, (*arguments, n, *layout))
+        return Work([launch], results, values)
+
+    def _shape(self, values: dict[str, Any], size: Any) -> tuple[int, ...]:
+        name = self.definition.name
+        given = [one for one in self.definition.arrays if one.name in values]
+        if size is not None:
+            try:
+                count = operator.index(size)
+            except TypeError:
+                raise ArgumentTypeError(f"{name}: size is an integer, got {size!r}") from None
+            if given:
+                raise ArgumentTypeError(
+                    f"{name}: size is for calls without arrays; {given[0].name} decides it here"
+                )
+            if count < 0:
+                raise ArgumentValueError(f"{name}: size is {count}; expected 0 or more")
+            return (count,)
+        if not given:
+            raise ArgumentTypeError(f"{name}: no array decides the number of elements: pass size=")
+        shapes = [values[one.name].shape for one in given]
+        shape = broadcast_shape(name, [one.name for one in given], shapes)
+        for one in given:
+            if not one.const and values[one.name].shape != shape:
+                raise ArgumentValueError(
+                    f"{name}: argument {one.name} is written and has the shape "
+                    f"{values[one.name].shape}, but the arguments broadcast to {shape}"
+                )
+        return shape
+
+    def _order(self, arrays: list[Array]) -> str:
+        """F where all arrays have this order, and the code does not use the index itself."""
+        if self.definition.positional or not arrays:
+            return "C"
+        same = all(
+            one.flags.f_contiguous and one.shape == arrays[0].shape for one in arrays
+        ) and not all(one.flags.c_contiguous for one in arrays)
+        return "F" if same else "C"
+
+    def _arguments(
+        self, values: dict[str, Any], shape: tuple[int, ...], order: str
+    ) -> tuple[str, list[Any], tuple[bytes, ...]]:
+        """The form, the arguments for the parameters, and those behind `n`."""
+        declared = self.definition.arrays
+        arrays = {one.name: values[one.name] for one in declared}
+        if order == "F":
+            return FLAT, self._in_order(values, {n: x.T for n, x in arrays.items()}), ()
+        flat = all(x.shape == shape and x.flags.c_contiguous for x in arrays.values())
+        if flat:
+            return FLAT, self._in_order(values, {}), ()
+        if STRIDED not in self.definition.forms:
+            return FLAT, self._in_order(values, self._copies(arrays, shape)), ()
+        axes = merged(self.definition.name, axes_of(list(arrays.values()), shape))
+        starts = {name: start(x) for name, x in arrays.items()}
+        return STRIDED, self._in_order(values, starts), (packed(axes, len(declared)),)
+
+    def _copies(self, arrays: dict[str, Array], shape: tuple[int, ...]) -> dict[str, Array]:
+        """Inputs in C order, for code that needs pointers."""
+        found = {}
+        for one in self.definition.arrays:
+            x = arrays[one.name]
+            if x.shape == shape and x.flags.c_contiguous:
+                continue
+            if not one.const:
+                raise ArgumentValueError(
+                    f"{self.definition.name}: argument {one.name} is written and not in C order; "
+                    "the definition has contiguous=True: pass a contiguous array"
+                )
+            found[one.name] = empty(shape, x.dtype, device=x.device_index)
+            found[one.name][...] = x
+        return found
+
+
+def blocks_of(n: int, device: int) -> int:
+    """The blocks of a launch whose threads each do several elements of many."""
+    most = _BLOCKS * Device(device).multiprocessor_count
+    return max(1, min(-(-n // BLOCK), most))

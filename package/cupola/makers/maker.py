@@ -1,0 +1,168 @@
+# cupola/makers/maker.py - the class that all made kernels share, and prepared calls.
+"""`Maker`: a function of arrays that a made kernel computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cupola.exceptions import ArgumentTypeError
+from cupola.makers import operands
+from cupola.makers.definition import Definition
+from cupola.makers.element_types import Types, converted, scalar, types_of, wanted
+from cupola.makers.kernel_source import KernelSource
+
+if TYPE_CHECKING:
+    from cupola.array import Array
+    from cupola.kernel import Kernel
+    from cupola.launch import PreparedLaunch
+
+
+class Launch(NamedTuple):
+    """One launch of a call."""
+
+    kernel: Kernel
+    grid: int
+    block: int
+    arguments: tuple[Any, ...]
+
+
+class Work(NamedTuple):
+    """The launches of a call, and what it returns."""
+
+    launches: list[Launch]
+    results: tuple[Any, ...]
+    values: Mapping[str, Any]  # the arguments by name
+    finish: Callable[[], None] | None = None  # copies into results that the kernel can't write
+
+
+class PreparedCall:
+    """A call with its arguments packed: ``call()`` only launches.
+
+    ``call["a"] = value`` replaces a number or an array of the same shape and strides. Nothing is
+    checked again, save the type of such a value. It is made by `prepare`.
+
+    Attributes
+    ----------
+    launches : tuple of PreparedLaunch
+        In the order in which a call sends them.
+    results : tuple of cupola.Array
+        The arrays that each call writes.
+    """
+
+    def __init__(self, launches: tuple[PreparedLaunch, ...], results: tuple[Any, ...]) -> None:
+        self.launches = launches
+        self.results = results
+
+    def __call__(self, *, stream: Any = None) -> None:
+        """Launch.
+
+        Parameters
+        ----------
+        stream : Stream or an object with ``__cuda_stream__``, optional
+            By default the stream that it was prepared for.
+        """
+        for launch in self.launches:
+            launch(stream=stream)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        for launch in self.launches:
+            launch[name] = value
+
+
+class Maker:
+    """A function of arrays: `cupola.elementwise`, `reduction` and `scan` make it.
+
+    Parameters
+    ----------
+    definition : Definition
+    structs : mapping of str to dtype
+        The dtypes of the structs that the definition names.
+    kernels : KernelSource
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        structs: Mapping[str, np.dtype[Any]],
+        kernels: KernelSource,
+    ) -> None:
+        self.definition = definition
+        self.structs = structs
+        self.kernels = kernels
+        self.__name__ = definition.name
+
+    def __repr__(self) -> str:
+        listed = ", ".join(one.text for one in self.definition.parameters)
+        return f"<{type(self).__name__} {self.definition.name}({listed})>"
+
+    def _work(self, values: dict[str, Any], types: Types, device: int, options: Any) -> Work:
+        """The launches for arguments that are checked."""
+        raise NotImplementedError
+
+    def _call(self, args: Sequence[Any], named: Any, out: Any, stream: Any, options: Any) -> Any:
+        """Launch, and return the results."""
+        given = operands.bind(self.definition, tuple(args), named, out)
+        device = operands.device_of(self.definition, given)
+        with operands.using(stream, device):
+            work = self._prepared(given, device, options)
+            for kernel, grid, block, arguments in work.launches:
+                kernel.launch(grid, block, *arguments)
+            if work.finish is not None:
+                work.finish()
+            operands.to_host(self.definition, given, work.values)
+        results = [
+            given.get(one.name, made)
+            for one, made in zip(self.definition.results, work.results, strict=True)
+        ]
+        return None if not results else results[0] if len(results) == 1 else tuple(results)
+
+    def _prepare(
+        self, args: Sequence[Any], named: Any, out: Any, stream: Any, options: Any
+    ) -> PreparedCall:
+        """Pack the arguments of a call."""
+        given = operands.bind(self.definition, tuple(args), named, out)
+        device = operands.device_of(self.definition, given)
+        if any(isinstance(value, np.ndarray) for value in given.values()):
+            raise ArgumentTypeError(
+                f"{self.definition.name}: a prepared call copies nothing, so it takes no "
+                "numpy.ndarray: copy it with cupola.to_device"
+            )
+        with operands.using(stream, device):
+            work = self._prepared(given, device, options)
+            if work.finish is not None:
+                raise ArgumentTypeError(
+                    f"{self.definition.name}: a prepared call writes its results in place, so they "
+                    "have to be contiguous"
+                )
+            launches = [
+                kernel.prepare(grid, block, *arguments, stream=stream)
+                for kernel, grid, block, arguments in work.launches
+            ]
+        return PreparedCall(tuple(launches), work.results)
+
+    def _prepared(self, given: Mapping[str, Any], device: int, options: Any) -> Work:
+        """Check the arguments, and convert those that have other types."""
+        definition = self.definition
+        values = operands.take(definition, given, device)
+        types = types_of(definition, values)
+        for one in definition.parameters:
+            if one.name not in values:
+                continue
+            dtype = wanted(one, types, self.structs)
+            value = values[one.name]
+            if one.array:
+                value = converted(definition, one, value, dtype)
+                values[one.name] = operands.aligned(definition, one, value)
+            else:
+                values[one.name] = scalar(definition, one, value, dtype)
+        return self._work(values, types, device, options)
+
+    def _kernel(self, types: Types, form: str, name: str, device: int) -> Kernel:
+        return self.kernels.find(self.definition, types, form, name, device)
+
+    def _in_order(self, values: Mapping[str, Any], replaced: Mapping[str, Array]) -> list[Any]:
+        """The arguments of the parameters."""
+        return [replaced.get(one.name, values.get(one.name)) for one in self.definition.parameters]
