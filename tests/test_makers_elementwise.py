@@ -283,7 +283,7 @@ def test_many_axes(driver, multiply):
 
 
 WRONG = [
-    ("flaot a, float* out", ValueError, "parameter 'flaot a': .* did you mean 'float'"),
+    ("floatt a, float* out", ValueError, "parameter 'floatt a': .* did you mean 'float'"),
     ("float*", ValueError, r"parameter 'float\*': expected a type and a name"),
     ("float a", ValueError, "no parameter is an array"),
     ("float* x, float* x", ValueError, "two parameters have the name 'x'"),

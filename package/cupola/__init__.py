@@ -88,6 +88,7 @@ _HOMES = {
     "ones_like": "creation",
     "pipeline": "pipeline_call",
     "profile": "timeline",
+    "reduction": "makers",
     "register_host": "memory",
     "saxpy": "kernels",
     "shipped_kernels": "kernels",

@@ -32,6 +32,7 @@ OTHERS = {
     "ElementwiseKernel": "use cupola.elementwise(parameters, body)",
     "RawKernel": "use cupola.compile(source)[name]",
     "RawModule": "use cupola.compile(source)",
+    "ReductionKernel": "use cupola.reduction(parameters, map, reduce, neutral)",
     "amax": "use x.max()",
     "amin": "use x.min()",
     "asnumpy": "use x.get()",

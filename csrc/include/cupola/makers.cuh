@@ -111,6 +111,16 @@ struct Layout {
     }
 };
 
+// A pointer that is moved by bytes.
+template <class T>
+__device__ T* shifted(T* start, long long bytes) {
+    return reinterpret_cast<T*>(reinterpret_cast<char*>(start) + bytes);
+}
+template <class T>
+__device__ const T* shifted(const T* start, long long bytes) {
+    return reinterpret_cast<const T*>(reinterpret_cast<const char*>(start) + bytes);
+}
+
 // An array with strides, indexed in C order like a pointer.
 template <class T, int count>
 class View {
@@ -133,16 +143,88 @@ class View {
     long long at_;
     const Layout<count>& layout_;
     int array_;
+};
 
-    template <class U>
-    static __device__ U* shifted(U* start, long long offset) {
-        return reinterpret_cast<U*>(reinterpret_cast<char*>(start) + offset);
+// -- groups of elements -----------------------------------------------------------------------
+
+// How a launch deals out `groups` groups of `n` elements: each group in `chunks` of `length`
+// elements, each chunk to `threads` threads of a block: 1, a warp or all.
+struct Chunks {
+    long long groups, n, chunks, length, threads;
+
+    __device__ long long first_task() const {
+        return (blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x) / threads;
     }
-    template <class U>
-    static __device__ const U* shifted(const U* start, long long offset) {
-        return reinterpret_cast<const U*>(reinterpret_cast<const char*>(start) + offset);
+    __device__ long long step() const {
+        return gridDim.x * static_cast<long long>(blockDim.x) / threads;
+    }
+    __device__ int rank() const { return threadIdx.x % static_cast<int>(threads); }
+    __device__ long long begin(long long task) const { return task % chunks * length; }
+    __device__ long long end(long long task) const {
+        const long long last = begin(task) + length;
+        return last < n ? last : n;
     }
 };
+
+// The type in which a reduction or scan computes.
+template <class T>
+struct AccumulatorOf {
+    using type = T;
+};
+template <class Bits>
+struct AccumulatorOf<SmallFloat<Bits>> {
+    using type = float;
+};
+template <class T>
+using Accumulator = typename AccumulatorOf<T>::type;
+
+// The value of another lane; all lanes of the warp call it.
+template <class T>
+__device__ T of_lane(const T& value, int lane) {
+    constexpr int count = (sizeof(T) + 3) / 4;
+    unsigned words[count] = {};
+    memcpy(words, &value, sizeof(T));
+    for (unsigned& word : words) word = __shfl_sync(all_lanes, word, lane);
+    T found;
+    memcpy(&found, words, sizeof(T));
+    return found;
+}
+
+// One value for each warp of the block.
+template <class T>
+__device__ T* of_warps() {
+    __shared__ alignas(16) unsigned char storage[block_size / 32 * sizeof(T)];
+    return reinterpret_cast<T*>(storage);
+}
+
+// The threads' values, combined in their order. The first thread of each `threads` has the result.
+template <class T, class Combine>
+__device__ T reduce_threads(T value, long long threads, Combine combine) {
+    if (threads == 1) return value;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const T other = of_lane(value, lane + distance);
+        if (lane % (2 * distance) == 0) value = combine(value, other);
+    }
+    if (threads == 32) return value;
+    T* values = of_warps<T>();
+    if (lane == 0) values[warp] = value;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int other = 1; other < block_size / 32; ++other) value = combine(value, values[other]);
+    __syncthreads();
+    return value;
+}
+
+// The elements from `begin` to `end`: each thread those in its steps, then the threads together.
+template <class T, class Map, class Combine>
+__device__ T reduce(long long begin, long long end, const Chunks& chunks, const T& neutral, Map map,
+                    Combine combine) {
+    T value = neutral;
+    for (long long i = begin + chunks.rank(); i < end; i += chunks.threads)
+        value = combine(value, map(i));
+    return reduce_threads(value, chunks.threads, combine);
+}
 
 __device__ inline long long first_index() {
     return blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;

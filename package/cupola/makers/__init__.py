@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cupola.makers.elementwise_maker import Elementwise
+    from cupola.makers.reduction_maker import Reduction
 
 
 def elementwise(
@@ -74,3 +75,66 @@ def elementwise(
     code: dict[str, Any] = {"preamble": preamble, "before": before, "after": after}
     definition = define(title, parameters, body, sizes, contiguous=bool(contiguous), **code)
     return Elementwise(definition, dtypes, CompiledKernels(options_of(title, options)))
+
+
+def reduction(
+    parameters: str,
+    map: str | Sequence[str],  # noqa: A002 - the name that users of other libraries know
+    reduce: str | Sequence[str],
+    neutral: str | Sequence[str],
+    name: str = "reduction",
+    *,
+    post: str | Sequence[str] | None = None,
+    accumulator: str | Sequence[str] | None = None,
+    preamble: str = "",
+    structs: Mapping[str, npt.DTypeLike] | None = None,
+    contiguous: bool = False,
+    options: Sequence[str] = (),
+) -> Reduction:
+    """Make a function that combines the elements of arrays.
+
+    Parameters
+    ----------
+    parameters : str
+        As for `elementwise`: ``"const T* x, const T* y, T* out"``.
+    map : str or sequence of str
+        An expression for the element ``i`` of the ``n`` that are combined to the result ``o``:
+        ``"x[i] * y[i]"``. Several expressions are several reductions in one pass.
+    reduce : str or sequence of str
+        An expression of two values ``a`` and ``b``: ``"a + b"``. It has to be associative and
+        commutative.
+    neutral : str or sequence of str
+        An expression that changes no value that it is combined with: ``"0"``.
+    name : str, optional
+        The name in messages and in the kernel's.
+    post : str or sequence of str, optional
+        An expression for each result of the combined value ``a``, ``n`` and ``o``: ``"sqrt(a)"``.
+        With several reductions, ``a0``, ``a1`` and so on are their values.
+    accumulator : str or sequence of str, optional
+        The type of the values: an element type, a type variable or a struct of `structs`. By
+        default that of the result; ``float`` for half types.
+    preamble, structs, contiguous, options
+        As for `elementwise`.
+
+    Returns
+    -------
+    Reduction
+        A function of arrays; it compiles at its first call with some types.
+
+    Raises
+    ------
+    ArgumentError
+        Where a parameter is invalid.
+    """
+    from cupola.makers.kernel_source import CompiledKernels
+    from cupola.makers.made import dtypes_of, name_of, options_of
+    from cupola.makers.reduction_definition import define
+    from cupola.makers.reduction_maker import Reduction
+
+    title, dtypes = name_of(name), dtypes_of(structs)
+    sizes = {key: dtype.itemsize for key, dtype in dtypes.items()}
+    more: dict[str, Any] = {"post": post, "accumulator": accumulator, "preamble": preamble}
+    definition = define(
+        title, parameters, map, reduce, neutral, sizes, contiguous=bool(contiguous), **more
+    )
+    return Reduction(definition, dtypes, CompiledKernels(options_of(title, options)))

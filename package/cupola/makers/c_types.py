@@ -34,6 +34,7 @@ INCLUDES = {
     "template <class> struct SmallFloat; using bfloat16 = SmallFloat<__nv_bfloat16>;\n"
     "}\n",
 }
+_BY_CXX = {text: name for name, text in CXX.items()}
 # Types that C++ passes as structs.
 STRUCTS = {"float16", "bfloat16", "complex64", "complex128"}
 # Words in alphabetical order, since C allows any order. "int" is left out beside others.
@@ -70,8 +71,10 @@ KNOWN = sorted({*CXX, *(words for words in _WORDS if " " not in words)} - {"sign
 def element_of(text: str) -> str | None:
     """The element type of a C type, or of a name in NumPy; None where it is another type."""
     words = text.split()
-    if len(words) == 1 and words[0] in CXX:
-        return words[0]
+    if text in CXX:
+        return text
+    if text in _BY_CXX:
+        return _BY_CXX[text]
     if len(words) > 1:
         words = [word for word in words if word != "int"]
     return _WORDS.get(" ".join(sorted(words)))

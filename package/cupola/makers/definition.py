@@ -73,6 +73,10 @@ class Definition:
         words = [identifier(self.name), *(types[one] for one in self.variables), "kernel"]
         return "_".join(words)
 
+    def common(self, types: Mapping[str, str]) -> str:
+        """Declarations that the kernels of all forms use."""
+        return ""
+
     def code(self, form: str) -> str:
         """The kernels in one form."""
         raise NotImplementedError
@@ -88,7 +92,7 @@ class Definition:
         return (
             f"namespace {self.namespace(types)} {{\n{aliases}"
             f"{marked(f'{self.name} preamble', preamble)}"
-            f"{sizes}{''.join(map(self.code, forms))}}}\n"
+            f"{sizes}{self.common(types)}{''.join(map(self.code, forms))}}}\n"
         )
 
     def elements(self, types: Mapping[str, str]) -> set[str]:

@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 from cupola.array import Array
 from cupola.creation import empty
 from cupola.device import Device
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentValueError
 from cupola.makers.definition import FLAT, STRIDED
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.elementwise_definition import ElementwiseDefinition
 from cupola.makers.maker import Launch, Maker, PreparedCall, Work
-from cupola.makers.strides import axes_of, broadcast_shape, merged, packed, start
+from cupola.makers.strides import axes_of, merged, packed, start
 
 BLOCK = 256
 _BLOCKS = 32  # of a multiprocessor, at most
@@ -74,8 +73,14 @@ class Elementwise(Maker):
         return self._prepare(args, named, out, stream, size)
 
     def _work(self, values: dict[str, Any], types: Types, device: int, options: Any) -> Work:
-        shape = self._shape(values, options)
         given = [one for one in self.definition.arrays if one.name in values]
+        shape = self._shape(values, given, options)
+        for one in given:
+            if not one.const and values[one.name].shape != shape:
+                raise ArgumentValueError(
+                    f"{self.definition.name}: argument {one.name} is written and has the shape "
+                    f"{values[one.name].shape}, but the arguments broadcast to {shape}"
+                )
         order = self._order([values[one.name] for one in given])
         for one in self.definition.results:
             if one.name not in values:
@@ -89,33 +94,6 @@ class Elementwise(Maker):
         kernel = self._kernel(types, form, form, device)
         launch = Launch(kernel, blocks_of(n, device), BLOCK, (*arguments, n, *layout))
         return Work([launch], results, values)
-
-    def _shape(self, values: dict[str, Any], size: Any) -> tuple[int, ...]:
-        name = self.definition.name
-        given = [one for one in self.definition.arrays if one.name in values]
-        if size is not None:
-            try:
-                count = operator.index(size)
-            except TypeError:
-                raise ArgumentTypeError(f"{name}: size is an integer, got {size!r}") from None
-            if given:
-                raise ArgumentTypeError(
-                    f"{name}: size is for calls without arrays; {given[0].name} decides it here"
-                )
-            if count < 0:
-                raise ArgumentValueError(f"{name}: size is {count}; expected 0 or more")
-            return (count,)
-        if not given:
-            raise ArgumentTypeError(f"{name}: no array decides the number of elements: pass size=")
-        shapes = [values[one.name].shape for one in given]
-        shape = broadcast_shape(name, [one.name for one in given], shapes)
-        for one in given:
-            if not one.const and values[one.name].shape != shape:
-                raise ArgumentValueError(
-                    f"{name}: argument {one.name} is written and has the shape "
-                    f"{values[one.name].shape}, but the arguments broadcast to {shape}"
-                )
-        return shape
 
     def _order(self, arrays: list[Array]) -> str:
         """F where all arrays have this order, and the code does not use the index itself."""
@@ -155,8 +133,7 @@ class Elementwise(Maker):
                     f"{self.definition.name}: argument {one.name} is written and not in C order; "
                     "the definition has contiguous=True: pass a contiguous array"
                 )
-            found[one.name] = empty(shape, x.dtype, device=x.device_index)
-            found[one.name][...] = x
+            found[one.name] = self._c_order(x, shape)
         return found
 
 

@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cupola.exceptions import ArgumentTypeError
+from cupola.creation import empty
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.makers import operands
 from cupola.makers.definition import Definition
 from cupola.makers.element_types import Types, converted, scalar, types_of, wanted
 from cupola.makers.kernel_source import KernelSource
+from cupola.makers.parameters import Parameter
+from cupola.makers.strides import broadcast_shape
 
 if TYPE_CHECKING:
     from cupola.array import Array
@@ -166,3 +170,32 @@ class Maker:
     def _in_order(self, values: Mapping[str, Any], replaced: Mapping[str, Array]) -> list[Any]:
         """The arguments of the parameters."""
         return [replaced.get(one.name, values.get(one.name)) for one in self.definition.parameters]
+
+    def _shape(
+        self, values: Mapping[str, Any], given: Sequence[Parameter], size: Any
+    ) -> tuple[int, ...]:
+        """The shape to which arrays broadcast, or the size of a call without arrays."""
+        name = self.definition.name
+        if size is not None:
+            try:
+                count = operator.index(size)
+            except TypeError:
+                raise ArgumentTypeError(f"{name}: size is an integer, got {size!r}") from None
+            if given:
+                raise ArgumentTypeError(
+                    f"{name}: size is for calls without arrays; {given[0].name} decides it here"
+                )
+            if count < 0:
+                raise ArgumentValueError(f"{name}: size is {count}; expected 0 or more")
+            return (count,)
+        if not given:
+            raise ArgumentTypeError(f"{name}: no array decides the number of elements: pass size=")
+        shapes = [values[one.name].shape for one in given]
+        return broadcast_shape(name, [one.name for one in given], shapes)
+
+    @staticmethod
+    def _c_order(x: Array, shape: tuple[int, ...]) -> Array:
+        """A copy that is broadcast, for code that needs pointers."""
+        made = empty(shape, x.dtype, device=x.device_index)
+        made[...] = x
+        return made

@@ -77,5 +77,5 @@ def packed(axes: Axes, arrays: int) -> bytes:
 
 
 def start(array: Array) -> Array:
-    """The first element, with the memory that the launch has to keep."""
-    return array[(0,) * array.ndim]
+    """An array for a pointer's parameter: itself, or its first element, of the same memory."""
+    return array if array.flags.c_contiguous else array[(0,) * array.ndim]
