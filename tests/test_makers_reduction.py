@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_makers_elementwise import TYPES, numbers, shapes, view
+from test_makers_elementwise import numbers, shapes, view
 
 import cupola
 
 quickly = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+TYPES = ["?", "i1", "u4", "i8", "f2", ml_dtypes.bfloat16, "f4", "c16"]
 PAIR = np.dtype([("value", "f4"), ("index", "i4")])
 
 

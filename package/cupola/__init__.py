@@ -91,6 +91,7 @@ _HOMES = {
     "reduction": "makers",
     "register_host": "memory",
     "saxpy": "kernels",
+    "scan": "makers",
     "shipped_kernels": "kernels",
     "to_device": "creation",
     "zeros": "creation",

@@ -51,6 +51,7 @@ from cupola.launch import PreparedLaunch as PreparedLaunch
 from cupola.loader import load as load
 from cupola.makers import elementwise as elementwise
 from cupola.makers import reduction as reduction
+from cupola.makers import scan as scan
 from cupola.memory import Memory as Memory
 from cupola.memory import alloc as alloc
 from cupola.memory import register_host as register_host

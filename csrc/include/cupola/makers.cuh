@@ -226,6 +226,63 @@ __device__ T reduce(long long begin, long long end, const Chunks& chunks, const 
     return reduce_threads(value, chunks.threads, combine);
 }
 
+// The threads' values before each thread, combined in their order; `total` is that of all.
+template <class T, class Combine>
+__device__ T scan_threads(T value, long long threads, const T& neutral, Combine combine, T& total) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const T other = of_lane(value, lane - distance);
+        if (lane >= distance) value = combine(other, value);
+    }
+    total = of_lane(value, 31);
+    const T left = of_lane(value, lane - 1);
+    const T before = lane == 0 ? neutral : left;
+    if (threads == 32) return before;
+    T* values = of_warps<T>();
+    if (lane == 31) values[warp] = value;
+    __syncthreads();
+    T prefix = neutral;
+    total = neutral;
+    for (int other = 0; other < block_size / 32; ++other) {
+        if (other < warp) prefix = combine(prefix, values[other]);
+        total = combine(total, values[other]);
+    }
+    __syncthreads();
+    return combine(prefix, before);
+}
+
+// Calls `write(i, before, value)` for the elements from `begin` to `end`, where `before` combines
+// `prefix` and the elements before `i`. Returns that of all.
+template <class T, class Map, class Combine, class Write>
+__device__ T scan(long long begin, long long end, const Chunks& chunks, T prefix, const T& neutral,
+                  Map map, Combine combine, Write write) {
+    if (chunks.threads == 1) {
+        for (long long i = begin; i < end; ++i) {
+            const T value = map(i);
+            write(i, prefix, value);
+            prefix = combine(prefix, value);
+        }
+        return prefix;
+    }
+    constexpr int items = 8;  // of a thread, one after the other
+    for (long long tile = begin; tile < end; tile += items * chunks.threads) {
+        const long long first = tile + items * chunks.rank();
+        T values[items];
+        T own = neutral, total;
+        for (int k = 0; k < items && first + k < end; ++k) {
+            values[k] = map(first + k);
+            own = combine(own, values[k]);
+        }
+        T before = combine(prefix, scan_threads(own, chunks.threads, neutral, combine, total));
+        for (int k = 0; k < items && first + k < end; ++k) {
+            write(first + k, before, values[k]);
+            before = combine(before, values[k]);
+        }
+        prefix = combine(prefix, total);
+    }
+    return prefix;
+}
+
 __device__ inline long long first_index() {
     return blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
 }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cupola.makers.elementwise_maker import Elementwise
     from cupola.makers.reduction_maker import Reduction
+    from cupola.makers.scan_maker import Scan
 
 
 def elementwise(
@@ -138,3 +139,77 @@ def reduction(
         title, parameters, map, reduce, neutral, sizes, contiguous=bool(contiguous), **more
     )
     return Reduction(definition, dtypes, CompiledKernels(options_of(title, options)))
+
+
+def scan(
+    parameters: str,
+    map: str,  # noqa: A002 - as in `reduction`
+    scan: str,
+    neutral: str,
+    name: str = "scan",
+    *,
+    exclusive: bool = False,
+    segment: str | None = None,
+    output: str | None = None,
+    accumulator: str | None = None,
+    preamble: str = "",
+    structs: Mapping[str, npt.DTypeLike] | None = None,
+    contiguous: bool = False,
+    options: Sequence[str] = (),
+) -> Scan:
+    """Make a function that combines each element of an array with those before it.
+
+    Parameters
+    ----------
+    parameters : str
+        As for `elementwise`: ``"const T* x, T* out"``.
+    map : str
+        An expression for the element ``i`` of ``n``: ``"x[i]"``.
+    scan : str
+        An expression of two values, of which ``a`` stands before ``b``: ``"a + b"``. It has to be
+        associative.
+    neutral : str
+        An expression that changes no value that it is combined with: ``"0"``.
+    name : str, optional
+        The name in messages and in the kernel's.
+    exclusive : bool, optional
+        Whether a result combines only the elements before its own.
+    segment : str, optional
+        An expression: whether the element ``i`` begins a segment: ``"start[i]"``. The combined
+        value is the neutral one before each segment.
+    output : str, optional
+        Statements for the element ``i`` with ``item``, which includes the element, and ``prev``,
+        which does not. By default the result becomes one of the two.
+    accumulator : str, optional
+        The type of the values: an element type, a type variable or a struct of `structs`. By
+        default that of the first result; ``float`` for half types.
+    preamble, structs, contiguous, options
+        As for `elementwise`.
+
+    Returns
+    -------
+    Scan
+        A function of arrays; it compiles at its first call with some types.
+
+    Raises
+    ------
+    ArgumentError
+        Where a parameter is invalid.
+    """
+    from cupola.makers.kernel_source import CompiledKernels
+    from cupola.makers.made import dtypes_of, name_of, options_of
+    from cupola.makers.scan_definition import define
+    from cupola.makers.scan_maker import Scan
+
+    title, dtypes = name_of(name), dtypes_of(structs)
+    sizes = {key: dtype.itemsize for key, dtype in dtypes.items()}
+    more: dict[str, Any] = {
+        "exclusive": bool(exclusive),
+        "segment": segment,
+        "output": output,
+        "accumulator": accumulator,
+        "preamble": preamble,
+        "contiguous": bool(contiguous),
+    }
+    definition = define(title, parameters, map, scan, neutral, sizes, **more)
+    return Scan(definition, dtypes, CompiledKernels(options_of(title, options)))

@@ -1,4 +1,4 @@
-# cupola/makers/group_definition.py - what reductions and scans share: groups of elements, totals.
+# cupola/makers/group_definition.py - groups of elements and totals, for reductions and scans.
 """Kernels over groups of elements; the standard library alone is imported."""
 
 from __future__ import annotations
@@ -66,14 +66,13 @@ class GroupDefinition(Definition):
             f"return {self._cast(k, self.combining, one)};\n}}\n"
             for k, one in enumerate(self.combines)
         )
-        each = ", ".join(f"cupola_combine{k}(x.a{k}, y.a{k})" for k in range(len(self.combines)))
         return (
-            f"{kinds}struct cupola_total {{ {fields} }};\n"
+            f"{kinds}struct cupola_total {{ {fields} {self.flag} }};\n"
             f"static_assert(sizeof(cupola_total) <= {self.total_bytes(types)} && "
             f'alignof(cupola_total) <= {ALIGN}, "an accumulator is larger than its dtype");\n'
             f"{functions}struct cupola_combined {{\n"
             "__device__ cupola_total operator()(cupola_total x, cupola_total y) const {\n"
-            f"return {{{each}}};\n}}\n}};\n"
+            f"return {{{self.combined}}};\n}}\n}};\n"
         )
 
     def _cast(self, k: int, key: str, expression: str) -> str:
@@ -83,6 +82,43 @@ class GroupDefinition(Definition):
 
     def _values(self, key: str, expressions: Sequence[str]) -> str:
         return ", ".join(self._cast(k, key, one) for k, one in enumerate(expressions))
+
+    @property
+    def flag(self) -> str:
+        """A further field of the totals."""
+        return ""
+
+    @property
+    def combined(self) -> str:
+        """The fields of the totals `x` and `y` together."""
+        return ", ".join(f"cupola_combine{k}(x.a{k}, y.a{k})" for k in range(len(self.combines)))
+
+    @property
+    def loop(self) -> str:
+        """The head of the loop over a thread's chunks."""
+        return (
+            "for (long long cupola_task = cupola_chunks.first_task();\n"
+            "cupola_task < cupola_chunks.groups * cupola_chunks.chunks;\n"
+            "cupola_task += cupola_chunks.step()) {\n"
+            "const long long cupola_o = cupola_task / cupola_chunks.chunks;\n"
+            "cupola_total cupola_value;\n"
+        )
+
+    @property
+    def head(self) -> str:
+        """The parameters of all kernels, without the closing bracket."""
+        return (
+            f"({self.declared}, long long n, const __grid_constant__ cupola::Chunks cupola_chunks, "
+            "cupola_total* cupola_partial"
+        )
+
+    @property
+    def of_partial(self) -> str:
+        """The declaration of the function from a chunk to its total."""
+        return (
+            "auto cupola_map = [&](long long i) {\n"
+            "return cupola_partial[cupola_o * cupola_chunks.n + i];\n};\n"
+        )
 
     @property
     def neutral(self) -> str:

@@ -54,34 +54,20 @@ class ReductionDefinition(GroupDefinition):
 
     def code(self, form: str) -> str:
         """The kernel of the elements, and the one that combines several chunks of a group."""
-        loop = (
-            "for (long long cupola_task = cupola_chunks.first_task();\n"
-            "cupola_task < cupola_chunks.groups * cupola_chunks.chunks;\n"
-            "cupola_task += cupola_chunks.step()) {\n"
-            "const long long cupola_o = cupola_task / cupola_chunks.chunks;\n"
-            "cupola_total cupola_value;\n"
-        )
-        head = (
-            f"({self.declared}, long long n, const __grid_constant__ cupola::Chunks cupola_chunks, "
-            "cupola_total* cupola_partial"
-        )
         reduce = (
             "cupola_value = cupola::reduce(cupola_chunks.begin(cupola_task), "
             "cupola_chunks.end(cupola_task),\n"
             "cupola_chunks, cupola_neutral, cupola_map, cupola_combined());\n"
         )
-        totals = (
-            "auto cupola_map = [&](long long i) {\n"
-            "return cupola_partial[cupola_o * cupola_chunks.n + i];\n};\n"
-        )
         return (
-            f"__global__ void {form}{head}{self.layouts(form)}) {{\n{self.neutral}{loop}"
+            f"__global__ void {form}{self.head}{self.layouts(form)}) {{\n{self.neutral}{self.loop}"
             f"{self.views(form)}{self.mapping}{reduce}}}\n}}\n"
             "if (cupola_chunks.rank() != 0) continue;\n"
             "if (cupola_chunks.chunks > 1) {\n"
             "cupola_partial[cupola_task] = cupola_value;\ncontinue;\n}\n"
             f"{self._store}}}\n}}\n"
-            f"__global__ void {form}_chunks{head}) {{\n{self.neutral}{loop}{totals}{reduce}"
+            f"__global__ void {form}_chunks{self.head}) {{\n"
+            f"{self.neutral}{self.loop}{self.of_partial}{reduce}"
             f"if (cupola_chunks.rank() != 0) continue;\n{self._store}}}\n}}\n"
         )
 

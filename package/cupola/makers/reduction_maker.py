@@ -6,26 +6,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from cupola.array import Array
 from cupola.creation import empty
 from cupola.exceptions import ArgumentValueError
-from cupola.makers.definition import FLAT, STRIDED
 from cupola.makers.element_types import Types, wanted
+from cupola.makers.group_maker import GroupMaker
 from cupola.makers.groups import BLOCK, Chunks, chunks_of, groups_of
-from cupola.makers.maker import Launch, Maker, PreparedCall, Work
+from cupola.makers.maker import Launch, PreparedCall, Work
 from cupola.makers.reduction_definition import ReductionDefinition
-from cupola.makers.strides import packed, start
 
 
-class Reduction(Maker):
+class Reduction(GroupMaker):
     """A function that combines the elements of arrays along axes.
 
     It takes the declared parameters, by position or by name. Inputs broadcast by NumPy's rules.
     Results are the arrays that are neither const nor raw.
 
-    The order in which elements are combined follows from the shape and the axes alone: a sum of
+    The order in which elements are combined follows from the shape and the axes alone. A sum of
     floats has the same bits in each run, on each device and for each memory layout.
     """
 
@@ -104,23 +101,8 @@ class Reduction(Maker):
         if groups.groups == 0:
             return Work([], results, values, finish)
         dealt = chunks_of(groups.groups, groups.n)
-        partial = None
-        if dealt.chunks > 1:
-            count = dealt.tasks * definition.total_bytes(types)
-            partial = empty(count, np.uint8, device=device)
-        arrays = [values[one.name] for one in definition.seen]
-        form, layouts = FLAT, ()
-        if not groups.flat(definition.name, arrays):
-            if STRIDED not in definition.forms:
-                arrays = [self._c_order(x, shape) for x in arrays]
-                values.update({one.name: x for one, x in zip(definition.seen, arrays, strict=True)})
-            else:
-                form = STRIDED
-                layouts = tuple(
-                    packed(axes, len(arrays)) for axes in groups.split(definition.name, arrays)
-                )
-        starts = {one.name: start(values[one.name]) for one in definition.seen}
-        arguments = (*self._in_order(values, starts), groups.n)
+        partial = self._partial(dealt, types, device)
+        form, arguments, layouts = self._arguments(values, groups)
         kernel = self._kernel(types, form, form, device)
         launches = [
             Launch(kernel, dealt.grid, BLOCK, (*arguments, dealt.packed(), partial, *layouts))
