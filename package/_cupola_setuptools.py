@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def finalize(distribution: Distribution) -> None:
-    """``setuptools.finalize_distribution_options``: ``[[tool.cupola.kernels]]`` and ``.ops``."""
+    """``setuptools.finalize_distribution_options``: ``[[tool.cupola.kernels]]`` and the like."""
     path = os.path.join(distribution.src_root or os.curdir, "pyproject.toml")
     try:
         with open(path, "rb") as file:
             text = file.read()
     except OSError:
         return
-    if b"cupola" not in text or not (b"kernels" in text or b"ops" in text):
+    if b"cupola" not in text or not any(name in text for name in (b"kernels", b"ops", b"makers")):
         return
     try:
         import tomllib
@@ -40,6 +40,8 @@ def finalize(distribution: Distribution) -> None:
         _add(distribution, "from_tables", ours["kernels"])
     if "ops" in ours:
         _add_operations(distribution, ours["ops"], text.decode())
+    if "makers" in ours:  # after the operations, which search the other kernel libraries
+        _add_makers(distribution, ours["makers"], text.decode())
 
 
 def keyword(distribution: Distribution, name: str, value: Any) -> None:
@@ -63,6 +65,16 @@ def _add_operations(distribution: Distribution, tables: Any, text: str) -> None:
     libraries = command.known(distribution)
     try:
         libraries[:] = operations.from_tables(tables, libraries, text)
+    except error.BuildError as wrong:
+        raise SystemExit(str(wrong)) from None
+
+
+def _add_makers(distribution: Distribution, tables: Any, text: str) -> None:
+    from cupola.build import command, error, makers, signature
+
+    _require(distribution, signature.REQUIREMENT)
+    try:
+        command.add(distribution, makers.from_tables(tables, text))
     except error.BuildError as wrong:
         raise SystemExit(str(wrong)) from None
 

@@ -290,10 +290,13 @@ BESIDE_BUILD = {"exceptions", "inspection.parameters"}
 BESIDE_BUILD |= {"image.cubin", "image.cxx_names", "image.processor_levels"}
 BESIDE_BUILD |= {"ops.backward", "ops.declaration", "ops.element_types", "ops.expression"}
 BESIDE_BUILD |= {"ops.tensor_type"}
+BESIDE_BUILD |= {"makers.c_types", "makers.definition", "makers.group_definition"}
+BESIDE_BUILD |= {"makers.elementwise_definition", "makers.parameters", "makers.table"}
+BESIDE_BUILD |= {"makers.reduction_definition", "makers.scan_definition"}
 
 # The folders of package/cupola, with the other folders that each imports.
 FAMILIES = {
-    "build": {"image", "inspection", "ops"},
+    "build": {"image", "inspection", "makers", "ops"},
     "command": {"build", "compiler", "image", "on_cpu", "toolkit"},
     "compiler": {"toolkit"},
     "image": set(),

@@ -54,7 +54,7 @@ def test_the_package_and_what_uses_it(project, driver):
     build = ["-c", "from setuptools import setup; setup()", "build_kernels", "--inplace"]
     assert "waves.kernels: compile csrc/waves.cu" in python(project, *build)
     uses = [text for kind, text in blocks() if kind == "python" and "# setup.py" not in text]
-    assert len(uses) == 3
+    assert len(uses) == 4
     python(project, "-c", "\n".join(uses), driver=driver)
 
 

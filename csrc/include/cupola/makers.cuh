@@ -13,8 +13,8 @@
 namespace cupola {
 
 constexpr int max_axes = 8;
-constexpr int block_size = 256;
-constexpr unsigned all_lanes = 0xffffffffu;
+[[maybe_unused]] constexpr int block_size = 256;
+[[maybe_unused]] constexpr unsigned all_lanes = 0xffffffffu;
 
 // -- elements ---------------------------------------------------------------------------------
 

@@ -183,6 +183,7 @@ class BuildKernels(Command):
         found = []
         for kernels in self.libraries:
             found += [*kernels.sources, *kernels.headers(self.root)]
+            found += ["pyproject.toml"] if kernels.makers else []
         return list(dict.fromkeys(found))
 
 

@@ -64,6 +64,8 @@ class Kernels:
         several sources; if false, several are compiled as one.
     operations : sequence of OperationTable
         The operations of ``[[tool.cupola.ops]]``.
+    makers : sequence
+        The tables ``[[tool.cupola.makers]]``, of which the source is generated.
 
     Raises
     ------
@@ -79,6 +81,7 @@ class Kernels:
     ptx: str | int = 75
     relocatable: bool | None = None
     operations: Sequence[Any] = ()
+    makers: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.library, str) or not re.fullmatch(
@@ -96,7 +99,7 @@ class Kernels:
             if not all(isinstance(one, str) and one for one in value):
                 raise self.wrong(name, value, "a list of texts is wanted")
             object.__setattr__(self, name, value)
-        if not self.sources:
+        if not self.sources and not self.makers:
             raise self.wrong("sources", [], "at least one .cu file is wanted")
         for name in ("sources", "include"):
             for path in getattr(self, name):
@@ -203,7 +206,7 @@ def from_tables(tables: Any) -> list[Kernels]:
         raise BuildError("[tool.cupola.kernels] must be a list: write [[tool.cupola.kernels]]")
     if not isinstance(tables, list):
         raise BuildError("tool.cupola.kernels must be a list: write tables [[tool.cupola.kernels]]")
-    known = [one.name for one in fields(Kernels) if one.name != "operations"]
+    known = [one.name for one in fields(Kernels) if one.name not in ("operations", "makers")]
     found = []
     for table in tables:
         for key in table:

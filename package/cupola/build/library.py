@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..inspection import parameters
-from . import ahead, image, operations
+from . import ahead, image, makers, operations
 from .architectures import Architectures
 from .kernels import Kernels
 from .step import Step
@@ -55,10 +55,14 @@ def steps(
     """
     made = {suffix: work / f"{kernels.name}{suffix}" for suffix in SUFFIXES}
     manifest = made[".json"]
+    sources, generated = [Path(source) for source in kernels.sources], []
+    if kernels.makers:
+        sources = [work / f"{kernels.name}.cu"]
+        generated = [_write(root, sources[0], makers.source_text(kernels, sources[0]))]
     compiled = image.steps(
         toolkit,
         architectures,
-        [Path(source) for source in kernels.sources],
+        sources,
         made[".fatbin"],
         manifest,
         root,
@@ -88,34 +92,42 @@ def steps(
             quiet=True,
         )
 
-    def write_operations(suffix: str, text: str) -> Step:
-        path = work / f"{operations.MODULE}{suffix}"
-
-        def act() -> None:
-            (root / path).write_text(text)
-
-        return Step(
-            target=path,
-            inputs=(manifest,),  # whose step checks the operations
-            action=act,
-            key=("operations", text),
-            label=f"write {path.name}",
-            quiet=True,
-        )
-
     declared = []
     if kernels.operations:
         declared = [
-            write_operations(".py", operations.module_text(kernels)),
-            write_operations(".pyi", operations.stub_text(kernels)),
+            _write(root, work / f"{operations.MODULE}{suffix}", text, manifest)
+            for suffix, text in (
+                (".py", operations.module_text(kernels)),
+                (".pyi", operations.stub_text(kernels)),
+            )
         ]
+    modules = [write(".py", partial(module_text, kernels)), write(".pyi", stub)]
+    if kernels.makers:
+        texts = {".py": makers.module_text(kernels, _MARK), ".pyi": makers.stub_text(kernels)}
+        modules = [_write(root, made[suffix], text, manifest) for suffix, text in texts.items()]
     return [
+        *generated,
         *compiled,
         *declared,
-        write(".py", partial(module_text, kernels)),
-        write(".pyi", stub),
+        *modules,
         *ahead.steps(made[".fatbin"], manifest, levels, title=kernels.library),
     ]
+
+
+def _write(root: Path, path: Path, text: str, *inputs: Path) -> Step:
+    """A step that writes a text; the steps of its inputs come first."""
+
+    def act() -> None:
+        (root / path).write_text(text)
+
+    return Step(
+        target=path,
+        inputs=inputs,
+        action=act,
+        key=("text", text),
+        label=f"write {path.name}",
+        quiet=True,
+    )
 
 
 def products(kernels: Kernels, folder: Path, levels: Sequence[str] = ()) -> list[Path]:

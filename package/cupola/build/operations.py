@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,10 +12,9 @@ from ..ops.declaration import Declaration, DeclarationError, Tensor, read
 from .error import BuildError
 from .kernels import Kernels
 from .stub import attributes, spelled, title
+from .table_lines import lines_of, wrong
 
 MODULE = "ops"  # of the package
-_HEAD = re.compile(r"^\s*\[\[\s*tool\.cupola\.ops\s*\]\]")
-_KEY = re.compile(r"^\s*(?:\"([^\"]+)\"|'([^']+)'|([\w-]+))\s*=")
 # Element types by the C types of a kernel's pointers; others are not compared.
 _C_TYPES = {
     "float": ("float32",),
@@ -47,7 +45,7 @@ class OperationTable:
 
     def wrong(self, key: str, text: str) -> BuildError:
         """The error for one of its keys."""
-        return _wrong(self.declaration.name, self.lines, key, text)
+        return wrong(MODULE, self.declaration.name, self.lines, key, text)
 
 
 def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list[Kernels]:
@@ -69,7 +67,7 @@ def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list
     """
     if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
         raise BuildError("tool.cupola.ops must be a list: write tables [[tool.cupola.ops]]")
-    lines = _lines(text)
+    lines = lines_of(text, MODULE)
     found: dict[str, list[OperationTable]] = {one.library: [] for one in kernels}
     for index, table in enumerate(tables):
         place = lines[index] if index < len(lines) else {}
@@ -78,7 +76,7 @@ def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list
         except DeclarationError as error:
             name = str(table.get("name", ""))
             text = str(error).removeprefix(f"{error.key}: ")
-            raise _wrong(name, place, error.key, text) from None
+            raise wrong(MODULE, name, place, error.key, text) from None
         found[_library(one, kernels)].append(one)
     used = [one.package for one in kernels if found[one.library]]
     for package in used:
@@ -110,31 +108,6 @@ def _library(one: OperationTable, kernels: Sequence[Kernels]) -> str:
             + ("say which with library =" if here else "write [[tool.cupola.kernels]] for it")
         )  # fmt: skip
     return here[0]
-
-
-def _wrong(name: str, lines: Mapping[str, int], key: str, text: str) -> BuildError:
-    line = lines.get(key.partition(".")[0]) or lines.get("")
-    where = f"pyproject.toml, line {line}: " if line else ""
-    titled = " ".join(filter(None, ("[[tool.cupola.ops]]", name)))
-    return BuildError(f"{where}{titled}: {f'{key}: ' if key else ''}{text}")
-
-
-def _lines(text: str) -> list[dict[str, int]]:
-    """The line of each key of each table."""
-    found: list[dict[str, int]] = []
-    inside = False
-    for number, line in enumerate(text.splitlines(), 1):
-        if _HEAD.match(line):
-            found.append({"": number})
-            inside = True
-        elif re.match(r"^\s*\[", line) and not line.rstrip().endswith(","):
-            nested = re.match(r"^\s*\[\s*tool\.cupola\.ops\.(\w+)\s*\]", line)
-            if nested and found:
-                found[-1].setdefault(nested[1], number)
-            inside = False
-        elif inside and (key := _KEY.match(line)):
-            found[-1].setdefault(next(filter(None, key.groups())), number)
-    return found
 
 
 def store(manifest: dict[str, Any], operations: Sequence[OperationTable]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-# cupola/makers/definition.py - what a maker's kernels compute, and the source around their code.
+# cupola/makers/definition.py - definitions of kernels, and the source around their code.
 """Definitions of made kernels; the standard library alone is imported."""
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from .parameters import Parameter, variables_of
 
 HEADER = Path(__file__).parents[1] / "include" / "cupola" / "makers.cuh"
 FLAT, STRIDED = "flat", "strided"  # the forms of a kernel: pointers, or views with strides
+GENERATED = '#line 1 "cupola/makers.cuh"'  # before code that no caller wrote
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b.*$", re.MULTILINE)
 
 
@@ -127,7 +128,7 @@ def source(parts: Iterable[tuple[Definition, Mapping[str, str]]], forms: Iterabl
 def marked(title: str, code: str) -> str:
     """Code whose lines have the numbers that the caller sees."""
     quoted = title.replace("\\", "\\\\").replace('"', '\\"')
-    return f'#line 1 "{quoted}"\n{code}\n#line 1 "cupola/makers.cuh"\n'
+    return f'#line 1 "{quoted}"\n{code}\n{GENERATED}\n'
 
 
 def statement(title: str, code: str) -> str:

@@ -49,7 +49,7 @@ class ElementwiseDefinition(Definition):
                 for index, one in enumerate(self.arrays)
             )
             views += "{\n" + "".join(
-                f"auto& {one.name} = cupola_{one.name};\n" for one in self.arrays
+                f"[[maybe_unused]] auto& {one.name} = cupola_{one.name};\n" for one in self.arrays
             )
             seek = (
                 f"long long cupola_offsets[{count or 1}];\n"
@@ -64,7 +64,7 @@ class ElementwiseDefinition(Definition):
             f"{statement(f'{self.name} before', self.before)}"
             "for (long long cupola_i = cupola::first_index(); cupola_i < n; "
             "cupola_i += cupola::index_step()) {\n"
-            f"const long long i = cupola_i;\n{seek}"
+            f"[[maybe_unused]] const long long i = cupola_i;\n{seek}"
             f"{statement(self.name, self.body)}}}\n"
             f"{statement(f'{self.name} after', self.after)}{end}}}\n"
         )

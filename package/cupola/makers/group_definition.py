@@ -13,6 +13,7 @@ from .c_types import element_of, spelled
 from .definition import FLAT, Definition, code_of, marked
 from .parameters import Parameter
 
+VALUE = "cupola_total cupola_value;\n"  # of a chunk, in a kernel
 ALIGN = 16  # bytes; the largest alignment of an accumulator
 
 
@@ -101,7 +102,6 @@ class GroupDefinition(Definition):
             "cupola_task < cupola_chunks.groups * cupola_chunks.chunks;\n"
             "cupola_task += cupola_chunks.step()) {\n"
             "const long long cupola_o = cupola_task / cupola_chunks.chunks;\n"
-            "cupola_total cupola_value;\n"
         )
 
     @property
@@ -152,8 +152,8 @@ class GroupDefinition(Definition):
                     f"cupola_kept.offset({k}, cupola_o)), cupola_inner, {k})"
                 )
             lines.append(f"auto cupola_{one.name} = {made};\n")
-        lines.append("{\nconst long long o = cupola_o;\n")
-        lines += [f"auto& {one.name} = cupola_{one.name};\n" for one in self.seen]
+        lines.append("{\n[[maybe_unused]] const long long o = cupola_o;\n")
+        lines += [f"[[maybe_unused]] auto& {one.name} = cupola_{one.name};\n" for one in self.seen]
         return "".join(lines)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..exceptions import ArgumentTypeError, ArgumentValueError
 from .definition import code_of, marked
-from .group_definition import GroupDefinition, accumulators_of, texts_of
+from .group_definition import VALUE, GroupDefinition, accumulators_of, texts_of
 from .parameters import Parameter, read, variables_of
 
 RESERVED = ("a", "b", "i", "n", "o", *(f"a{k}" for k in range(10)))
@@ -40,14 +40,17 @@ class ReductionDefinition(GroupDefinition):
     @property
     def _store(self) -> str:
         """The results of the group `cupola_o` from `cupola_value`."""
-        lines = ["const long long o = cupola_o;\n"]
-        lines += [f"const cupola_a{k} a{k} = cupola_value.a{k};\n" for k in range(len(self.maps))]
+        lines = ["[[maybe_unused]] const long long o = cupola_o;\n"]
+        lines += [
+            f"[[maybe_unused]] const cupola_a{k} a{k} = cupola_value.a{k};\n"
+            for k in range(len(self.maps))
+        ]
         for k, (one, post) in enumerate(zip(self.results, self.posts, strict=True)):
             own = f"a{k}" if len(self.maps) == len(self.posts) else "a0"
             many = f" {k}" if len(self.posts) > 1 else ""
             code = marked(f"{self.name} post{many}", post)
             lines.append(
-                f"{{\nconst auto& a = {own};\n"
+                f"{{\n[[maybe_unused]] const auto& a = {own};\n"
                 f"{one.name}[o] = static_cast<{one.type}>(\n{code});\n}}\n"
             )
         return "".join(lines)
@@ -60,14 +63,15 @@ class ReductionDefinition(GroupDefinition):
             "cupola_chunks, cupola_neutral, cupola_map, cupola_combined());\n"
         )
         return (
-            f"__global__ void {form}{self.head}{self.layouts(form)}) {{\n{self.neutral}{self.loop}"
+            f"__global__ void {form}{self.head}{self.layouts(form)}) {{\n"
+            f"{self.neutral}{self.loop}{VALUE}"
             f"{self.views(form)}{self.mapping}{reduce}}}\n}}\n"
             "if (cupola_chunks.rank() != 0) continue;\n"
             "if (cupola_chunks.chunks > 1) {\n"
             "cupola_partial[cupola_task] = cupola_value;\ncontinue;\n}\n"
             f"{self._store}}}\n}}\n"
             f"__global__ void {form}_chunks{self.head}) {{\n"
-            f"{self.neutral}{self.loop}{self.of_partial}{reduce}"
+            f"{self.neutral}{self.loop}{VALUE}{self.of_partial}{reduce}"
             f"if (cupola_chunks.rank() != 0) continue;\n{self._store}}}\n}}\n"
         )
 

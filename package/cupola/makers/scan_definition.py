@@ -9,7 +9,7 @@ from typing import Any
 
 from ..exceptions import ArgumentTypeError, ArgumentValueError
 from .definition import code_of, marked, statement
-from .group_definition import ALIGN, GroupDefinition, accumulators_of
+from .group_definition import ALIGN, VALUE, GroupDefinition, accumulators_of
 from .parameters import Parameter, read, variables_of
 
 RESERVED = ("a", "b", "i", "item", "n", "o", "prev")
@@ -82,15 +82,16 @@ class ScanDefinition(GroupDefinition):
         return (
             "auto cupola_write = [&](long long i, const cupola_total& cupola_before, "
             "const cupola_total& cupola_value) {\n"
-            f"const cupola_a0 prev = {before};\n"
-            "const cupola_a0 item = cupola_combined()(cupola_before, cupola_value).a0;\n"
+            f"[[maybe_unused]] const cupola_a0 prev = {before};\n"
+            "[[maybe_unused]] const cupola_a0 item = "
+            "cupola_combined()(cupola_before, cupola_value).a0;\n"
             f"{statement(f'{self.name} output', self.output)}}};\n"
         )
 
     def code(self, form: str) -> str:
         """The kernel that writes, that of the chunks' totals, and that of their offsets."""
         call = (
-            "cupola_value = cupola::scan(cupola_chunks.begin(cupola_task), "
+            "{value}cupola::scan(cupola_chunks.begin(cupola_task), "
             "cupola_chunks.end(cupola_task),\ncupola_chunks, {prefix}, cupola_neutral, cupola_map, "
             "cupola_combined(),\n{write});\n"
         )
@@ -102,12 +103,12 @@ class ScanDefinition(GroupDefinition):
         prefix = "cupola_chunks.chunks > 1 ? cupola_partial[cupola_task] : cupola_neutral"
         head = f"{self.head}{self.layouts(form)}) {{\n{self.neutral}{self.loop}"
         views = f"{self.views(form)}{self.mapping}"
-        write = call.format(prefix=prefix, write="cupola_write")
-        totals = call.format(prefix="cupola_neutral", write=nothing)
-        chunks = call.format(prefix="cupola_neutral", write=offsets)
+        write = call.format(value="", prefix=prefix, write="cupola_write")
+        totals = call.format(value="cupola_value = ", prefix="cupola_neutral", write=nothing)
+        chunks = call.format(value="", prefix="cupola_neutral", write=offsets)
         return (
             f"__global__ void {form}{head}{views}{self._write}{write}}}\n}}\n}}\n}}\n"
-            f"__global__ void {form}_totals{head}{views}{totals}}}\n}}\n"
+            f"__global__ void {form}_totals{head}{VALUE}{views}{totals}}}\n}}\n"
             "if (cupola_chunks.rank() == 0) cupola_partial[cupola_task] = cupola_value;\n}\n}\n"
             f"__global__ void {form}_chunks{self.head}) {{\n{self.neutral}{self.loop}"
             f"{self.of_partial}{chunks}}}\n}}\n"

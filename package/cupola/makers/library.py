@@ -1,0 +1,116 @@
+# cupola/makers/library.py - the makers of a package, whose kernels were compiled at its build.
+"""The functions behind a module such as ``waves.makers``, as `cupola.build` makes it."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cupola.exceptions import ImageError
+from cupola.kernel_library import KernelLibrary
+from cupola.makers.definition import Definition
+from cupola.makers.elementwise_maker import Elementwise
+from cupola.makers.maker import Maker
+from cupola.makers.reduction_maker import Reduction
+from cupola.makers.scan_maker import Scan
+from cupola.makers.table import MakerTable, TableError, check_types, read
+
+if TYPE_CHECKING:
+    from cupola.kernel import Kernel
+
+_CLASSES: dict[str, Any] = {"elementwise": Elementwise, "reduction": Reduction, "scan": Scan}
+
+
+class ShippedKernels:
+    """Kernels of a package's image.
+
+    Parameters
+    ----------
+    library : KernelLibrary
+    table : MakerTable
+    """
+
+    def __init__(self, library: KernelLibrary, table: MakerTable) -> None:
+        self._library, self._table = library, table
+
+    def find(
+        self, definition: Definition, types: Mapping[str, str], form: str, name: str, device: int
+    ) -> Kernel:
+        """A kernel; the first one on a device loads the image there.
+
+        Raises
+        ------
+        ArgumentValueError
+            Where the package was built for other types.
+        NotFoundError, ImageError
+            As `KernelLibrary.load` does.
+        """
+        check_types(definition.name, self._table.types, types)
+        return self._library.load(device)[f"{definition.namespace(types)}::{name}"]
+
+
+class MakerLibrary:
+    """The makers of a package, each made when it is first used.
+
+    Parameters
+    ----------
+    name : str
+        The module's full name, such as ``"waves.makers"``; its image lies beside it.
+    tables : mapping of str to dict
+        Tables ``[[tool.cupola.makers]]`` by the functions' names.
+    """
+
+    def __init__(self, name: str, tables: Mapping[str, Mapping[str, Any]]) -> None:
+        self.name = name
+        self.tables = tables
+        self._library = KernelLibrary(name, {})
+        self._lock = threading.Lock()
+        self.load = self._library.load
+
+    def attribute(self, name: str) -> Maker:
+        """A maker. It loads no driver, and no kernel before its first call.
+
+        Raises
+        ------
+        AttributeError
+            Where there is no such maker; the text has similar names.
+        """
+        if name not in self.tables:
+            text = f"module {self.name!r} has no attribute {name!r}"
+            if not name.startswith("__"):
+                near = difflib.get_close_matches(name, self.tables, 3)
+                known = f"its functions are {', '.join(self.tables)}"
+                text += f"; did you mean {' or '.join(near)}?" if near else f"; {known}"
+            raise AttributeError(text, name=name)
+        module = sys.modules[self.name]
+        with self._lock:  # one object, also where several threads use it first
+            made: Maker | None = vars(module).get(name)
+            if made is None:
+                made = self._make(name)
+                setattr(module, name, made)
+        return made
+
+    def attributes(self) -> list[str]:
+        """Names for dir(): the makers and other attributes."""
+        return sorted({*vars(sys.modules[self.name]), *self.tables})
+
+    def _make(self, name: str) -> Maker:
+        try:
+            table = read(self.tables[name])
+        except TableError as error:
+            raise ImageError(
+                f"{self.name}.{name} was built by another version of cupola, whose table this one "
+                f"does not read: {error}"
+            ) from None
+        dtypes = {
+            struct: np.dtype([(field, kind) for field, kind in fields], align=True)
+            for struct, fields in table.structs.items()
+        }
+        kernels = ShippedKernels(self._library, table)
+        made: Maker = _CLASSES[table.kind](table.definition, dtypes, kernels)
+        return made
