@@ -1,5 +1,7 @@
 """cupola.elementwise: kernels from a statement, with NumPy as the reference."""
 
+import sys
+
 import images
 import ml_dtypes
 import numpy as np
@@ -218,6 +220,38 @@ def test_a_prepared_call_only_launches(driver, scale):
     strided = scale.prepare(2, x[::2])
     strided()
     assert strided.results[0].get().tolist() == [0, 4, 8]
+
+
+def test_repeated_calls_follow_their_arguments(driver, multiply):
+    shift = cupola.elementwise("T a, const T* x, T* out", "out[i] = a + x[i]", "shift")
+    stream = cupola.Stream()
+    for turn in range(3):
+        x, y = numbers("f4", 6, turn), numbers("f4", 6, turn + 9)
+        there, other = cupola.to_device(x), cupola.to_device(y)
+        np.testing.assert_array_equal(multiply(there, there).get(), x * x)
+        np.testing.assert_array_equal(multiply(there, other).get(), x * y)
+        np.testing.assert_array_equal(multiply(there[1:], other[:-1]).get(), x[1:] * y[:-1])
+        np.testing.assert_array_equal(multiply(there[::2], other[::2]).get(), x[::2] * y[::2])
+        multiply(other, there, there)
+        np.testing.assert_array_equal(there.get(), x * y)
+        made = shift(turn, other, stream=stream)
+        stream.synchronize()
+        np.testing.assert_array_equal(made.get(), turn + y)
+        assert shift(turn, other.astype("i4")).dtype == np.int32
+    fill = cupola.elementwise("T value, T* out", "out[i] = value", "fill")
+    made = [fill(value, size=2).dtype for value in (1, 2, 2**63, 3, 1.0, True, 2**63)]
+    assert made == ["i8", "i8", "u8", "i8", "f8", "?", "u8"]
+    for size in (2.0, 2.0):
+        with pytest.raises(cupola.ArgumentTypeError, match=r"size is an integer, got 2\.0"):
+            fill(1, size=size)
+
+
+def test_a_repeated_call_keeps_no_array_alive(driver, multiply):
+    x = cupola.zeros(100, np.float32)
+    before = sys.getrefcount(x)
+    for _ in range(3):
+        assert sys.getrefcount(multiply(x, x)) <= 2
+        assert sys.getrefcount(x) == before
 
 
 def test_streams_and_captures(driver, scale):

@@ -13,8 +13,9 @@ from cupola.exceptions import ArgumentValueError
 from cupola.makers.definition import FLAT, STRIDED
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.elementwise_definition import ElementwiseDefinition
-from cupola.makers.maker import Launch, Maker, PreparedCall, Work
+from cupola.makers.maker import Maker, PreparedCall
 from cupola.makers.strides import axes_of, merged, packed, start
+from cupola.makers.work import Launch, Work
 
 BLOCK = 256
 _BLOCKS = 32  # of a multiprocessor, at most
@@ -61,7 +62,7 @@ class Elementwise(Maker):
         CompileError
             At the first call with some types, where the code does not compile.
         """
-        return self._call(args, named, out, stream, size)
+        return self._call(args, named, out, stream, (size,))
 
     def prepare(
         self, /, *args: Any, out: Any = None, stream: Any = None, size: Any = None, **named: Any
@@ -70,11 +71,11 @@ class Elementwise(Maker):
 
         The parameters are those of a call. The result's ``results`` are written by each call.
         """
-        return self._prepare(args, named, out, stream, size)
+        return self._prepare(args, named, out, stream, (size,))
 
     def _work(self, values: dict[str, Any], types: Types, device: int, options: Any) -> Work:
         given = [one for one in self.definition.arrays if one.name in values]
-        shape = self._shape(values, given, options)
+        shape = self._shape(values, given, options[0])
         for one in given:
             if not one.const and values[one.name].shape != shape:
                 raise ArgumentValueError(

@@ -10,8 +10,9 @@ from cupola.exceptions import ArgumentValueError
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.group_maker import GroupMaker
 from cupola.makers.groups import BLOCK, Chunks, chunks_of, groups_of
-from cupola.makers.maker import Launch, PreparedCall, Work
+from cupola.makers.maker import PreparedCall
 from cupola.makers.scan_definition import ScanDefinition
+from cupola.makers.work import Launch, Work
 
 
 class Scan(GroupMaker):
