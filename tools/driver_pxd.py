@@ -24,6 +24,7 @@ PXD = ROOT / "pyx/cupola/driver.pxd"
 MARKER = "# From here on written by tools/driver_pxd.py.\n"
 
 HANDLES = {  # the names of the structs that they point to, as cuda.h has them
+    "CUarray": "CUarray_st",
     "CUcontext": "CUctx_st",
     "CUevent": "CUevent_st",
     "CUfunction": "CUfunc_st",
@@ -34,10 +35,14 @@ HANDLES = {  # the names of the structs that they point to, as cuda.h has them
     "CUmemoryPool": "CUmemPoolHandle_st",
     "CUmodule": "CUmod_st",
     "CUstream": "CUstream_st",
+    "CUsurfref": "CUsurfref_st",
+    "CUtexref": "CUtexref_st",
 }
 NUMBERS = {
     "CUdeviceptr": "unsigned long long",
     "CUdevice": "int",
+    "CUsurfObject": "unsigned long long",
+    "CUtexObject": "unsigned long long",
     "cuuint64_t": "unsigned long long",
 }
 BY_VALUE = {"CUipcEventHandle": 64, "CUipcMemHandle": 64}  # bytes
@@ -94,7 +99,7 @@ def declared(header: str) -> str:
     for name in sorted(used & BY_VALUE.keys()):
         lines += [f"cdef struct {name}:", f"    char reserved[{BY_VALUE[name]}]"]
     rest = sorted(used - HANDLES.keys() - NUMBERS.keys() - FUNCTIONS.keys() - BY_VALUE.keys())
-    pointed = [name for name in rest if re.search(r"PARAMS|MEMCPY|Config|Desc|Props", name)]
+    pointed = [name for name in rest if re.search(r"PARAMS|MEMCPY|Config|Desc|DESC|Props", name)]
     lines += ["", "# cuda.h's enums."]
     lines += [f"ctypedef int {name}" for name in rest if name not in pointed]
     lines += ["", "# cuda.h's structs, which are passed only by address."]

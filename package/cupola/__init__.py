@@ -50,6 +50,7 @@ from cupola import abi as _abi  # noqa: E402, F401 - checks that the library is 
 _HOMES = {
     "Array": "array",
     "Chunk": "pipelines",
+    "CudaArray": "texture",
     "Device": "device",
     "Event": "event",
     "Graph": "graph",
@@ -64,6 +65,8 @@ _HOMES = {
     "PreparedLaunch": "launch",
     "Profile": "timeline",
     "Stream": "stream",
+    "Surface": "texture",
+    "Texture": "texture",
     "alloc": "memory",
     "arange": "creation",
     "asarray": "creation",
@@ -101,6 +104,7 @@ _HOMES = {
 # imports the class or function from here, so that no module imports a higher one.
 _INTERNAL_HOMES = {
     "_Capture": "capture",
+    "_TextureReferences": "texture_reference",
     "_Variables": "variable",
     "_array": "creation",
     "_instantiate": "graph_exec",

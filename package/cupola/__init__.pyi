@@ -62,6 +62,9 @@ from cupola.pipeline_call import pipeline as pipeline
 from cupola.pipelines import Chunk as Chunk
 from cupola.pool import Pool as Pool
 from cupola.stream import Stream as Stream
+from cupola.texture import CudaArray as CudaArray
+from cupola.texture import Surface as Surface
+from cupola.texture import Texture as Texture
 from cupola.timeline import Profile as Profile
 from cupola.timeline import profile as profile
 from cupola.transfer import In as In

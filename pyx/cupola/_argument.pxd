@@ -9,6 +9,7 @@ from cupola._send cimport Queue
 from cupola.element cimport Element
 from cupola.handles cimport cupola_kernel, cupola_stream
 from cupola.memory cimport Memory
+from cupola.texture cimport TextureObject
 
 # Actions that remain for an argument after it was packed.
 cdef enum Remainder:
@@ -49,6 +50,7 @@ cdef class Signature:
     ) except -1
     cdef int order(self, cupola_stream* stream, uint64_t other, Queue* queue) except -1
     cdef int put_memory(self, char* buffer, size_t index, Memory memory) except -1
+    cdef int put_texture(self, char* buffer, size_t index, TextureObject texture) except -1
     cdef int put_foreign(
         self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
     cdef int put_interface(

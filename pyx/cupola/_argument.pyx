@@ -43,6 +43,7 @@ from cupola.interface cimport Interface, interface_of
 from cupola.memory cimport PER_THREAD, Memory
 from cupola.stream cimport adopt
 from cupola.tensor cimport has_dlpack
+from cupola.texture cimport TextureObject
 from cupola.transfer cimport Transfer
 
 from cupola.exceptions import ArgumentTypeError
@@ -365,6 +366,8 @@ cdef class Signature:
             # null will do: after a null, each launch is inspected for nulls.
             self.put_address(buffer, index, 1, f"cupola.{type(value).__name__}")
             return TRANSFER
+        if isinstance(value, TextureObject):
+            return self.put_texture(buffer, index, <TextureObject>value)
         code = SCALARS.get(type(value))
         if code is not None:
             self.put_scalar(buffer, index, value, code)
@@ -418,6 +421,17 @@ cdef class Signature:
             self.refuse_readonly(index, memory)
         self.put_address(buffer, index, memory.address, "a cupola.Memory")
         return NOTHING if memory.stream is None else USE
+
+    cdef int put_texture(self, char* buffer, size_t index, TextureObject texture) except -1:
+        """A handle, in a parameter that is no pointer. A graph finds the texture by it."""
+        if texture.handle == 0 or not (
+            self.parameters[index].kind & CUPOLA_INTEGER
+            and self.parameters[index].size == sizeof(texture.handle)
+        ):
+            self.refuse(index, type_text(texture))
+        if texture.device_index != self.device_index:
+            self.refuse_device(index, type_text(texture), texture.device_index)
+        return check(cupola_argument_uint(self.native, buffer, index, texture.handle))
 
     cdef int put_foreign(
         self, char* buffer, size_t index, object value, cupola_stream* stream

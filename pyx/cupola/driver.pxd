@@ -27,6 +27,7 @@ cdef inline int check_result(int code, const char* call) except -1 nogil:
 # From here on written by tools/driver_pxd.py.
 cdef extern from *:
     """
+    struct CUarray_st;
     struct CUctx_st;
     struct CUevent_st;
     struct CUfunc_st;
@@ -37,7 +38,11 @@ cdef extern from *:
     struct CUmemPoolHandle_st;
     struct CUmod_st;
     struct CUstream_st;
+    struct CUsurfref_st;
+    struct CUtexref_st;
     """
+    struct CUarray_st:
+        pass
     struct CUctx_st:
         pass
     struct CUevent_st:
@@ -58,7 +63,12 @@ cdef extern from *:
         pass
     struct CUstream_st:
         pass
+    struct CUsurfref_st:
+        pass
+    struct CUtexref_st:
+        pass
 
+ctypedef CUarray_st* CUarray
 ctypedef CUctx_st* CUcontext
 ctypedef CUevent_st* CUevent
 ctypedef CUfunc_st* CUfunction
@@ -69,8 +79,12 @@ ctypedef CUlinkState_st* CUlinkState
 ctypedef CUmemPoolHandle_st* CUmemoryPool
 ctypedef CUmod_st* CUmodule
 ctypedef CUstream_st* CUstream
+ctypedef CUsurfref_st* CUsurfref
+ctypedef CUtexref_st* CUtexref
 ctypedef int CUdevice
 ctypedef unsigned long long CUdeviceptr
+ctypedef unsigned long long CUsurfObject
+ctypedef unsigned long long CUtexObject
 ctypedef unsigned long long cuuint64_t
 ctypedef void (*CUhostFn)(void* userData) noexcept nogil
 ctypedef size_t (*CUoccupancyB2DSize)(int blockSize) noexcept nogil
@@ -80,7 +94,10 @@ cdef struct CUipcMemHandle:
     char reserved[64]
 
 # cuda.h's enums.
+ctypedef int CUaddress_mode
+ctypedef int CUarray_format
 ctypedef int CUdevice_attribute
+ctypedef int CUfilter_mode
 ctypedef int CUfunction_attribute
 ctypedef int CUgraphExecUpdateResult
 ctypedef int CUgraphNodeType
@@ -94,11 +111,16 @@ ctypedef int CUstreamCaptureMode
 ctypedef int CUstreamCaptureStatus
 
 # cuda.h's structs, which are passed only by address.
+ctypedef void CUDA_ARRAY3D_DESCRIPTOR
+ctypedef void CUDA_ARRAY_DESCRIPTOR
 ctypedef void CUDA_HOST_NODE_PARAMS
 ctypedef void CUDA_KERNEL_NODE_PARAMS
 ctypedef void CUDA_MEMCPY2D
 ctypedef void CUDA_MEMCPY3D
 ctypedef void CUDA_MEMSET_NODE_PARAMS
+ctypedef void CUDA_RESOURCE_DESC
+ctypedef void CUDA_RESOURCE_VIEW_DESC
+ctypedef void CUDA_TEXTURE_DESC
 ctypedef void CUlaunchConfig
 ctypedef void CUmemAccessDesc
 ctypedef void CUmemPoolProps
@@ -267,6 +289,33 @@ cdef CUresult cuOccupancyMaxPotentialBlockSize(
     int* minGridSize, int* blockSize, CUfunction func,
     CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize,
     int blockSizeLimit) noexcept nogil
+cdef CUresult cuArray3DCreate(
+    CUarray* pHandle, const CUDA_ARRAY3D_DESCRIPTOR* pAllocateArray) noexcept nogil
+cdef CUresult cuArrayDestroy(CUarray hArray) noexcept nogil
+cdef CUresult cuTexObjectCreate(
+    CUtexObject* pTexObject, const CUDA_RESOURCE_DESC* pResDesc,
+    const CUDA_TEXTURE_DESC* pTexDesc, const CUDA_RESOURCE_VIEW_DESC* pResViewDesc) noexcept nogil
+cdef CUresult cuTexObjectDestroy(CUtexObject texObject) noexcept nogil
+cdef CUresult cuSurfObjectCreate(
+    CUsurfObject* pSurfObject, const CUDA_RESOURCE_DESC* pResDesc) noexcept nogil
+cdef CUresult cuSurfObjectDestroy(CUsurfObject surfObject) noexcept nogil
+cdef CUresult cuModuleGetTexRef(CUtexref* pTexRef, CUmodule hmod, const char* name) noexcept nogil
+cdef CUresult cuModuleGetSurfRef(
+    CUsurfref* pSurfRef, CUmodule hmod, const char* name) noexcept nogil
+cdef CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) noexcept nogil
+cdef CUresult cuTexRefSetAddress(
+    size_t* ByteOffset, CUtexref hTexRef, CUdeviceptr dptr, size_t bytes) noexcept nogil
+cdef CUresult cuTexRefSetAddress2D(
+    CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR* desc, CUdeviceptr dptr,
+    size_t Pitch) noexcept nogil
+cdef CUresult cuTexRefSetFormat(
+    CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) noexcept nogil
+cdef CUresult cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) noexcept nogil
+cdef CUresult cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) noexcept nogil
+cdef CUresult cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) noexcept nogil
+cdef CUresult cuTexRefSetBorderColor(CUtexref hTexRef, float* pBorderColor) noexcept nogil
+cdef CUresult cuSurfRefSetArray(
+    CUsurfref hSurfRef, CUarray hArray, unsigned int Flags) noexcept nogil
 cdef CUresult cuGraphInstantiateWithFlags(
     CUgraphExec* phGraphExec, CUgraph hGraph, unsigned long long flags) noexcept nogil
 cdef CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) noexcept nogil

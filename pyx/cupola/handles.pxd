@@ -11,6 +11,10 @@ cdef extern from *:
     typedef struct cupola_graph cupola_graph;
     typedef struct cupola_graph_exec cupola_graph_exec;
     typedef struct cupola_pipeline cupola_pipeline;
+
+    typedef struct cupola_cuda_array cupola_cuda_array;
+    typedef struct cupola_texture cupola_texture;
+    typedef struct cupola_surface cupola_surface;
     """
     ctypedef struct cupola_stream:
         pass
@@ -27,4 +31,10 @@ cdef extern from *:
     ctypedef struct cupola_graph_exec:
         pass
     ctypedef struct cupola_pipeline:
+        pass
+    ctypedef struct cupola_cuda_array:
+        pass
+    ctypedef struct cupola_texture:
+        pass
+    ctypedef struct cupola_surface:
         pass

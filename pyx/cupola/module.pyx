@@ -62,6 +62,7 @@ cdef class Image:
         self.native = NULL
         self.lent = weakref.WeakSet()
         self.elsewhere = {}
+        self.bound = {}
 
     def __dealloc__(self):
         with nogil:
@@ -326,6 +327,18 @@ cdef class Module:
         """
         from cupola import _Variables  # not of its module, which cimports this one
         return _Variables(self)
+
+    @property
+    def textures(self):
+        """The texture and surface references, which images of CUDA 11 and older have.
+
+        Returns
+        -------
+        TextureReferences
+            ``module.textures["image"] = cupola.Texture(array)``
+        """
+        from cupola import _TextureReferences  # not of its module, which cimports this one
+        return _TextureReferences(self)
 
     @property
     def name(self):

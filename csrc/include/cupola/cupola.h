@@ -28,5 +28,6 @@
 #include "cupola/shipped.h"
 #include "cupola/stream.h"
 #include "cupola/tensor.h"
+#include "cupola/texture.h"
 
 #endif /* CUPOLA_CUPOLA_H */

@@ -107,6 +107,23 @@
     REQUIRED(cuFuncSetAttribute, 9000)                          \
     REQUIRED(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050) \
     REQUIRED(cuOccupancyMaxPotentialBlockSize, 6050)            \
+    REQUIRED(cuArray3DCreate, 3020)                             \
+    REQUIRED(cuArrayDestroy, 2000)                              \
+    REQUIRED(cuTexObjectCreate, 5000)                           \
+    REQUIRED(cuTexObjectDestroy, 5000)                          \
+    REQUIRED(cuSurfObjectCreate, 5000)                          \
+    REQUIRED(cuSurfObjectDestroy, 5000)                         \
+    OPTIONAL(cuModuleGetTexRef, 2000)                           \
+    OPTIONAL(cuModuleGetSurfRef, 3000)                          \
+    OPTIONAL(cuTexRefSetArray, 2000)                            \
+    OPTIONAL(cuTexRefSetAddress, 3020)                          \
+    OPTIONAL(cuTexRefSetAddress2D, 4010)                        \
+    OPTIONAL(cuTexRefSetFormat, 2000)                           \
+    OPTIONAL(cuTexRefSetAddressMode, 2000)                      \
+    OPTIONAL(cuTexRefSetFilterMode, 2000)                       \
+    OPTIONAL(cuTexRefSetFlags, 2000)                            \
+    OPTIONAL(cuTexRefSetBorderColor, 8000)                      \
+    OPTIONAL(cuSurfRefSetArray, 3000)                           \
     OPTIONAL(cuGraphInstantiateWithFlags, 11040)                \
     OPTIONAL(cuMemPoolCreate, 11020)                            \
     OPTIONAL(cuMemPoolSetAttribute, 11020)                      \
