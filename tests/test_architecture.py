@@ -297,7 +297,7 @@ BESIDE_BUILD |= {"makers.reduction_definition", "makers.scan_definition"}
 # The folders of package/cupola, with the other folders that each imports.
 FAMILIES = {
     "build": {"image", "inspection", "makers", "ops"},
-    "command": {"build", "compiler", "image", "on_cpu", "toolkit"},
+    "command": {"build", "compiler", "image", "on_cpu", "pycuda", "toolkit"},
     "compiler": {"toolkit"},
     "image": set(),
     "inspection": set(),
@@ -305,6 +305,7 @@ FAMILIES = {
     "on_cpu": {"toolkit"},
     "ops": set(),
     "pipeline_call": set(),
+    "pycuda": {"toolkit"},
     "timeline": {"inspection"},
     "toolkit": {"image"},
 }

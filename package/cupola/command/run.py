@@ -22,6 +22,8 @@ unchanged. On the CPU device these variables are set for it and for the processe
   PYTHONPATH         begins with a sitecustomize.py: cuda.pathfinder finds these libraries, and
                      not nvJitLink, so that programs link through the driver
   CUPOLA_DRIVER      cpu
+With --pycuda, PYTHONPATH begins with a sitecustomize.py that lets `import pycuda` find
+cupola.pycuda.
 """
 
 
@@ -29,6 +31,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add --cpu and the program with its arguments."""
     parser.add_argument(
         "--cpu", action="store_true", help="use the CPU device even where there is a GPU"
+    )
+    parser.add_argument(
+        "--pycuda", action="store_true", help="let `import pycuda` find cupola.pycuda"
     )
     parser.add_argument(
         "program",
@@ -49,6 +54,12 @@ def run(options: argparse.Namespace) -> int:
         from cupola.on_cpu import environment
 
         values.update(environment.variables(values))
+    if options.pycuda:
+        from cupola import pycuda
+
+        folders = [os.path.join(os.path.dirname(pycuda.__file__), "site")]
+        folders += [values["PYTHONPATH"]] if values.get("PYTHONPATH") else []
+        values["PYTHONPATH"] = os.pathsep.join(folders)
     status = subprocess.call(command(options.program, values), env=values)
     return status if status >= 0 else 128 - status  # as a shell tells a signal
 

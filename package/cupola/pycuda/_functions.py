@@ -1,0 +1,375 @@
+# cupola/pycuda/_functions.py - modules, functions and their arguments.
+"""Modules and functions of ``pycuda.driver``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import cupola
+from cupola.pycuda import _calls
+from cupola.pycuda._constants import function_attribute
+from cupola.pycuda._contexts import current
+from cupola.pycuda._errors import LogicError, RuntimeError, translate, translated
+from cupola.pycuda._host_memory import ManagedAllocation, managed_of
+from cupola.pycuda._memory import (
+    DeviceAllocation,
+    PointerHolderBase,
+    mem_alloc,
+    memcpy_dtoh,
+    memcpy_dtoh_async,
+    memcpy_htod,
+    memcpy_htod_async,
+)
+from cupola.pycuda._streams import Event, stream_of
+from cupola.pycuda._textures import SurfaceReference, TextureReference
+
+
+class ArgumentHandler:
+    """A host array as an argument; `get_device_alloc` gives its memory on the device."""
+
+    def __init__(self, ary):
+        self.array = ary
+        self.dev_alloc = None
+
+    def get_device_alloc(self):
+        """The memory on the device, allocated at the first call."""
+        if self.dev_alloc is None:
+            self.dev_alloc = mem_alloc(self.array.nbytes)
+        return self.dev_alloc
+
+    def pre_call(self, stream):
+        """Runs before the launch."""
+
+
+class In(ArgumentHandler):
+    """A host array that is copied to the device before the launch."""
+
+    def pre_call(self, stream):
+        """Copy the array to the device."""
+        if stream is None:
+            memcpy_htod(self.get_device_alloc(), self.array)
+        else:
+            memcpy_htod_async(self.get_device_alloc(), self.array, stream)
+
+
+class Out(ArgumentHandler):
+    """A host array that is copied from the device after the launch."""
+
+    def post_call(self, stream):
+        """Copy the array from the device."""
+        if stream is None:
+            memcpy_dtoh(self.array, self.get_device_alloc())
+        else:
+            memcpy_dtoh_async(self.array, self.get_device_alloc(), stream)
+
+
+class InOut(In, Out):
+    """A host array that is copied to the device and back."""
+
+
+def _argument(place: int, value: Any) -> Any:
+    """cupola's argument for one of PyCUDA's."""
+    if isinstance(value, (np.number, np.bool_, np.void)):
+        return value
+    if isinstance(value, (DeviceAllocation, PointerHolderBase, ManagedAllocation)):
+        return int(value)
+    gpudata = getattr(value, "gpudata", None)
+    if gpudata is not None:
+        return int(value.ptr)
+    if isinstance(value, np.ndarray):
+        if managed_of(value):
+            return value.__array_interface__["data"][0]
+        return value.tobytes()
+    if hasattr(value, "__cuda_array_interface__"):
+        return value.__cuda_array_interface__["data"][0]
+    if isinstance(value, cupola.texture.TextureObject):
+        return value
+    if isinstance(value, (int, float, complex, str)):
+        raise TypeError(
+            f"invalid type on parameter #{place} (0-based): {type(value).__name__} has no size; "
+            "pass a NumPy scalar such as np.int32(n)"
+        )
+    if hasattr(value, "__index__"):  # memory of a pool, or of another library
+        return value.__index__()
+    try:
+        return bytes(memoryview(value))
+    except TypeError:
+        raise TypeError(
+            f"invalid type on parameter #{place} (0-based): {type(value).__name__}"
+        ) from None
+
+
+class Function:
+    """A kernel of a module."""
+
+    def __init__(self, kernel: cupola.Kernel, module: Module) -> None:
+        self._kernel, self._module = kernel, module
+        self._arguments: list[Any] | None = None
+        self._shared, self._texrefs = 0, []
+        self._block: tuple[int, int, int] | None = None  # of the deprecated calls
+        self._packed: dict[int, bytes] = {}
+
+    def __call__(self, *args, **kwargs):
+        """Launch: block= is required; grid=, stream=, shared=, texrefs=, time_kernel= are not."""
+        grid = kwargs.pop("grid", (1, 1))
+        stream = kwargs.pop("stream", None)
+        block = kwargs.pop("block", None)
+        shared = kwargs.pop("shared", 0)
+        texrefs = kwargs.pop("texrefs", [])
+        timed = kwargs.pop("time_kernel", False)
+        if kwargs:
+            raise ValueError(f"extra keyword arguments: {', '.join(kwargs)}")
+        if block is None:
+            raise ValueError("must specify block size")
+        handlers, values = [], []
+        for place, value in enumerate(args):
+            if isinstance(value, ArgumentHandler):
+                handlers.append(value)
+                values.append(int(value.get_device_alloc()))
+            else:
+                values.append(_argument(place, value))
+        for handler in handlers:
+            handler.pre_call(stream)
+        queue = stream_of(stream)
+        if timed:
+            current().synchronize()
+            began = time.perf_counter()
+        self._launch(grid, block, queue, shared, values, texrefs)
+        if timed:
+            queue_end = stream or current()
+            queue_end.synchronize()
+            took = time.perf_counter() - began
+        for handler in handlers:
+            if isinstance(handler, Out):
+                handler.post_call(stream)
+        return took if timed else None
+
+    def _launch(self, grid, block, queue, shared, values, texrefs=()):
+        for texref in texrefs or self._texrefs:
+            texref._bind()
+        try:
+            self._kernel[tuple(grid), tuple(block), queue, shared](*values)
+        except cupola.Error as error:
+            raise translate(error) from error
+
+    def prepare(self, arg_types, shared=None, texrefs=()):
+        """Set the types of the arguments, for `prepared_call`. Returns the function.
+
+        Parameters
+        ----------
+        arg_types : iterable
+            Letters of `struct` with P, F and D, or data types of NumPy.
+        """
+        self._arguments = [_converter(kind) for kind in arg_types]
+        self._shared = shared or 0
+        self._texrefs = list(texrefs)
+        return self
+
+    def _prepared(self, args):
+        if self._arguments is None:
+            raise LogicError("prepare() was not called on this function")
+        if len(args) != len(self._arguments):
+            raise TypeError(
+                f"the function was prepared for {len(self._arguments)} arguments, got {len(args)}"
+            )
+        return [convert(value) for convert, value in zip(self._arguments, args, strict=True)]
+
+    def prepared_call(self, grid, block, *args, shared_size=None, **kwargs):
+        """Launch with arguments of the prepared types."""
+        _no_more(kwargs)
+        self.prepared_async_call(grid, block, None, *args, shared_size=shared_size)
+
+    def prepared_async_call(self, grid, block, stream, *args, shared_size=None, **kwargs):
+        """Launch in a stream with arguments of the prepared types."""
+        _no_more(kwargs)
+        shared = self._shared if shared_size is None else shared_size
+        self._launch(grid, block, stream_of(stream), shared, self._prepared(args))
+
+    def prepared_timed_call(self, grid, block, *args, shared_size=None, **kwargs):
+        """Launch, and return a function that waits and returns the seconds that it took."""
+        _no_more(kwargs)
+        began, ended = Event().record(), Event()
+        self.prepared_call(grid, block, *args, shared_size=shared_size)
+        ended.record()
+
+        def seconds():
+            ended.synchronize()
+            return began.time_till(ended) * 1e-3
+
+        return seconds
+
+    def get_attribute(self, attr):
+        """The value of a `function_attribute`."""
+        with translated():
+            return self._kernel.attribute(int(attr))
+
+    def set_attribute(self, attr, value):
+        """Set a `function_attribute`."""
+        _calls.call("cuFuncSetAttribute", _pointer(self._kernel.handle), int(attr), int(value))
+
+    def set_cache_config(self, fc):
+        """Set a `func_cache`."""
+        _calls.call("cuFuncSetCacheConfig", _pointer(self._kernel.handle), int(fc))
+
+    def set_shared_config(self, sc):
+        """Set a `shared_config`."""
+        _calls.call("cuFuncSetSharedMemConfig", _pointer(self._kernel.handle), int(sc))
+
+    def __getattr__(self, name):
+        attribute = function_attribute.__members__.get(name.upper())
+        if attribute is None or not name.islower():
+            raise AttributeError(f"pycuda.driver.Function has no attribute {name!r}")
+        return self.get_attribute(attribute)
+
+    # Deprecated in PyCUDA since 2011.
+
+    def param_set_texref(self, texref):
+        """Let launches use a texture reference."""
+        self._texrefs.append(texref)
+
+    def set_block_shape(self, x, y, z):
+        """Set the block of `launch_grid`."""
+        self._block = (x, y, z)
+
+    def set_shared_size(self, bytes):
+        """Set the shared memory of `launch_grid`."""
+        self._shared = bytes
+
+    def param_set(self, *args):
+        """Set the arguments of `launch_grid`."""
+        self._set = [_argument(place, value) for place, value in enumerate(args)]
+
+    def launch(self):
+        """Launch one block."""
+        self.launch_grid(1, 1)
+
+    def launch_grid(self, width, height):
+        """Launch a grid of two axes."""
+        self.launch_grid_async(width, height, None)
+
+    def launch_grid_async(self, width, height, stream):
+        """Launch a grid of two axes in a stream."""
+        if self._block is None or not hasattr(self, "_set"):
+            raise LogicError("call set_block_shape() and param_set() before the launch")
+        self._launch((width, height), self._block, stream_of(stream), self._shared, self._set)
+
+
+def _no_more(kwargs):
+    if kwargs:
+        raise TypeError(f"unknown keyword arguments: {', '.join(kwargs)}")
+
+
+def _pointer(handle: int) -> Any:
+    from ctypes import c_void_p
+
+    return c_void_p(handle)
+
+
+_LETTERS = {letter: np.dtype(letter).type for letter in "bBhHiIlLqQfdFD"}
+
+
+def _converter(kind: Any) -> Any:
+    """A function that makes a launch's argument of a value, for a prepared type."""
+    if isinstance(kind, str) and kind == "P":
+        return lambda value: _argument(0, value) if not isinstance(value, int) else value
+    if isinstance(kind, str) and kind in _LETTERS:
+        return _LETTERS[kind]
+    dtype = np.dtype(kind)
+    if dtype.names is None:
+        return dtype.type
+    return lambda value: np.asarray(value, dtype)[()]
+
+
+class Module:
+    """A loaded image."""
+
+    def __init__(self, module: cupola.Module) -> None:
+        self._module = module
+        self._functions: dict[str, Function] = {}
+
+    def get_function(self, name):
+        """The function of that name; one object for all calls."""
+        found = self._functions.get(name)
+        if found is None:
+            try:
+                found = Function(self._module.kernel(name), self)
+            except cupola.NotFoundError as error:
+                raise LogicError(
+                    f"cuModuleGetFunction failed: named symbol not found: {error}"
+                ) from None
+            self._functions[name] = found
+        return found
+
+    def get_global(self, name):
+        """Address and bytes of a variable."""
+        try:
+            variable = self._module.globals[name]
+        except cupola.NotFoundError as error:
+            raise LogicError(f"cuModuleGetGlobal failed: named symbol not found: {error}") from None
+        return _Variable(variable), variable.nbytes
+
+    def get_texref(self, name):
+        """A texture reference of the module."""
+        with translated():
+            if name not in self._module.textures:
+                raise LogicError(
+                    f"cuModuleGetTexRef failed: named symbol not found: {name}. Compilers of CUDA "
+                    "12 and newer make no texture references: pass a cupola.Texture as an argument"
+                )
+        return TextureReference(self._module, name)
+
+    def get_surfref(self, name):
+        """A surface reference of the module."""
+        return SurfaceReference(self._module, name)
+
+
+class _Variable(int):
+    """The address of a variable, which keeps its module."""
+
+    def __new__(cls, variable: Any) -> _Variable:
+        made = super().__new__(cls, variable.address)
+        made.variable = variable
+        return made
+
+
+def module_from_file(filename):
+    """Load an image: a cubin, a fatbin or PTX."""
+    try:
+        content = Path(filename).read_bytes()
+    except FileNotFoundError:
+        raise RuntimeError(f"cuModuleLoad failed: file not found: {filename}") from None
+    return module_from_buffer(content)
+
+
+def module_from_buffer(buffer, options=(), message_handler=None):
+    """Load an image from memory.
+
+    Parameters
+    ----------
+    buffer : bytes-like or str
+        A cubin, a fatbin or PTX.
+    options : sequence of (jit_option, value)
+        Refused unless it is empty: cupola sets the options of the driver's compiler.
+    message_handler : callable, optional
+        Called with success, information and errors.
+    """
+    if options:
+        raise NotImplementedError(
+            "options of the driver's compiler are not supported: set the environment variable "
+            "CUDA_FORCE_PTX_JIT and similar ones, or compile with options of SourceModule"
+        )
+    content = buffer.encode() if isinstance(buffer, str) else bytes(memoryview(buffer))
+    device = current()._owner._device
+    try:
+        loaded = cupola.Module(content, device=device)
+    except cupola.ImageError as error:
+        if message_handler is not None:
+            message_handler(False, "", error.log)
+        raise LogicError(f"cuModuleLoadDataEx failed: {error}") from error
+    if message_handler is not None:
+        message_handler(True, loaded.log, "")
+    return Module(loaded)
