@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cupola.pycuda.gpuarray import GPUArray, _kernel
+from cupola.pycuda._gpu_array import GPUArray
+from cupola.pycuda._selection import _kernel
 from cupola.pycuda.tools import dtype_to_ctype
 
 

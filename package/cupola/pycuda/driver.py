@@ -37,6 +37,14 @@ from cupola.pycuda._contexts import (
     get_version,
     init,
 )
+from cupola.pycuda._cuda_arrays import (
+    Array,
+    ArrayDescriptor,
+    ArrayDescriptor3D,
+    Memcpy2D,
+    Memcpy3D,
+    dtype_to_array_format,
+)
 from cupola.pycuda._errors import (
     CompileError,
     Error,
@@ -119,15 +127,9 @@ from cupola.pycuda._streams import (
     stop_profiler,
 )
 from cupola.pycuda._textures import (
-    Array,
-    ArrayDescriptor,
-    ArrayDescriptor3D,
-    Memcpy2D,
-    Memcpy3D,
     SurfaceReference,
     TextureReference,
     bind_array_to_texref,
-    dtype_to_array_format,
     gpuarray_to_array,
     make_multichannel_2d_array,
     matrix_to_array,
