@@ -39,6 +39,7 @@ def test_the_page_is_what_the_records_give():
         (results.README, results.pictures(found)),
         (results.SAMPLES, results.samples(found)),
         (results.OPERATIONS, results.comparison(found)),
+        (results.PYCUDA, results.pycuda_suite(found)),
     ):
         made = results.filled(path, block)
         assert without_age(path.read_text()) == without_age(made), advice

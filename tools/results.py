@@ -22,6 +22,7 @@ PAGE = ROOT / "docs" / "results.md"
 README = ROOT / "README.md"
 SAMPLES = ROOT / "docs" / "how-to" / "cuda-programs.md"
 OPERATIONS = ROOT / "docs" / "tutorials" / "operations.md"
+PYCUDA = ROOT / "docs" / "migrate" / "pycuda-unchanged.md"
 STALE = "**Stale**: what it measures has changed since. "
 THEY = " They are stale: what they measure has changed since."
 BLOCK = re.compile(r"(?<=<!-- made by tools/results.py -->\n).*?(?=<!-- end -->\n)", re.DOTALL)
@@ -212,6 +213,38 @@ def comparison(found: list[records.Record]) -> str:
     return "\n".join(text) + (THEY if stale else "") + "\n"
 
 
+def pycuda_suite(found: list[records.Record]) -> str:
+    """For each device, how many of PyCUDA's tests pass, and the reasons of the others."""
+    parts = []
+    for record in found:
+        if record.name != "pycuda_suite":
+            continue
+        share = next(row for row in record.rows if row.goal)
+        reasons: dict[str, list[str]] = {}
+        for row in record.rows:
+            if not row.goal:
+                reasons.setdefault(row.note or "", []).append(row.what.rpartition("::")[2])
+        stale = THEY if record.stale() else ""
+        made = table(
+            ["result and reason", "tests"],
+            [[reason, shortened(names)] for reason, names in sorted(reasons.items())],
+        )
+        parts.append(
+            f"On {record.device}, {record.date}, revision {record.revision}: {share.note}.{stale}"
+            f"\n\n{made}\n"
+        )
+    return "\n".join(parts) or "There is no record of them yet.\n"
+
+
+def shortened(names: list[str]) -> str:
+    """Tests without their parameters, each with its number."""
+    plain_names = [name.partition("[")[0] for name in names]
+    return ", ".join(
+        name if plain_names.count(name) == 1 else f"{name} ({plain_names.count(name)})"
+        for name in dict.fromkeys(plain_names)
+    )
+
+
 def filled(path: Path, block: str) -> str:
     """A document with its figures."""
     text = path.read_text()
@@ -230,6 +263,7 @@ def main() -> int:
         README: filled(README, pictures(found)),
         SAMPLES: filled(SAMPLES, samples(found)),
         OPERATIONS: filled(OPERATIONS, comparison(found)),
+        PYCUDA: filled(PYCUDA, pycuda_suite(found)),
     }
     differing = [p for p, text in wanted.items() if not p.is_file() or p.read_text() != text]
     for path in differing:

@@ -230,7 +230,11 @@ class Context:
 
     def get_api_version(self):
         """The version of the context's interface."""
-        return _calls.value(ctypes.c_uint, "cuCtxGetApiVersion", None)
+        current()
+        handle = ctypes.c_void_p(_calls.value(ctypes.c_void_p, "cuCtxGetCurrent"))
+        version = ctypes.c_uint()
+        _calls.call("cuCtxGetApiVersion", handle, ctypes.byref(version))
+        return version.value
 
     @staticmethod
     def enable_peer_access(peer, flags=0):
