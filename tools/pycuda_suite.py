@@ -34,7 +34,7 @@ SECONDS = 3600
 LAUNCHES = "kernels that launch kernels: the CPU device does not support them"
 FAILURES = {"test_recursive_launch": LAUNCHES, "test_jit_link_module": LAUNCHES}
 SKIPS = {
-    "texture references were removed": "PyCUDA skips tests of texture and surface references on "
+    "e references were removed": "PyCUDA skips tests of texture and surface references on "
     "drivers of CUDA 12 and newer, whose compilers refuse them",
     "curand not installed": "cupola has generators of its own and no cuRAND: "
     "get_curand_version() is None, and Sobol generators are absent",
