@@ -7,7 +7,7 @@ import ctypes
 import functools
 from typing import Any
 
-from cupola.pycuda._errors import class_of
+from cupola.pycuda._errors import LogicError, class_of
 
 
 @functools.cache
@@ -20,8 +20,17 @@ def library() -> ctypes.CDLL:
 
 @functools.cache
 def function(name: str) -> Any:
-    """A function of the driver by its exact name."""
-    return getattr(library(), name)
+    """A function of the driver by its exact name.
+
+    Raises
+    ------
+    LogicError
+        Where the driver has none: newer drivers have lost some.
+    """
+    try:
+        return getattr(library(), name)
+    except AttributeError:
+        raise LogicError(f"the driver, {library()._name}, has no function {name}") from None
 
 
 def text(code: int) -> tuple[str, str]:

@@ -71,9 +71,15 @@ class InOut(In, Out):
     """A host array that is copied to the device and back."""
 
 
+_SCALARS = {np.dtype(letter).type for letter in "?bBhHiIlLqQefdFD"}
+
+
 def _argument(place: int, value: Any) -> Any:
     """cupola's argument for one of PyCUDA's."""
-    if isinstance(value, (np.number, np.bool_, np.void)):
+    kind = type(value)
+    if kind is DeviceAllocation:
+        return value._address
+    if kind in _SCALARS or isinstance(value, (np.number, np.bool_, np.void)):
         return value
     if isinstance(value, (DeviceAllocation, PointerHolderBase, ManagedAllocation)):
         return int(value)
@@ -111,16 +117,20 @@ class Function:
         self._arguments: list[Any] | None = None
         self._shared, self._texrefs = 0, []
         self._block: tuple[int, int, int] | None = None  # of the deprecated calls
-        self._packed: dict[int, bytes] = {}
+        self._configured: dict[Any, Any] = {}
 
-    def __call__(self, *args, **kwargs):
+    def __call__(
+        self,
+        *args,
+        block=None,
+        grid=(1, 1),
+        stream=None,
+        shared=0,
+        texrefs=(),
+        time_kernel=False,
+        **kwargs,
+    ):
         """Launch: block= is required; grid=, stream=, shared=, texrefs=, time_kernel= are not."""
-        grid = kwargs.pop("grid", (1, 1))
-        stream = kwargs.pop("stream", None)
-        block = kwargs.pop("block", None)
-        shared = kwargs.pop("shared", 0)
-        texrefs = kwargs.pop("texrefs", [])
-        timed = kwargs.pop("time_kernel", False)
         if kwargs:
             raise ValueError(f"extra keyword arguments: {', '.join(kwargs)}")
         if block is None:
@@ -134,25 +144,32 @@ class Function:
                 values.append(_argument(place, value))
         for handler in handlers:
             handler.pre_call(stream)
-        queue = stream_of(stream)
-        if timed:
+        if time_kernel:
             current().synchronize()
             began = time.perf_counter()
-        self._launch(grid, block, queue, shared, values, texrefs)
-        if timed:
-            queue_end = stream or current()
-            queue_end.synchronize()
+        self._launch(grid, block, stream, shared, values, texrefs)
+        if time_kernel:
+            (stream or current()).synchronize()
             took = time.perf_counter() - began
         for handler in handlers:
             if isinstance(handler, Out):
                 handler.post_call(stream)
-        return took if timed else None
+        return took if time_kernel else None
 
-    def _launch(self, grid, block, queue, shared, values, texrefs=()):
+    def _launch(self, grid, block, stream, shared, values, texrefs=()):
         for texref in texrefs or self._texrefs:
             texref._bind()
         try:
-            self._kernel[tuple(grid), tuple(block), queue, shared](*values)
+            launch = self._configured.get((grid, block, stream, shared))
+        except TypeError:  # a list
+            grid, block, launch = tuple(grid), tuple(block), None
+        try:
+            if launch is None:
+                launch = self._kernel[grid, block, stream_of(stream), shared]
+                if len(self._configured) >= _MOST_CONFIGURED:
+                    self._configured.clear()
+                self._configured[grid, block, stream, shared] = launch
+            launch(*values)
         except cupola.Error as error:
             raise translate(error) from error
 
@@ -187,7 +204,7 @@ class Function:
         """Launch in a stream with arguments of the prepared types."""
         _no_more(kwargs)
         shared = self._shared if shared_size is None else shared_size
-        self._launch(grid, block, stream_of(stream), shared, self._prepared(args))
+        self._launch(grid, block, stream, shared, self._prepared(args))
 
     def prepared_timed_call(self, grid, block, *args, shared_size=None, **kwargs):
         """Launch, and return a function that waits and returns the seconds that it took."""
@@ -255,7 +272,7 @@ class Function:
         """Launch a grid of two axes in a stream."""
         if self._block is None or not hasattr(self, "_set"):
             raise LogicError("call set_block_shape() and param_set() before the launch")
-        self._launch((width, height), self._block, stream_of(stream), self._shared, self._set)
+        self._launch((width, height), self._block, stream, self._shared, self._set)
 
 
 def _no_more(kwargs):
@@ -269,19 +286,25 @@ def _pointer(handle: int) -> Any:
     return c_void_p(handle)
 
 
+_MOST_CONFIGURED = 64  # grids, blocks and streams that a function keeps
 _LETTERS = {letter: np.dtype(letter).type for letter in "bBhHiIlLqQfdFD"}
+
+
+def _address(value: Any) -> Any:
+    return value if type(value) is int else _argument(0, value)
 
 
 def _converter(kind: Any) -> Any:
     """A function that makes a launch's argument of a value, for a prepared type."""
     if isinstance(kind, str) and kind == "P":
-        return lambda value: _argument(0, value) if not isinstance(value, int) else value
-    if isinstance(kind, str) and kind in _LETTERS:
-        return _LETTERS[kind]
-    dtype = np.dtype(kind)
-    if dtype.names is None:
-        return dtype.type
-    return lambda value: np.asarray(value, dtype)[()]
+        return _address
+    dtype = np.dtype(_LETTERS.get(kind, kind) if isinstance(kind, str) else kind)
+    scalar = dtype.type
+    if dtype.names is not None:
+        return lambda value: np.asarray(value, dtype)[()]
+    # The launch converts Python's numbers, and checks their range.
+    plain = {"f": float, "i": int, "u": int}.get(dtype.kind, scalar)
+    return lambda value: value if type(value) is plain else scalar(value)
 
 
 class Module:

@@ -152,7 +152,9 @@ class GPUArray:
             if ary.shape != self.shape:
                 self.reshape(ary.shape).get(ary, stream=stream)
                 return ary
-        if self.size:
+        if self.size and async_ and self.flags.forc and ary.strides == self.strides:
+            drv.memcpy_dtoh_async(ary, self.gpudata, stream)
+        elif self.size:
             try:
                 self.array.get(ary, stream._stream if stream is not None else None)
             except cupola.Error as error:

@@ -33,17 +33,16 @@ _FLAGS = {
     "--device-debug": "--device-debug",
     "-w": "--disable-warnings",
     "--disable-warnings": "--disable-warnings",
-    "-rdc=true": "--relocatable-device-code=true",
-    "--relocatable-device-code=true": "--relocatable-device-code=true",
     "--extended-lambda": "--extended-lambda",
     "--restrict": "--restrict",
     "-restrict": "--restrict",
     "--expt-relaxed-constexpr": "",
     "--extra-device-vectorization": "--extra-device-vectorization",
 }
-# For the host's compiler, the linker and ptxas: NVRTC does without.
+# For the host's compiler, the linker and ptxas: NVRTC does without. Linking sets the option for
+# relocatable code.
 _IGNORED = re.compile(
-    r"-O\d?|-g|-m64|--machine=64|-v|--verbose|-rdc=false|-l.+|-L.+|-Xptxas=.*|-Xcompiler=.*"
+    r"-O\d?|-g|-m64|--machine=64|-v|--verbose|-rdc=.*|--relocatable-device-code=.*|-l.+|-L.+|-Xptxas=.*|-Xcompiler=.*"
     r"|--ptxas-options=.*|--compiler-options=.*|-cubin|--cubin|-ptx|--ptx|-c|-dc|-cudart=.*"
     r"|--allow-unsupported-compiler|-Wno-deprecated-gpu-targets|--compiler-bindir=.*"
 )
