@@ -76,6 +76,8 @@ def test_wheel_from_a_source_distribution(place):
         "cupola/lib/cudart/link/13/libcudart_static.a",
         "cupola/on_cpu/bin/nvcc",
         "cupola/on_cpu/site/sitecustomize.py",
+        "cupola/pycuda/include/pycuda-complex.hpp",
+        "cupola/pycuda/site/sitecustomize.py",
         "cupola/py.typed",
         "cupola/__init__.pyi",
         "cupola/cmake/cupola-config.cmake",
