@@ -5,6 +5,7 @@ import gc
 import numpy as np
 import pytest
 from pycuda_context import context  # noqa: F401
+from test_texture import REFERENCES
 
 import cupola.pycuda.driver as drv
 from cupola.pycuda.compiler import DynamicModule, SourceModule, compile
@@ -267,3 +268,81 @@ def test_arrays_of_texels():
         drv.dtype_to_array_format(np.float64)
     with pytest.raises(drv.LogicError, match="dst was not set"):
         drv.Memcpy2D()()
+
+
+def test_texture_and_surface_references():
+    module = drv.module_from_buffer(REFERENCES)
+    read, texref = module.get_function("read"), module.get_texref("image")
+    line = np.arange(8, dtype=np.float32) ** 2
+    made = drv.ArrayDescriptor()
+    made.width, made.height, made.num_channels, made.format = 8, 0, 1, drv.array_format.FLOAT
+    array = drv.Array(made)
+    copy = drv.Memcpy2D()
+    copy.set_src_host(line)
+    copy.set_dst_array(array)
+    copy.src_pitch = copy.width_in_bytes = line.nbytes
+    copy.height = 1
+    copy()
+    texref.set_array(array)
+    out = np.zeros(8, np.float32)
+    read(drv.Out(out), block=(8, 1, 1), texrefs=[texref])
+    np.testing.assert_array_equal(out, line)
+    assert texref.get_array() is array and texref.get_format() == (drv.array_format.FLOAT, 1)
+    texref.set_filter_mode(drv.filter_mode.LINEAR)
+    texref.set_flags(drv.TRSF_NORMALIZED_COORDINATES)
+    texref.set_address_mode(0, drv.address_mode.WRAP)
+    read.prepare("P", texrefs=[texref])
+    memory = drv.mem_alloc(line.nbytes)
+    read.prepared_call((1, 1), (8, 1, 1), memory)  # at x.5, half way between two texels
+    np.testing.assert_array_equal(
+        drv.from_device_like(memory, line), np.full(8, (line[3] + line[4]) / 2)
+    )
+    canvas = drv.ArrayDescriptor3D()
+    canvas.width, canvas.num_channels = 8, 1
+    canvas.flags = drv.array3d_flags.SURFACE_LDST
+    surface, array = module.get_surfref("canvas"), drv.Array(canvas)
+    surface.set_array(array)
+    module.get_function("clear")(block=(8, 1, 1))
+    copy = drv.Memcpy2D()
+    copy.set_src_array(array)
+    copy.set_dst_host(out)
+    copy.dst_pitch = copy.width_in_bytes = out.nbytes
+    copy.height = 1
+    copy()
+    assert (out == 7).all() and surface.get_array() is array
+    with pytest.raises(drv.LogicError, match="reads nothing"):
+        read(drv.Out(out), block=(8, 1, 1), texrefs=[module.get_texref("image")])
+
+
+def test_limits_and_settings():
+    drv.Context.set_limit(drv.limit.STACK_SIZE, 4096)
+    assert drv.Context.get_limit(drv.limit.STACK_SIZE) >= 4096
+    drv.Context.set_cache_config(drv.func_cache.PREFER_L1)
+    assert drv.Context.get_cache_config() in list(drv.func_cache)
+    scale = SourceModule(SCALE).get_function("scale")
+    scale.set_cache_config(drv.func_cache.PREFER_SHARED)
+    scale.set_attribute(drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, 1 << 10)
+    assert scale.max_dynamic_shared_size_bytes == 1 << 10
+    drv.start_profiler()
+    drv.stop_profiler()
+    event = drv.Event(drv.event_flags.INTERPROCESS | drv.event_flags.DISABLE_TIMING)
+    assert len(event.ipc_handle()) == 64
+
+
+def test_the_calls_before_2011():
+    x = np.arange(4, dtype=np.float32)
+    memory = drv.to_device(x)
+    scale = SourceModule(SCALE).get_function("scale")
+    with pytest.raises(drv.LogicError, match="set_block_shape"):
+        scale.launch()
+    scale.set_block_shape(4, 1, 1)
+    scale.param_set(memory, np.float32(3), np.int32(4))
+    scale.launch_grid(1, 1)
+    np.testing.assert_array_equal(drv.from_device_like(memory, x), 3 * x)
+
+
+def test_copies_between_contexts(context):
+    x = np.arange(100, dtype=np.uint8)
+    source, target = drv.to_device(x), drv.mem_alloc(100)
+    drv.memcpy_peer(target, source, 100, context, context)
+    np.testing.assert_array_equal(drv.from_device_like(target, x), x)
