@@ -346,3 +346,14 @@ def test_copies_between_contexts(context):
     source, target = drv.to_device(x), drv.mem_alloc(100)
     drv.memcpy_peer(target, source, 100, context, context)
     np.testing.assert_array_equal(drv.from_device_like(target, x), x)
+    drv.memset_d8(target, 0, 100)
+    copy = drv.Memcpy3DPeer()
+    copy.set_src_context(context)
+    copy.set_dst_context(context)
+    copy.set_src_device(source)
+    copy.set_dst_device(target)
+    copy.src_pitch = copy.dst_pitch = copy.width_in_bytes = 10
+    copy.src_height = copy.dst_height = copy.height = 5
+    copy.depth = 2
+    copy()
+    np.testing.assert_array_equal(drv.from_device_like(target, x), x)

@@ -41,6 +41,10 @@ def test_elementwise():
     np.testing.assert_allclose(
         cout.get(), np.exp(z) / (z * z + 1) - np.sqrt(z.conj()), rtol=1e-4, atol=1e-5
     )
+    second = drv.Context.get_device().make_context()
+    seven(out)
+    second.detach()
+    assert (out.get() == 7).all()
     with pytest.raises(RuntimeError, match="non-contiguous"):
         seven(out[::2])
     with pytest.raises(TypeError, match="takes 1 arguments"):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import cupola
 from cupola.pycuda import _calls
@@ -247,6 +249,22 @@ class Context:
         """Withdraw `enable_peer_access`."""
         with translated():
             current()._owner._device.disable_peer_access(peer._owner._number)
+
+
+def per_device(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Keep the results of a function for each device and argument.
+
+    Contexts of a device share modules, so a kernel that outlives its context stays usable.
+    """
+    known: dict[tuple[int, Any], Any] = {}
+
+    def get(argument):
+        key = current()._owner._number, argument
+        if key not in known:
+            known[key] = make(argument)
+        return known[key]
+
+    return get
 
 
 def current() -> Context:

@@ -193,3 +193,17 @@ class Memcpy3D(_Copy):
         self._queue(stream_of(stream))
         if stream is None:
             current().synchronize()
+
+
+class Memcpy3DPeer(Memcpy3D):
+    """A copy of slices of rows between two devices."""
+
+    def set_src_context(self, ctx):
+        """Name the context of the origin. Its address says the device."""
+
+    def set_dst_context(self, ctx):
+        """Name the context of the target. Its address says the device."""
+
+    def _box(self, side: str) -> tuple[Any, ...]:
+        kind, *rest = super()._box(side)
+        return ("unified" if kind == "device" else kind, *rest)

@@ -82,8 +82,8 @@ def compile(
 
     ``target="ptx"`` gives PTX everywhere. For the other parameters see `SourceModule`.
     """
-    if target not in ("cubin", "ptx", "fatbin"):
-        raise ValueError(f"target is 'cubin', 'ptx' or 'fatbin', got {target!r}")
+    if target not in ("cubin", "ptx"):
+        raise ValueError(f"target is 'cubin' or 'ptx', got {target!r}")
     if target == "ptx":
         major, minor = current()._owner.compute_capability()
         wanted = max(n for n in nvrtc().architectures if n <= 10 * major + minor)

@@ -43,6 +43,7 @@ from cupola.pycuda._cuda_arrays import (
     ArrayDescriptor3D,
     Memcpy2D,
     Memcpy3D,
+    Memcpy3DPeer,
     dtype_to_array_format,
 )
 from cupola.pycuda._errors import (

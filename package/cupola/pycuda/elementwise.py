@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from cupola.pycuda._c_types import Argument, VectorArg, parse_arguments
-from cupola.pycuda._contexts import current
+from cupola.pycuda._contexts import current, per_device
 from cupola.pycuda.compiler import SourceModule
-from cupola.pycuda.tools import context_dependent_memoize
 
 THREADS = 128
 
@@ -134,7 +133,7 @@ class ElementwiseKernel:
         kwargs.pop("use_range", None)
         self._source = (operation, name, keep, options)
         self._code = kwargs
-        self._functions = context_dependent_memoize(self._make)
+        self._functions = per_device(self._make)
 
     def _make(self, ranged: bool) -> Any:
         operation, name, keep, options = self._source

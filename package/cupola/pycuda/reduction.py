@@ -13,10 +13,9 @@ from cupola.pycuda._c_types import (
     dtype_to_ctype,
     parse_arguments,
 )
-from cupola.pycuda._contexts import current
+from cupola.pycuda._contexts import current, per_device
 from cupola.pycuda.compiler import SourceModule
 from cupola.pycuda.elementwise import declared, include_of, values_of
-from cupola.pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 
@@ -86,7 +85,7 @@ class ReductionKernel:
         self._first = (_source(*code, map_expr, self.arguments, name, preamble), self.arguments)
         self._second = (_source(*code, "partial[i]", again, name, preamble), again)
         self._compile = (name, keep, options)
-        self._functions = context_dependent_memoize(self._make)
+        self._functions = per_device(self._make)
         self._allocator = allocator
 
     def _make(self, again: bool) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cupola.pycuda._c_types import dtype_to_ctype
+from cupola.pycuda._contexts import per_device
 from cupola.pycuda.compiler import SourceModule
-from cupola.pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 ITEMS = 8  # consecutive elements of a thread
@@ -107,7 +107,7 @@ class _ScanKernel:
             )
             for exclusive in {False, self.exclusive}
         }
-        self._functions = context_dependent_memoize(self._make)
+        self._functions = per_device(self._make)
 
     def _make(self, exclusive: bool) -> tuple[Any, Any]:
         module = SourceModule(self._texts[exclusive], options=self._options, no_extern_c=True)
