@@ -70,7 +70,7 @@ def run(given):
                     for mode in ("compile", "interpret")
                 ]
                 took, note = fastest[0] - fastest[1], f"{instructions(text)} instructions"
-                rows.append(records.Row(name, took, "s", note=note))
+                rows.append(records.Row(f"{path.stem}: {name}", took, "s", note=note))
     rows.sort(key=lambda row: -row.value)
     quick = sum(row.value <= 1 for row in rows) / len(rows)
     share = records.Row("kernels compiled within 1 s", 100 * quick, "%", goal="value >= 90")

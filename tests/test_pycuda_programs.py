@@ -78,5 +78,6 @@ def test_absent_modules_and_an_absent_context():
 def test_another_sitecustomize_runs_too(tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import builtins; builtins.found = 7")
     code = "import pycuda.driver; print(found)"
-    done = run("--", "-c", code, PYTHONPATH=str(tmp_path))
+    searched = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = run("--", "-c", code, PYTHONPATH=os.pathsep.join(searched))
     assert (done.returncode, done.stdout.strip()) == (0, "7"), done.stderr

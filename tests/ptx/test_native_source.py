@@ -99,7 +99,8 @@ def test_masks_come_back_from_the_stack_as_they_went(tmp_path):
     real = real_compiler()
     keeping = script(
         tmp_path / "c++",
-        f"""for each; do [ "$last" = -o ] && made=$each; last=$each; done
+        f"""case "$*" in *c++-header*) exec {real} "$@" ;; esac
+        for each; do [ "$last" = -o ] && made=$each; last=$each; done
         {real} "$@" -S && mv "$made" {tmp_path}/$$.s
         exec {real} "$@"
         """,

@@ -132,7 +132,7 @@ struct Factors {
     }
 };
 
-// What multiply_matrices() takes and makes. Each thread keeps one, so that an instruction allocates
+// The matrices of multiply_matrices(). Each thread keeps one, so that an instruction allocates
 // nothing after the first of its size.
 struct MatrixProduct {
     Factors factors;
