@@ -316,6 +316,40 @@ def test_many_axes(driver, multiply):
         multiply(there, there.T)
 
 
+def test_offsets_of_more_than_32_bits(driver):
+    number = cupola.elementwise("const T* x, T* out", "out[i] = x[i] + i", "number")
+    part = cupola.empty(2**32 + 100, np.uint8)[:: 2**31 + 7]
+    number(cupola.to_device(np.full(3, 7, "u1")), part)
+    assert part.get().tolist() == [7, 8, 9]
+    assert number(part).get().tolist() == [7, 9, 11]
+
+
+def test_indices_of_more_than_32_bits(driver):
+    """By the header's own functions: an array of so many elements takes too long."""
+    from cupola.makers.definition import HEADER
+    from cupola.makers.strides import packed
+
+    text = """
+    __global__ void find(
+        long long i, const __grid_constant__ cupola::Layout<2> layout, long long* out) {
+        long long found[2];
+        layout.offsets(i, found);
+        out[0] = found[0], out[1] = found[1], out[2] = layout.offset(1, i);
+    }
+    """
+    find = cupola.compile(HEADER.read_text() + text)["find"]
+    lengths, steps = (3, 2**31, 5), ((2**40, 8), (-16, 2**31), (4, 4))
+    layout = packed(list(zip(lengths, steps, strict=True)), 2)
+    out = cupola.empty(3, np.int64)
+    for i in (0, 5 * 2**31 - 1, 2**33 + 12345, 3 * 2**31 * 5 - 1):
+        find[1, 1](i, layout, out)
+        at = np.unravel_index(i, lengths)
+        first, second = (
+            sum(int(k) * step[j] for k, step in zip(at, steps, strict=True)) for j in (0, 1)
+        )
+        assert out.get().tolist() == [first, second, second]
+
+
 WRONG = [
     ("floatt a, float* out", ValueError, "parameter 'floatt a': .* did you mean 'float'"),
     ("float*", ValueError, r"parameter 'float\*': expected a type and a name"),
