@@ -189,7 +189,7 @@ def comparison(found: list[records.Record]) -> str:
         "huggingface/kernels": "torch: op(x, y, a)",
     }
     calls = [one for one in found if one.name == "ops"]
-    calls.sort(key=lambda one: one.device.startswith("cupola CPU device"))
+    calls.sort(key=lambda one: (one.device.startswith("cupola CPU device"), one.stale()))
     timed = {row.what: row for row in calls[0].rows} if calls else {}
     cells = []
     for name in ("cupola", *peers):
