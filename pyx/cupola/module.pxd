@@ -19,7 +19,7 @@ cdef class Image:
     cdef object known  # weak reference to the module
     cdef object lent  # arrays over its variables, weakly
     cdef dict elsewhere  # modules of the same image on other devices
-    cdef dict bound  # what texture and surface references are bound to
+    cdef dict bound  # textures and arrays of references, by name
 
     cdef bytes read(self)
 

@@ -333,10 +333,6 @@ bool Cache::write(const std::string& name, std::string_view text) const {
     return false;
 }
 
-void Cache::write_note(const std::string& key, const std::string& text) const {
-    write(key + ".txt", text);
-}
-
 std::string Cache::header(const std::string& key, std::string_view text) const {
     const std::string path = folder_ + "/" + key + ".hpp";
     const auto is_usable = [](const std::string& file, std::size_t bytes) {
@@ -351,7 +347,7 @@ std::string Cache::header(const std::string& key, std::string_view text) const {
         return good;
     };
     if (!objection_to(folder_).empty()) return "";
-    is_usable(path + ".gch", 0);
+    is_usable(path + ".gch", 0);  // otherwise it is removed, and made again
     return is_usable(path, text.size()) || write(key + ".hpp", text) ? path : "";
 }
 

@@ -75,7 +75,9 @@ class Cache {
 
     // A short text that this user stored under a key; empty if there is none. `seconds`: its age.
     std::string note(const std::string& key, std::int64_t& seconds) const;
-    void write_note(const std::string& key, const std::string& text) const;
+    void write_note(const std::string& key, const std::string& text) const {
+        write(key + ".txt", text);
+    }
 
     struct Content {
         std::size_t libraries = 0;

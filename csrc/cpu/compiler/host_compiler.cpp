@@ -106,7 +106,7 @@ Words operator+(Words words, const Words& more) {
 // The commands that compile a source to a library: one file directly, several through objects.
 struct Commands {
     Words precompile;    // the header; empty: there is none, or it is precompiled
-    std::string header;  // what that command makes, under a temporary name
+    std::string header;  // the product of that command, under a temporary name
     std::vector<Words> compile;
     Words objects;
     Words link;
@@ -163,15 +163,16 @@ Commands commands_of_zig(const Compiler& compiler, const Sources& sources,
 
 Commands commands_of(const Compiler& compiler, const Sources& sources, const std::string& library) {
     if (compiler.is_zig) return commands_of_zig(compiler, sources, library);
-    Words command = compiler.command + flags(sources.level);
+    const Words plain = compiler.command + flags(sources.level);
+    Words command = plain;
     Commands all;
     if (!sources.header.empty()) {
         if (access(precompiled(sources).c_str(), R_OK) != 0) {
             all.header = library + ".gch";
-            all.precompile = command + Words{"-x", "c++-header", "-o", all.header, sources.header};
+            all.precompile = plain + Words{"-x", "c++-header", "-o", all.header, sources.header};
         }
         // Without the precompiled file the compiler reads the header itself.
-        command = command + Words{"-include", sources.header};
+        command = plain + Words{"-include", sources.header};
     }
     if (sources.count == 1) {
         all.link = command + Words{"-shared", "-x", "c++", "-o", library, sources.file, "-lm"};
@@ -182,8 +183,7 @@ Commands commands_of(const Compiler& compiler, const Sources& sources, const std
         all.compile.push_back(command + Words{"-DCUPOLA_FILE=" + std::to_string(n), "-x", "c++",
                                               "-c", "-o", all.objects[n], sources.file});
     }
-    all.link = compiler.command + flags(sources.level) + Words{"-shared", "-o", library} +
-               all.objects + Words{"-lm"};
+    all.link = plain + Words{"-shared", "-o", library} + all.objects + Words{"-lm"};
     return all;
 }
 
