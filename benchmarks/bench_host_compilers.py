@@ -34,7 +34,7 @@ def run():
     with tempfile.TemporaryDirectory(prefix="cupola-ptx-") as folder:
         alone = Path(folder) / "one.ptx"
         caches = {name: Path(folder) / name for name in (*compilers(), "none")}
-        for path in machine_code.kernels(Path(folder)):
+        for path in machine_code.shipped(Path(folder)):
             for name, text in ptx.cut(path.read_text()).items():
                 if name not in KERNELS:
                     continue

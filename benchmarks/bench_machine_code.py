@@ -20,7 +20,8 @@ import records
 
 from cupola.build import ptx
 
-KERNELS = Path(__file__).resolve().parent.parent / "csrc" / "kernels"
+HERE = Path(__file__).resolve().parent
+KERNELS = HERE.parent / "csrc" / "kernels"
 LOAD = """
 import sys, time, cupola
 cupola.empty(1, "u1")
@@ -30,15 +31,23 @@ print(time.monotonic() - start)
 """
 
 
-def kernels(folder):
-    """The PTX of the shipped kernels, and of those that bench_cpu_device.py measures."""
-    measured = [KERNELS.parent.parent / "benchmarks" / f"{n}.cu" for n in bench_cpu_device.FILES]
-    for source in [*sorted(KERNELS.glob("*.cu")), *measured]:
+def compiled(folder, sources, *flags):
+    """The PTX of some sources."""
+    for source in sources:
         made = folder / f"{source.stem}.ptx"
-        command = ["nvcc", "-ptx", "-arch=compute_75", "-std=c++17"]
-        command += ["--fmad=false"] if source.parent == KERNELS else []
+        command = ["nvcc", "-ptx", "-arch=compute_75", "-std=c++17", *flags]
         subprocess.run([*command, f"-I{KERNELS}", "-o", made, source], check=True)
         yield made
+
+
+def shipped(folder):
+    """The PTX of the shipped kernels."""
+    return compiled(folder, sorted(KERNELS.glob("*.cu")), "--fmad=false")
+
+
+def measured(folder):
+    """The PTX of the kernels that bench_cpu_device.py measures."""
+    return compiled(folder, [HERE / f"{name}.cu" for name in bench_cpu_device.FILES])
 
 
 def seconds(cache, path, name, mode, **more):
@@ -60,7 +69,7 @@ def run(given):
     rows = []
     with tempfile.TemporaryDirectory(prefix="cupola-ptx-") as folder:
         alone, cache = Path(folder) / "one.ptx", Path(folder) / "cache"
-        for path in given or kernels(Path(folder)):
+        for path in given or [*shipped(Path(folder)), *measured(Path(folder))]:
             for name, text in ptx.cut(path.read_text()).items():
                 alone.write_text(text)
                 if not rows:
