@@ -157,6 +157,20 @@ class GroupDefinition(Definition):
         return "".join(lines)
 
 
+def results_of(title: str, listed: Sequence[Parameter]) -> list[Parameter]:
+    """The parameters that are results.
+
+    Raises
+    ------
+    ArgumentValueError
+        Where there is none.
+    """
+    results = [one for one in listed if one.result]
+    if not results:
+        raise ArgumentValueError(f"{title}: no parameter is a result, as 'T* out' is")
+    return results
+
+
 def texts_of(title: str, key: str, value: Any) -> tuple[str, ...]:
     """One piece of code, or several."""
     several = value if isinstance(value, (tuple, list)) else (value,)

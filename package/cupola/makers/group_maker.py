@@ -13,9 +13,10 @@ from cupola.exceptions import ArgumentValueError
 from cupola.makers.definition import FLAT, STRIDED
 from cupola.makers.element_types import Types
 from cupola.makers.group_definition import GroupDefinition
-from cupola.makers.groups import Chunks, Groups
+from cupola.makers.groups import BLOCK, Chunks, Groups
 from cupola.makers.maker import Maker
 from cupola.makers.strides import packed, start
+from cupola.makers.work import Launch
 
 
 class GroupMaker(Maker):
@@ -29,6 +30,15 @@ class GroupMaker(Maker):
             return None
         count = dealt.tasks * self.definition.total_bytes(types)
         return empty(count, np.uint8, device=device)
+
+    def _of_chunks(
+        self, types: Types, form: str, device: int, dealt: Chunks, arguments: tuple[Any, ...],
+        partial: Array | None,
+    ) -> Launch:  # fmt: skip
+        """The launch that combines the totals of each group's chunks."""
+        rest = Chunks(dealt.groups, dealt.chunks, 1, dealt.chunks, BLOCK)
+        kernel = self._kernel(types, form, f"{form}_chunks", device)
+        return Launch(kernel, rest.grid, BLOCK, (*arguments, rest.packed(), partial))
 
     def _arguments(
         self, values: dict[str, Any], groups: Groups

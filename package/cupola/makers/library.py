@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
-import sys
-import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +16,7 @@ from cupola.makers.maker import Maker
 from cupola.makers.reduction_maker import Reduction
 from cupola.makers.scan_maker import Scan
 from cupola.makers.table import MakerTable, TableError, check_types, read
+from cupola.ops.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from cupola.kernel import Kernel
@@ -54,7 +52,7 @@ class ShippedKernels:
         return self._library.load(device)[f"{definition.namespace(types)}::{name}"]
 
 
-class MakerLibrary:
+class MakerLibrary(LazyModule):
     """The makers of a package, each made when it is first used.
 
     Parameters
@@ -66,38 +64,10 @@ class MakerLibrary:
     """
 
     def __init__(self, name: str, tables: Mapping[str, Mapping[str, Any]]) -> None:
-        self.name = name
+        super().__init__(name, tables, "functions")
         self.tables = tables
         self._library = KernelLibrary(name, {})
-        self._lock = threading.Lock()
         self.load = self._library.load
-
-    def attribute(self, name: str) -> Maker:
-        """A maker. It loads no driver, and no kernel before its first call.
-
-        Raises
-        ------
-        AttributeError
-            Where there is no such maker; the text has similar names.
-        """
-        if name not in self.tables:
-            text = f"module {self.name!r} has no attribute {name!r}"
-            if not name.startswith("__"):
-                near = difflib.get_close_matches(name, self.tables, 3)
-                known = f"its functions are {', '.join(self.tables)}"
-                text += f"; did you mean {' or '.join(near)}?" if near else f"; {known}"
-            raise AttributeError(text, name=name)
-        module = sys.modules[self.name]
-        with self._lock:  # one object, also where several threads use it first
-            made: Maker | None = vars(module).get(name)
-            if made is None:
-                made = self._make(name)
-                setattr(module, name, made)
-        return made
-
-    def attributes(self) -> list[str]:
-        """Names for dir(): the makers and other attributes."""
-        return sorted({*vars(sys.modules[self.name]), *self.tables})
 
     def _make(self, name: str) -> Maker:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..exceptions import ArgumentTypeError, ArgumentValueError
 from .definition import code_of, marked
-from .group_definition import VALUE, GroupDefinition, accumulators_of, texts_of
+from .group_definition import VALUE, GroupDefinition, accumulators_of, results_of, texts_of
 from .parameters import Parameter, read, variables_of
 
 RESERVED = ("a", "b", "i", "n", "o", *(f"a{k}" for k in range(10)))
@@ -106,9 +106,7 @@ def define(
             f"{name}: map has {len(maps)} expressions, reduce {len(combines)}, neutral "
             f"{len(neutrals)}: expected the same number, at most 10"
         )
-    results = [one for one in listed if one.result]
-    if not results:
-        raise ArgumentValueError(f"{name}: no parameter is a result, as 'T* out' is")
+    results = results_of(name, listed)
     posts = ("a",) * len(results) if post is None else texts_of(name, "post", post)
     if len(posts) != len(results) or (post is None and len(maps) != len(results)):
         raise ArgumentTypeError(

@@ -11,7 +11,7 @@ from cupola.creation import empty
 from cupola.exceptions import ArgumentValueError
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.group_maker import GroupMaker
-from cupola.makers.groups import BLOCK, Chunks, chunks_of, groups_of
+from cupola.makers.groups import BLOCK, chunks_of, groups_of
 from cupola.makers.maker import PreparedCall
 from cupola.makers.reduction_definition import ReductionDefinition
 from cupola.makers.work import Launch, Work
@@ -109,9 +109,7 @@ class Reduction(GroupMaker):
             Launch(kernel, dealt.grid, BLOCK, (*arguments, dealt.packed(), partial, *layouts))
         ]
         if dealt.chunks > 1:
-            rest = Chunks(dealt.groups, dealt.chunks, 1, dealt.chunks, BLOCK)
-            kernel = self._kernel(types, form, f"{form}_chunks", device)
-            launches.append(Launch(kernel, rest.grid, BLOCK, (*arguments, rest.packed(), partial)))
+            launches.append(self._of_chunks(types, form, device, dealt, arguments, partial))
         return Work(launches, results, values, finish)
 
     def _results(

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..exceptions import ArgumentTypeError, ArgumentValueError
+from ..exceptions import ArgumentTypeError
 from .definition import code_of, marked, statement
-from .group_definition import ALIGN, VALUE, GroupDefinition, accumulators_of
+from .group_definition import ALIGN, VALUE, GroupDefinition, accumulators_of, results_of
 from .parameters import Parameter, read, variables_of
 
 RESERVED = ("a", "b", "i", "item", "n", "o", "prev")
@@ -138,9 +138,7 @@ def define(
         Where a part of it is invalid.
     """
     listed = read(name, parameters, structs, RESERVED)
-    results = [one for one in listed if one.result]
-    if not results:
-        raise ArgumentValueError(f"{name}: no parameter is a result, as 'T* out' is")
+    results = results_of(name, listed)
     if output is None:
         if len(results) > 1:
             raise ArgumentTypeError(

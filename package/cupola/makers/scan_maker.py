@@ -9,7 +9,7 @@ from cupola.creation import empty
 from cupola.exceptions import ArgumentValueError
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.group_maker import GroupMaker
-from cupola.makers.groups import BLOCK, Chunks, chunks_of, groups_of
+from cupola.makers.groups import BLOCK, chunks_of, groups_of
 from cupola.makers.maker import PreparedCall
 from cupola.makers.scan_definition import ScanDefinition
 from cupola.makers.work import Launch, Work
@@ -111,9 +111,7 @@ class Scan(GroupMaker):
         if dealt.chunks > 1:
             kernel = self._kernel(types, form, f"{form}_totals", device)
             launches.append(Launch(kernel, dealt.grid, BLOCK, packed))
-            rest = Chunks(dealt.groups, dealt.chunks, 1, dealt.chunks, BLOCK)
-            kernel = self._kernel(types, form, f"{form}_chunks", device)
-            launches.append(Launch(kernel, rest.grid, BLOCK, (*arguments, rest.packed(), partial)))
+            launches.append(self._of_chunks(types, form, device, dealt, arguments, partial))
         kernel = self._kernel(types, form, form, device)
         launches.append(Launch(kernel, dealt.grid, BLOCK, packed))
         return Work(launches, results, values)

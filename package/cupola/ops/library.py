@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import difflib
-import sys
-import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cupola.exceptions import ImageError
+from cupola.ops.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from cupola.kernel import Kernel
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from cupola.ops.operation import Operation
 
 
-class OperationLibrary:
+class OperationLibrary(LazyModule):
     """The operations of a package, each made when it is first used.
 
     Parameters
@@ -31,41 +29,9 @@ class OperationLibrary:
     """
 
     def __init__(self, name: str, kernels: str, operations: tuple[str, ...]) -> None:
-        self.name = name
+        super().__init__(name, operations, "operations")
         self.kernels = kernels
-        self.operations = operations
-        self._lock = threading.RLock()
         self._tables: dict[str, dict[str, Any]] | None = None
-
-    def attribute(self, name: str) -> Operation:
-        """An operation. It loads no driver, and no kernel before its first call.
-
-        Raises
-        ------
-        AttributeError
-            Where there is no such operation; the text has similar names.
-        NotFoundError, ImageError
-            Where the package's image or its manifest is missing or invalid.
-        """
-        if name not in self.operations:
-            text = f"module {self.name!r} has no attribute {name!r}"
-            if not name.startswith("__"):
-                near = difflib.get_close_matches(name, self.operations, 3)
-                known = f"its operations are {', '.join(self.operations)}"
-                text += f"; did you mean {' or '.join(near)}?" if near else f"; {known}"
-            raise AttributeError(text, name=name)
-        module = sys.modules[self.name]
-        with self._lock:  # one operation, also where several threads use it first
-            made: Operation | None = vars(module).get(name)
-            if made is None:
-                made = self._make(name)
-                setattr(module, name, made)
-                made.register_loaded()
-        return made
-
-    def attributes(self) -> list[str]:
-        """Names for dir(): the operations and other attributes."""
-        return sorted({*vars(sys.modules[self.name]), *self.operations})
 
     def _make(self, name: str) -> Operation:
         from cupola.ops.declaration import DeclarationError, read
@@ -91,6 +57,9 @@ class OperationLibrary:
             return library.load(device)[library.kernels.get(kernel, kernel)]
 
         return Operation(declaration, find, self)
+
+    def _added(self, made: Operation) -> None:
+        made.register_loaded()
 
 
 def _tables(library: KernelLibrary) -> dict[str, dict[str, Any]]:

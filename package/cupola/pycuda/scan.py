@@ -35,10 +35,8 @@ __device__ void {name}_block(scan_type* shared, unsigned count) {{
   }}
 }}
 
-// The total of each tile.
-extern "C" __global__ void {name}_totals(const scan_type* in, scan_type* totals, unsigned long n) {{
-  __shared__ __align__(16) unsigned char raw[{THREADS} * sizeof(scan_type)];
-  scan_type* shared = (scan_type*)raw;
+// Scans the totals of the threads of a tile in shared memory. Returns how many have elements.
+__device__ unsigned {name}_tile(scan_type* shared, const scan_type* in, unsigned long n) {{
   const unsigned long begin = (unsigned long)blockIdx.x * {TILE};
   const unsigned long here = begin + threadIdx.x * {ITEMS};
   const unsigned long left = n - begin;
@@ -51,6 +49,14 @@ extern "C" __global__ void {name}_totals(const scan_type* in, scan_type* totals,
   }}
   __syncthreads();
   {name}_block(shared, used);
+  return used;
+}}
+
+// The total of each tile.
+extern "C" __global__ void {name}_totals(const scan_type* in, scan_type* totals, unsigned long n) {{
+  __shared__ __align__(16) unsigned char raw[{THREADS} * sizeof(scan_type)];
+  scan_type* shared = (scan_type*)raw;
+  const unsigned used = {name}_tile(shared, in, n);
   if (threadIdx.x == 0) totals[blockIdx.x] = shared[used - 1];
 }}
 
@@ -59,18 +65,8 @@ extern "C" __global__ void {name}_tiles(const scan_type* in, scan_type* out,
                                         const scan_type* totals, unsigned long n) {{
   __shared__ __align__(16) unsigned char raw[{THREADS} * sizeof(scan_type)];
   scan_type* shared = (scan_type*)raw;
-  const unsigned long begin = (unsigned long)blockIdx.x * {TILE};
-  const unsigned long here = begin + threadIdx.x * {ITEMS};
-  const unsigned long left = n - begin;
-  const unsigned used = left < {TILE} ? (unsigned)((left + {ITEMS} - 1) / {ITEMS}) : {THREADS};
-  if (here < n) {{
-    scan_type so_far = in[here];
-    for (unsigned long i = here + 1; i < here + {ITEMS} && i < n; ++i)
-      so_far = {name}_join(so_far, in[i]);
-    shared[threadIdx.x] = so_far;
-  }}
-  __syncthreads();
-  {name}_block(shared, used);
+  const unsigned long here = (unsigned long)blockIdx.x * {TILE} + threadIdx.x * {ITEMS};
+  {name}_tile(shared, in, n);
   if (here >= n) return;
   bool any = threadIdx.x > 0;
   scan_type before = any ? shared[threadIdx.x - 1] : in[here];
