@@ -17,6 +17,7 @@ from . import packing
 
 BUILD = Path("build")
 ARRAYS = BUILD / "kernels" / "arrays.bin"
+ALGORITHMS = BUILD / "kernels" / "algorithms"
 DECLARATIONS = BUILD / "declarations"
 WRITTEN = DECLARATIONS / "written"  # what Cython modules include
 SEMANTICS = BUILD / "native" / "semantics.hpp"
@@ -69,6 +70,12 @@ OWN_FUNCTIONS = "-Wl,-Bsymbolic-functions"
 STAYS = "-Wl,-z,nodelete"
 if PORTABLE:
     SYSTEM = ("-Wl,--no-as-needed", "-l:libdl.so.2", "-l:libpthread.so.0", "-Wl,--as-needed")
+
+
+def oldest_of_each_generation(architectures: Any) -> list[int]:
+    """Machine code for 8.0 runs on all of 8.x; another for 8.6 would change little."""
+    major = {number // 10: number for number in sorted(architectures.cubins, reverse=True)}
+    return sorted(major.values())
 
 
 @dataclass(frozen=True)
@@ -161,7 +168,11 @@ class Recipe:
         for major, name in CUDART.items():
             names += [f"cudart/{name}", *(f"cudart/link/{major}/{link}" for link in CUDART_LINKS)]
         names += [f"cpu/kernels.{level}.so" for level in self.levels()]
-        return {name: self.native / "lib" / name for name in names}
+        made = {name: self.native / "lib" / name for name in names}
+        for source in self.sources("kernels/algorithms/*.cu"):
+            for name in (f"{source.stem}.ptx", f"{source.stem}.fatbin"):
+                made[f"algorithms/{name}"] = ALGORITHMS / name
+        return made
 
     def levels(self) -> Sequence[str]:
         """Of the host's instruction set, which shipped kernels' machine code is made for.
@@ -187,6 +198,7 @@ class Recipe:
             )
         ]
         arrays = self.array_steps(toolkit, architectures)
+        arrays += self.algorithm_steps(toolkit, architectures)
         device = [*self.device_steps(toolkit), *self.ahead_steps()]
         others = [*self.nvrtc_steps(toolkit), *self.cudart_steps(toolkit)]
         return [*image, *arrays, *self.runtime_steps(toolkit), *device, *others]
@@ -214,17 +226,14 @@ class Recipe:
         """
         image = self.build.image
         options = (*image.STANDARD, "-fmad=false", "-Icsrc/kernels/array")
-        # Machine code for 8.0 runs on all of 8.x: another for 8.6 would tell these kernels nothing.
-        major = {number // 10: number for number in sorted(architectures.cubins, reverse=True)}
+        cubins = oldest_of_each_generation(architectures)
         ptx, code = [], []
         for source in self.sources("kernels/array/*.cu"):
             target = ARRAYS.parent / "array" / source.stem
             ptx.append(image.compile_ptx(toolkit, source, target.with_suffix(".ptx"), options))
             if architectures.cubins:
                 fatbin = target.with_suffix(".fatbin")
-                code.append(
-                    image.compile_code(toolkit, source, fatbin, options, sorted(major.values()))
-                )
+                code.append(image.compile_code(toolkit, source, fatbin, options, cubins))
         texts, fatbins = [step.target for step in ptx], [step.target for step in code]
         pack = self.build.step.Step(
             target=ARRAYS,
@@ -234,6 +243,34 @@ class Recipe:
             label=f"pack {ARRAYS.name}",
         )
         return [*ptx, *code, pack]
+
+    def algorithm_steps(self, toolkit: Any, architectures: Any) -> list[Any]:
+        """The images of cupola.algorithms: for each source one of PTX and one of machine code.
+
+        The second is an empty file where the build has no architectures.
+        """
+        image = self.build.image
+        options = (*image.STANDARD, "-Icsrc/kernels/algorithms", "-Icsrc/kernels/array")
+        cubins, made = oldest_of_each_generation(architectures), []
+        for source in self.sources("kernels/algorithms/*.cu"):
+            target = ALGORITHMS / source.stem
+            made.append(image.compile_ptx(toolkit, source, target.with_suffix(".ptx"), options))
+            fatbin = target.with_suffix(".fatbin")
+            if cubins:
+                made.append(image.compile_code(toolkit, source, fatbin, options, cubins))
+            else:
+                made.append(self._empty(fatbin))
+        return made
+
+    def _empty(self, target: Path) -> Any:
+        return self.build.step.Step(
+            target=target,
+            inputs=(),
+            action=lambda: (self.root / target).write_bytes(b"") and None,
+            key=("empty",),
+            label=f"write {target.name}",
+            quiet=True,
+        )
 
     def runtime_steps(self, toolkit: Any, flags: Sequence[str] = RELEASE) -> list[Any]:
         """libcupola.so, with the shipped kernels inside."""

@@ -108,6 +108,7 @@ _INTERNAL_HOMES = {
     "_Variables": "variable",
     "_array": "creation",
     "_instantiate": "graph_exec",
+    "_numpy_functions": "algorithms.numpy_functions",
     "_take_array": "creation",
 }
 # Old names, which warn.

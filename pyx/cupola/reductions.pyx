@@ -134,7 +134,9 @@ cdef class Reductions(Operators):
         return matmul(other, self)
 
     def __array_function__(self, function, types, args, kwargs):
-        """Implements ``numpy.dot``; other functions of NumPy use their default implementation.
+        """Implements NumPy's functions that `cupola.algorithms` has, and ``numpy.dot``.
+
+        Other functions of NumPy use their default implementation.
 
         A default implementation that calls a method of the array, as that of ``numpy.sum`` does,
         works. One that computes on the host raises an error: arrays are not copied implicitly.
@@ -144,6 +146,10 @@ cdef class Reductions(Operators):
                 return NotImplemented
         if function is DOT:
             return dot_of(*args, **kwargs)
+        from cupola import _numpy_functions  # not of its module, which imports this one
+        implementation = _numpy_functions.get(function)
+        if implementation is not None:
+            return implementation(*args, **kwargs)
         if function in UNTOLD:  # they would return False for the error
             raise ArgumentTypeError(
                 f"numpy.{function.__name__} computes on the host, and arrays are not copied there "

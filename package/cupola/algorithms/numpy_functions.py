@@ -1,0 +1,10 @@
+# cupola/algorithms/numpy_functions.py - which function computes what NumPy's computes, on arrays.
+"""For ``__array_function__``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+# By NumPy's function.
+numpy_functions: dict[Callable[..., Any], Callable[..., Any]] = {}
