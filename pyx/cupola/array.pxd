@@ -3,8 +3,8 @@
 from cupola.array_data cimport ArrayData, lay, new_array
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.memory cimport host_address, is_pinned
-from cupola.reductions cimport Reductions
+from cupola.array_methods cimport ArrayMethods
 
 # ArrayData, the root of its bases, declares its data and its methods for Cython.
-cdef class Array(Reductions):
+cdef class Array(ArrayMethods):
     pass

@@ -34,7 +34,7 @@ from cupola.ufuncs cimport call_ufunc
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
-cdef class Array(Reductions):
+cdef class Array(ArrayMethods):
     """An array in a device's memory, of any NumPy dtype except objects.
 
     Made by `cupola.to_device`, `empty`, `zeros`, `full`, `asarray` and similar functions. Kernels
