@@ -6,5 +6,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from cupola.algorithms import indexing, selection
+
 # By NumPy's function.
-numpy_functions: dict[Callable[..., Any], Callable[..., Any]] = {}
+numpy_functions: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.argwhere: selection.argwhere,
+    np.compress: selection.compress,
+    np.count_nonzero: selection.count_nonzero,
+    np.extract: selection.extract,
+    np.flatnonzero: selection.flatnonzero,
+    np.nonzero: selection.nonzero,
+    np.put: indexing.put,
+    np.put_along_axis: indexing.put_along_axis,
+    np.take: indexing.take,
+    np.take_along_axis: indexing.take_along_axis,
+    np.where: selection.where,
+}
