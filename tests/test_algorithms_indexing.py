@@ -199,7 +199,7 @@ def test_take_and_put_along_an_axis(driver, data):
 def test_wrong_arguments_of_take_and_put(driver):
     x = cupola.zeros((3, 4))
     for call, words in [
-        (lambda: cupola.take(x, [0], 2), "take: argument axis is 2"),
+        (lambda: cupola.take(x, [0], 2), "take: argument axis: 2"),
         (lambda: cupola.take(x, [0], mode="wrong"), "take: argument mode is"),
         (lambda: cupola.take(x, [0.5]), "take: argument indices"),
         (lambda: cupola.take(x, np.zeros(2, "u8")), "uint64"),

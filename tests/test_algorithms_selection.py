@@ -165,7 +165,7 @@ def test_wrong_arguments(driver):
         (lambda: cupola.nonzero([1]), "nonzero: argument a"),
         (lambda: cupola.nonzero(cupola.zeros(3, "S3")), "|S3"),
         (lambda: cupola.compress([[True]], x), "compress: argument condition has 2 axes"),
-        (lambda: cupola.compress([True], x, 2), "compress: argument axis is 2"),
+        (lambda: cupola.compress([True], x, 2), "compress: argument axis: 2"),
     ]:
         with refused(cupola.ArgumentError, saying=words):
             call()

@@ -69,7 +69,6 @@ NAMES = {
     **{
         name: f"use numpy.{name} {COPIES}"
         for name in (
-            "concatenate", "stack", "hstack", "vstack", "sort", "argsort", "unique",
             "cumsum", "std", "einsum", "tensordot", "linalg", "fft", "clip",
         )
     },

@@ -15,6 +15,8 @@ from cupola.algorithms.selection import extract as extract
 from cupola.algorithms.selection import flatnonzero as flatnonzero
 from cupola.algorithms.selection import nonzero as nonzero
 from cupola.algorithms.selection import where as where
+from cupola.algorithms.sorts import argsort as argsort
+from cupola.algorithms.sorts import sort as sort
 from cupola.array import Array as Array
 from cupola.compiler import compile as compile  # noqa: A004
 from cupola.creation import arange as arange

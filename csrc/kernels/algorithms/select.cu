@@ -2,6 +2,7 @@
 //
 // Each block counts its tile's flags, adds the counts of the tiles before it by a decoupled
 // look-back, and writes its elements. Counts have 62 bits.
+#include "lookback.cuh"
 #include "moved.cuh"
 
 namespace cupola::algorithms {
@@ -13,29 +14,20 @@ constexpr int warps = block_threads / 32;
 // count of all elements up to its end.
 constexpr u64 own = u64(1) << 62, total_so_far = u64(2) << 62, count_bits = own - 1;
 
-__device__ inline u64 load_state(const u64* state) {
-    u64 word;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(state) : "memory");
-    return word;
-}
-__device__ inline void store_state(u64* state, u64 word) {
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(state), "l"(word) : "memory");
-}
-
 // The count of the tiles before this one; called by all threads of one warp.
 __device__ inline u64 count_before(u64* states, i64 tile, u64 count) {
     const int lane = threadIdx.x % 32;
     if (tile == 0) {
-        if (lane == 0) store_state(states, total_so_far | count);
+        if (lane == 0) send(states, total_so_far | count);
         return 0;
     }
-    if (lane == 0) store_state(states + tile, own | count);
+    if (lane == 0) send(states + tile, own | count);
     u64 before = 0;
     for (i64 nearest = tile - 1;; nearest -= 32) {
         const i64 other = nearest - lane;
         u64 word = total_so_far;
         do {
-            if (other >= 0) word = load_state(states + other);
+            if (other >= 0) word = receive(states + other);
         } while (__any_sync(~0u, word < own));
         // The closest tile with a total ends the search; those behind it do not count.
         const unsigned ends = __ballot_sync(~0u, word >= total_so_far);
@@ -47,7 +39,7 @@ __device__ inline u64 count_before(u64* states, i64 tile, u64 count) {
         before += part;
         if (ends) break;
     }
-    if (lane == 0) store_state(states + tile, total_so_far | (before + count));
+    if (lane == 0) send(states + tile, total_so_far | (before + count));
     return before;
 }
 

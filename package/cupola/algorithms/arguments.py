@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from cupola.algorithms.rows import axis_of
 from cupola.array import Array
-from cupola.creation import asarray
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.stream import Stream
 
@@ -20,24 +20,6 @@ def is_device_array(value: Any) -> bool:
     if isinstance(value, (np.ndarray, np.generic)):
         return False
     return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
-
-
-def device_array(title: str, name: str, value: Any) -> Array:
-    """An array of a device, of any library.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Where it is in host memory: host arrays are not copied implicitly.
-    """
-    if not is_device_array(value):
-        raise ArgumentTypeError(
-            f"{title}: argument {name}: expected an array of a device, got a "
-            f"{type(value).__name__}, which is in host memory; copy it with "
-            f"cupola.to_device({name})"
-        )
-    found: Array = asarray(value)
-    return found
 
 
 def require_device(title: str, name: str, array: Array, device: int) -> None:
@@ -68,22 +50,12 @@ def integer_of(title: str, name: str, value: Any) -> int:
     return int(value.__index__())
 
 
-def axis_of(title: str, axis: Any, ndim: int, name: str = "axis") -> int:
-    """An axis, counted from the first one."""
-    number = integer_of(title, name, axis)
-    if not -ndim <= number < ndim:
-        raise ArgumentValueError(
-            f"{title}: argument {name} is {number}, and the array has {ndim} axes"
-        )
-    return number % ndim
-
-
-def axes_of(title: str, axes: Any, ndim: int, name: str = "axis") -> tuple[int, ...]:
+def axes_of(title: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """Different axes, counted from the first one."""
     listed = axes if isinstance(axes, (tuple, list)) else (axes,)
-    found = tuple([axis_of(title, axis, ndim, name) for axis in listed])
+    found = tuple([axis_of(title, axis, ndim) for axis in listed])
     if len(set(found)) != len(found):
-        raise ArgumentValueError(f"{title}: argument {name} names an axis twice: {axes}")
+        raise ArgumentValueError(f"{title}: argument axis names an axis twice: {axes}")
     return found
 
 

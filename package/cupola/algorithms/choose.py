@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import device_array, is_device_array, require_device
+from cupola.algorithms.arguments import is_device_array, require_device
 from cupola.algorithms.launching import launch, widest
 from cupola.algorithms.layouts import broadcast_to
+from cupola.algorithms.rows import array_of
 from cupola.array import Array
 from cupola.creation import empty, full
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -90,7 +91,7 @@ def _operand(title: str, name: str, value: Any, device: int) -> Any:
             f"{title}: argument {name}: expected an array of a device or a number, got a "
             f"{type(value).__name__}; copy it with cupola.to_device({name})"
         )
-    array = device_array(title, name, value)
+    array = array_of(title, name, value)
     require_device(title, name, array, device)
     return array
 

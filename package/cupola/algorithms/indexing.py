@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from cupola.algorithms.arguments import (
-    axis_of,
-    device_array,
     is_device_array,
     require_device,
     require_writable,
@@ -20,6 +18,7 @@ from cupola.algorithms.gather import put_into, take_from
 from cupola.algorithms.launching import launch
 from cupola.algorithms.layouts import broadcast_to
 from cupola.algorithms.positions import CHECKED, Positions, mode_of, suffix
+from cupola.algorithms.rows import array_of, axis_of
 from cupola.array import Array
 from cupola.creation import asarray, empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -59,7 +58,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     With ``mode="raise"`` and indices on the device, the call waits for a check on the device.
     Indices on the host are checked there, without a wait.
     """
-    array = device_array("take", "a", a)
+    array = array_of("take", "a", a)
     index = _indices("take", indices)
     array, number = _along("take", array, axis)
     size = array.shape[number]
@@ -127,7 +126,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     -----
     The call waits for a check of indices on the device, as `take` does.
     """
-    array = device_array("take_along_axis", "arr", arr)
+    array = array_of("take_along_axis", "arr", arr)
     index = _indices("take_along_axis", indices)
     array, index, number = _rows("take_along_axis", array, index, axis)
     others = _joint("take_along_axis", array, index, number)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import axis_of, device_array, is_device_array, result
+from cupola.algorithms.arguments import is_device_array, result
 from cupola.algorithms.choose import choose
 from cupola.algorithms.compaction import nonzero_of, select
 from cupola.algorithms.gather import take_from
 from cupola.algorithms.positions import Positions
+from cupola.algorithms.rows import array_of, axis_of
 from cupola.array import Array
 from cupola.creation import empty, full, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -39,9 +40,9 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if isinstance(condition, (bool, np.bool_)):
         devices = [one for one in (x, y) if is_device_array(one)]
         if devices:
-            device = device_array("where", "x", devices[0]).device_index
+            device = array_of("where", "x", devices[0]).device_index
             condition = full((), bool(condition), np.bool_, device=device)
-    return choose("where", device_array("where", "condition", condition), x, y)
+    return choose("where", array_of("where", "condition", condition), x, y)
 
 
 def nonzero(a: Any) -> tuple[Array, ...]:
@@ -62,7 +63,7 @@ def nonzero(a: Any) -> tuple[Array, ...]:
     ArgumentValueError
         While the stream is being captured: the call waits for the count.
     """
-    array = device_array("nonzero", "a", a)
+    array = array_of("nonzero", "a", a)
     if array.ndim == 0:
         raise ArgumentValueError(
             "nonzero: argument a has no axes; use cupola.atleast_1d(a) if that is meant"
@@ -78,7 +79,7 @@ def flatnonzero(a: Any) -> Array:
     Array
         Of int64.
     """
-    array = device_array("flatnonzero", "a", a)
+    array = array_of("flatnonzero", "a", a)
     return nonzero_of(_flags(array.reshape(-1)), "flatnonzero")[0]
 
 
@@ -90,7 +91,7 @@ def argwhere(a: Any) -> Array:
     Array
         Of int64 and the shape (count, axes of `a`).
     """
-    array = device_array("argwhere", "a", a)
+    array = array_of("argwhere", "a", a)
     if array.ndim == 0:
         found = nonzero_of(_flags(array.reshape(1)), "argwhere")[0]
         return empty((found.size, 0), np.int64, device=array.device_index)
@@ -111,7 +112,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     keepdims : bool
         Keep the axes, with a length of 1.
     """
-    array = device_array("count_nonzero", "a", a)
+    array = array_of("count_nonzero", "a", a)
     found: Array = _flags(array).sum(axis, np.int64, keepdims=keepdims)
     return found
 
@@ -132,12 +133,12 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Array
     -------
     Array
     """
-    array = device_array("compress", "a", a)
+    array = array_of("compress", "a", a)
     if axis is None:
         array, axis = array.reshape(-1), 0
     number = axis_of("compress", axis, array.ndim)
     on_device = is_device_array(condition)
-    mask = device_array("compress", "condition", condition) if on_device else np.asarray(condition)
+    mask = array_of("compress", "condition", condition) if on_device else np.asarray(condition)
     if mask.ndim != 1:
         raise ArgumentValueError(f"compress: argument condition has {mask.ndim} axes, expected 1")
     size = array.shape[number]
@@ -161,10 +162,10 @@ def extract(condition: Any, arr: Any) -> Array:
     -------
     Array
     """
-    array = device_array("extract", "arr", arr)
+    array = array_of("extract", "arr", arr)
     if not is_device_array(condition):
         condition = to_device(np.asarray(condition, np.bool_), device=array.device_index)
-    mask = device_array("extract", "condition", condition)
+    mask = array_of("extract", "condition", condition)
     return compress(mask.reshape(-1), array.reshape(-1), 0)
 
 
