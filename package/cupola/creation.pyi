@@ -101,6 +101,9 @@ def arange(
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
 def asarray(source: npt.ArrayLike | _DeviceMemory, dtype: npt.DTypeLike | None = None) -> Array: ...
+def strided_view(
+    array: Array, shape: tuple[int, ...], strides: tuple[int, ...], *, readonly: bool = False
+) -> Array: ...
 def managed(
     shape: _Shape,
     dtype: npt.DTypeLike = ...,

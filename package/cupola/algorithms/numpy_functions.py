@@ -6,5 +6,69 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-# By NumPy's function.
-numpy_functions: dict[Callable[..., Any], Callable[..., Any]] = {}
+import numpy as np
+
+import cupola
+
+# NumPy's functions that are functions of cupola's by the same names.
+NAMES = (
+    "append",
+    "argsort",
+    "argwhere",
+    "array_split",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_arrays",
+    "broadcast_to",
+    "column_stack",
+    "compress",
+    "concatenate",
+    "count_nonzero",
+    "delete",
+    "dsplit",
+    "dstack",
+    "expand_dims",
+    "extract",
+    "flatnonzero",
+    "flip",
+    "fliplr",
+    "flipud",
+    "hsplit",
+    "hstack",
+    "moveaxis",
+    "nonzero",
+    "pad",
+    "put",
+    "put_along_axis",
+    "repeat",
+    "roll",
+    "rollaxis",
+    "rot90",
+    "sort",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "take",
+    "take_along_axis",
+    "tile",
+    "vsplit",
+    "vstack",
+    "where",
+)
+
+
+class NumpyFunctions:
+    """The table from NumPy's functions to cupola's, each imported when it is first used."""
+
+    def __init__(self) -> None:
+        self._names: dict[Callable[..., Any], str] = {getattr(np, name): name for name in NAMES}
+
+    def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """The function for NumPy's; None where there is none."""
+        name = self._names.get(function)
+        return None if name is None else getattr(cupola, name)
+
+
+numpy_functions = NumpyFunctions()
