@@ -4,6 +4,10 @@ from cupola import driver as driver
 from cupola import exceptions as exceptions
 from cupola import kernels as kernels
 from cupola import paths as paths
+from cupola.algorithms.scans import cumprod as cumprod
+from cupola.algorithms.scans import cumsum as cumsum
+from cupola.algorithms.scans import cumulative_prod as cumulative_prod
+from cupola.algorithms.scans import cumulative_sum as cumulative_sum
 from cupola.algorithms.sorts import argsort as argsort
 from cupola.algorithms.sorts import sort as sort
 from cupola.array import Array as Array

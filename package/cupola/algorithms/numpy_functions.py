@@ -8,10 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms import sorts
+from cupola.algorithms import scans, sorts
 
 # By NumPy's function.
 numpy_functions: dict[Callable[..., Any], Callable[..., Any]] = {
     np.argsort: sorts.argsort,
+    np.cumprod: scans.cumprod,
+    np.cumsum: scans.cumsum,
     np.sort: sorts.sort,
 }
+# NumPy has these since 2.1.
+for _name in ("cumulative_prod", "cumulative_sum"):
+    if hasattr(np, _name):
+        numpy_functions[getattr(np, _name)] = getattr(scans, _name)
