@@ -4,6 +4,9 @@ from cupola import driver as driver
 from cupola import exceptions as exceptions
 from cupola import kernels as kernels
 from cupola import paths as paths
+from cupola.algorithms.quantiles import median as median
+from cupola.algorithms.quantiles import percentile as percentile
+from cupola.algorithms.quantiles import quantile as quantile
 from cupola.algorithms.scans import cumprod as cumprod
 from cupola.algorithms.scans import cumsum as cumsum
 from cupola.algorithms.scans import cumulative_prod as cumulative_prod

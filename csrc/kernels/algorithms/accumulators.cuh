@@ -1,8 +1,8 @@
 // csrc/kernels/algorithms/accumulators.cuh - sums, products and extremes, for scans and segments.
 #pragma once
 
-#include "sort_keys.cuh"
 #include "../array/types.cuh"
+#include "sort_keys.cuh"
 
 namespace cupola::algorithms {
 

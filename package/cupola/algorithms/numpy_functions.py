@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms import scans, sorts
+from cupola.algorithms import quantiles, scans, sorts
 
 # By NumPy's function.
 numpy_functions: dict[Callable[..., Any], Callable[..., Any]] = {
     np.argsort: sorts.argsort,
     np.cumprod: scans.cumprod,
     np.cumsum: scans.cumsum,
+    np.median: quantiles.median,
+    np.percentile: quantiles.percentile,
+    np.quantile: quantiles.quantile,
     np.sort: sorts.sort,
 }
 # NumPy has these since 2.1.
