@@ -12,6 +12,10 @@ from cupola.algorithms.arrangement import repeat as repeat
 from cupola.algorithms.arrangement import roll as roll
 from cupola.algorithms.arrangement import rot90 as rot90
 from cupola.algorithms.arrangement import tile as tile
+from cupola.algorithms.comparisons import allclose as allclose
+from cupola.algorithms.comparisons import array_equal as array_equal
+from cupola.algorithms.comparisons import isclose as isclose
+from cupola.algorithms.comparisons import round as round  # noqa: A004
 from cupola.algorithms.indexing import put as put
 from cupola.algorithms.indexing import put_along_axis as put_along_axis
 from cupola.algorithms.indexing import take as take
@@ -24,6 +28,13 @@ from cupola.algorithms.joins import hstack as hstack
 from cupola.algorithms.joins import stack as stack
 from cupola.algorithms.joins import vstack as vstack
 from cupola.algorithms.padding import pad as pad
+from cupola.algorithms.quantiles import median as median
+from cupola.algorithms.quantiles import percentile as percentile
+from cupola.algorithms.quantiles import quantile as quantile
+from cupola.algorithms.scans import cumprod as cumprod
+from cupola.algorithms.scans import cumsum as cumsum
+from cupola.algorithms.scans import cumulative_prod as cumulative_prod
+from cupola.algorithms.scans import cumulative_sum as cumulative_sum
 from cupola.algorithms.selection import argwhere as argwhere
 from cupola.algorithms.selection import compress as compress
 from cupola.algorithms.selection import count_nonzero as count_nonzero
@@ -48,6 +59,8 @@ from cupola.algorithms.splits import dsplit as dsplit
 from cupola.algorithms.splits import hsplit as hsplit
 from cupola.algorithms.splits import split as split
 from cupola.algorithms.splits import vsplit as vsplit
+from cupola.algorithms.statistics import std as std
+from cupola.algorithms.statistics import var as var
 from cupola.array import Array as Array
 from cupola.compiler import compile as compile  # noqa: A004
 from cupola.creation import arange as arange

@@ -10,11 +10,14 @@ import numpy as np
 
 import cupola
 
-# NumPy's functions that are functions of cupola's by the same names.
+# NumPy's functions that are functions of cupola's by the same names. NumPy has the cumulative ones
+# since 2.1.
 NAMES = (
+    "allclose",
     "append",
     "argsort",
     "argwhere",
+    "array_equal",
     "array_split",
     "atleast_1d",
     "atleast_2d",
@@ -25,6 +28,10 @@ NAMES = (
     "compress",
     "concatenate",
     "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "delete",
     "dsplit",
     "dstack",
@@ -36,23 +43,30 @@ NAMES = (
     "flipud",
     "hsplit",
     "hstack",
+    "isclose",
+    "median",
     "moveaxis",
     "nonzero",
     "pad",
+    "percentile",
     "put",
     "put_along_axis",
+    "quantile",
     "repeat",
     "roll",
     "rollaxis",
     "rot90",
+    "round",
     "sort",
     "split",
     "squeeze",
     "stack",
+    "std",
     "swapaxes",
     "take",
     "take_along_axis",
     "tile",
+    "var",
     "vsplit",
     "vstack",
     "where",
@@ -63,7 +77,9 @@ class NumpyFunctions:
     """The table from NumPy's functions to cupola's, each imported when it is first used."""
 
     def __init__(self) -> None:
-        self._names: dict[Callable[..., Any], str] = {getattr(np, name): name for name in NAMES}
+        self._names: dict[Callable[..., Any], str] = {
+            getattr(np, name): name for name in NAMES if hasattr(np, name)
+        }
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """The function for NumPy's; None where there is none."""

@@ -125,7 +125,6 @@ from cupola.array_api.linear_algebra import (
     vecdot,
 )
 from cupola.array_api.manipulation import (
-    Axes,
     broadcast_arrays,
     broadcast_to,
     concat,
@@ -144,7 +143,6 @@ from cupola.array_api.manipulation import (
     unstack,
 )
 from cupola.array_api.searching import (
-    Axes,
     argmax,
     argmin,
     argsort,
@@ -161,7 +159,6 @@ from cupola.array_api.searching import (
     where,
 )
 from cupola.array_api.statistics import (
-    Axes,
     all,
     any,
     cumulative_prod,
@@ -182,7 +179,6 @@ __array_api_version__ = VERSIONS[-1]
 e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
 __all__ = [
-    "Axes",
     "__array_namespace_info__",
     "abs",
     "acos",
