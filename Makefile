@@ -28,7 +28,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 
 .DEFAULT_GOAL := build
 .PHONY: help demo build docs wheel test frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
-    lint-prose format bench bench-cpu pycuda-suite results gpu fuzz sanitize sweep clean
+    lint-prose format bench bench-cpu pycuda-suite array-api results gpu fuzz sanitize sweep clean
 
 help:
 	@echo "make build      build cupola in place, in a virtual environment (.venv) that it sets up"
@@ -41,6 +41,7 @@ help:
 	@echo "make wheel      build a release wheel in dist/, to install with pip"
 	@echo "make bench      measure this machine's device; make bench-cpu measures the CPU device"
 	@echo "make pycuda-suite  run PyCUDA's own tests, downloaded, against cupola.pycuda"
+	@echo "make array-api  run the array API standard's own tests, cloned, against cupola.array_api"
 	@echo "make results    write docs/results.md from the records in benchmarks/results"
 	@echo "make fuzz       run the fuzzers, FUZZ_SECONDS=60 each"
 	@echo "make sanitize   run all tests under AddressSanitizer, UBSan and ThreadSanitizer"
@@ -164,6 +165,10 @@ bench-cpu: build
 # PyCUDA's own tests, which are downloaded to build/pycuda-suite.
 pycuda-suite: build
 	@$(BIN)/python tools/pycuda_suite.py --out $(RESULTS)
+
+# The array API standard's own tests, which are cloned to build/array-api.
+array-api: build
+	@$(BIN)/python tools/array_api_suite.py --out $(RESULTS)
 
 # docs/results.md and README.md's figures, from the records.
 results: $(VENV)/ready

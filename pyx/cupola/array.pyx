@@ -629,6 +629,13 @@ cdef class Array(ArrayMethods):
     def __int__(self):
         return int(self.item())
 
+    def __index__(self):
+        if self.shape or self.dtype.kind not in "iu":
+            raise TypeError(
+                f"only an integer array without axes is an index; this is of shape {self.shape} "
+                f"and {self.dtype}")
+        return self.item()
+
     def __float__(self):
         return float(self.item())
 
