@@ -23,6 +23,7 @@ CPU = {
     "bench_import": [],
     "bench_start": [],
     "bench_build": [],
+    "bench_algorithms": [],
     "bench_machine_code": [],
     "bench_host_compilers": [],
 }
@@ -43,6 +44,7 @@ GPU = {
     "bench_kernels": [],
     "bench_elementwise": [],
     "bench_reduce": [],
+    "bench_algorithms": [],
     "bench_pipeline": [],
     "bench_operations": [],
     "bench_ops": [],
