@@ -12,6 +12,8 @@ from cupola.algorithms.arrangement import repeat as repeat
 from cupola.algorithms.arrangement import roll as roll
 from cupola.algorithms.arrangement import rot90 as rot90
 from cupola.algorithms.arrangement import tile as tile
+from cupola.algorithms.histograms import bincount as bincount
+from cupola.algorithms.histograms import histogram as histogram
 from cupola.algorithms.indexing import put as put
 from cupola.algorithms.indexing import put_along_axis as put_along_axis
 from cupola.algorithms.indexing import take as take
@@ -24,6 +26,8 @@ from cupola.algorithms.joins import hstack as hstack
 from cupola.algorithms.joins import stack as stack
 from cupola.algorithms.joins import vstack as vstack
 from cupola.algorithms.padding import pad as pad
+from cupola.algorithms.searching import digitize as digitize
+from cupola.algorithms.searching import searchsorted as searchsorted
 from cupola.algorithms.selection import argwhere as argwhere
 from cupola.algorithms.selection import compress as compress
 from cupola.algorithms.selection import count_nonzero as count_nonzero
