@@ -2,8 +2,8 @@
 //
 // Blocks count in shared memory where the bins fit, in several copies: warps that meet equal
 // elements disturb each other less. The dynamic shared memory has `copies * bins` counters.
+#include "../array/types.cuh"
 #include "moved.cuh"
-#include "types.cuh"
 
 namespace cupola::algorithms {
 
@@ -93,8 +93,9 @@ using namespace cupola::algorithms;
 // The type of elements, and the type of edges to which they are converted.
 #define CUPOLA_BINNED(ROW)                                                             \
     ROW(i8, f64)                                                                       \
-    ROW(i16, f64) ROW(i32, f64) ROW(i64, f64) ROW(u8, f64) ROW(u16, f64) ROW(u32, f64) \
-        ROW(u64, f64) ROW(f16, f32) ROW(f32, f32) ROW(f64, f64) ROW(i64, i64) ROW(u64, u64)
+    ROW(i16, f64)                                                                      \
+    ROW(i32, f64) ROW(i64, f64) ROW(u8, f64) ROW(u16, f64) ROW(u32, f64) ROW(u64, f64) \
+        ROW(f16, f32) ROW(f32, f32) ROW(f64, f64) ROW(i64, i64) ROW(u64, u64)
 #define CUPOLA_HISTOGRAM(T, C)                                                                  \
     extern "C" __global__ void histogram_##T##_##C(                                             \
         const cupola::arrays::T* x, const cupola::arrays::C* edges, Count* out, std::int64_t n, \

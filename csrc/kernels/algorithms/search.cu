@@ -1,6 +1,6 @@
 // csrc/kernels/algorithms/search.cu - places of values among sorted ones.
+#include "../array/types.cuh"
 #include "moved.cuh"
-#include "types.cuh"
 
 namespace cupola::algorithms {
 
@@ -60,8 +60,9 @@ using namespace cupola::algorithms;
 
 #define CUPOLA_SEARCHED(TYPE)                                                                \
     TYPE(i8)                                                                                 \
-    TYPE(i16) TYPE(i32) TYPE(i64) TYPE(u8) TYPE(u16) TYPE(u32) TYPE(u64) TYPE(f16) TYPE(f32) \
-        TYPE(f64) TYPE(c64) TYPE(c128)
+    TYPE(i16)                                                                                \
+    TYPE(i32) TYPE(i64) TYPE(u8) TYPE(u16) TYPE(u32) TYPE(u64) TYPE(f16) TYPE(f32) TYPE(f64) \
+        TYPE(c64) TYPE(c128)
 #define CUPOLA_SEARCH(T)                                                                          \
     extern "C" __global__ void search_sorted_##T(const cupola::arrays::T* sorted,                 \
                                                  const cupola::arrays::T* values,                 \
