@@ -4,6 +4,9 @@ from cupola import driver as driver
 from cupola import exceptions as exceptions
 from cupola import kernels as kernels
 from cupola import paths as paths
+from cupola.algorithms.order_statistics import argpartition as argpartition
+from cupola.algorithms.order_statistics import partition as partition
+from cupola.algorithms.order_statistics import top_k as top_k
 from cupola.algorithms.quantiles import median as median
 from cupola.algorithms.quantiles import percentile as percentile
 from cupola.algorithms.quantiles import quantile as quantile
@@ -12,6 +15,7 @@ from cupola.algorithms.scans import cumsum as cumsum
 from cupola.algorithms.scans import cumulative_prod as cumulative_prod
 from cupola.algorithms.scans import cumulative_sum as cumulative_sum
 from cupola.algorithms.sorts import argsort as argsort
+from cupola.algorithms.sorts import lexsort as lexsort
 from cupola.algorithms.sorts import sort as sort
 from cupola.array import Array as Array
 from cupola.compiler import compile as compile  # noqa: A004

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms import quantiles, scans, sorts
+from cupola.algorithms import order_statistics, quantiles, scans, sorts
 
 # By NumPy's function.
 numpy_functions: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.argpartition: order_statistics.argpartition,
     np.argsort: sorts.argsort,
     np.cumprod: scans.cumprod,
     np.cumsum: scans.cumsum,
+    np.lexsort: sorts.lexsort,
     np.median: quantiles.median,
+    np.partition: order_statistics.partition,
     np.percentile: quantiles.percentile,
     np.quantile: quantiles.quantile,
     np.sort: sorts.sort,
