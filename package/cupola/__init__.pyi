@@ -25,7 +25,17 @@ from cupola.algorithms.joins import dstack as dstack
 from cupola.algorithms.joins import hstack as hstack
 from cupola.algorithms.joins import stack as stack
 from cupola.algorithms.joins import vstack as vstack
+from cupola.algorithms.order_statistics import argpartition as argpartition
+from cupola.algorithms.order_statistics import partition as partition
+from cupola.algorithms.order_statistics import top_k as top_k
 from cupola.algorithms.padding import pad as pad
+from cupola.algorithms.quantiles import median as median
+from cupola.algorithms.quantiles import percentile as percentile
+from cupola.algorithms.quantiles import quantile as quantile
+from cupola.algorithms.scans import cumprod as cumprod
+from cupola.algorithms.scans import cumsum as cumsum
+from cupola.algorithms.scans import cumulative_prod as cumulative_prod
+from cupola.algorithms.scans import cumulative_sum as cumulative_sum
 from cupola.algorithms.searching import digitize as digitize
 from cupola.algorithms.searching import searchsorted as searchsorted
 from cupola.algorithms.selection import argwhere as argwhere
@@ -46,6 +56,7 @@ from cupola.algorithms.shapes import rollaxis as rollaxis
 from cupola.algorithms.shapes import squeeze as squeeze
 from cupola.algorithms.shapes import swapaxes as swapaxes
 from cupola.algorithms.sorts import argsort as argsort
+from cupola.algorithms.sorts import lexsort as lexsort
 from cupola.algorithms.sorts import sort as sort
 from cupola.algorithms.splits import array_split as array_split
 from cupola.algorithms.splits import dsplit as dsplit

@@ -13,6 +13,7 @@ import cupola
 # NumPy's functions that are functions of cupola's by the same names.
 NAMES = (
     "append",
+    "argpartition",
     "argsort",
     "argwhere",
     "array_split",
@@ -26,6 +27,10 @@ NAMES = (
     "compress",
     "concatenate",
     "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "delete",
     "digitize",
     "dsplit",
@@ -39,11 +44,16 @@ NAMES = (
     "histogram",
     "hsplit",
     "hstack",
+    "lexsort",
+    "median",
     "moveaxis",
     "nonzero",
     "pad",
+    "partition",
+    "percentile",
     "put",
     "put_along_axis",
+    "quantile",
     "repeat",
     "roll",
     "rollaxis",
@@ -67,7 +77,11 @@ class NumpyFunctions:
     """The table from NumPy's functions to cupola's, each imported when it is first used."""
 
     def __init__(self) -> None:
-        self._names: dict[Callable[..., Any], str] = {getattr(np, name): name for name in NAMES}
+        self._names: dict[Callable[..., Any], str] = {
+            getattr(np, name): name
+            for name in NAMES
+            if hasattr(np, name)  # some came after NumPy 2.0
+        }
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """The function for NumPy's; None where there is none."""
