@@ -69,7 +69,7 @@ NAMES = {
     **{
         name: f"use numpy.{name} {COPIES}"
         for name in (
-            "std", "einsum", "tensordot", "linalg", "fft", "clip",
+            "std", "einsum", "tensordot", "linalg", "fft",
         )
     },
     **{

@@ -4,6 +4,8 @@ from cupola import driver as driver
 from cupola import exceptions as exceptions
 from cupola import kernels as kernels
 from cupola import paths as paths
+from cupola.algorithms.arithmetic import clip as clip
+from cupola.algorithms.arithmetic import diff as diff
 from cupola.algorithms.arrangement import delete as delete
 from cupola.algorithms.arrangement import flip as flip
 from cupola.algorithms.arrangement import fliplr as fliplr
@@ -25,6 +27,10 @@ from cupola.algorithms.joins import dstack as dstack
 from cupola.algorithms.joins import hstack as hstack
 from cupola.algorithms.joins import stack as stack
 from cupola.algorithms.joins import vstack as vstack
+from cupola.algorithms.matrices import diag as diag
+from cupola.algorithms.matrices import diagonal as diagonal
+from cupola.algorithms.matrices import tril as tril
+from cupola.algorithms.matrices import triu as triu
 from cupola.algorithms.order_statistics import argpartition as argpartition
 from cupola.algorithms.order_statistics import partition as partition
 from cupola.algorithms.order_statistics import top_k as top_k
@@ -45,6 +51,12 @@ from cupola.algorithms.selection import extract as extract
 from cupola.algorithms.selection import flatnonzero as flatnonzero
 from cupola.algorithms.selection import nonzero as nonzero
 from cupola.algorithms.selection import where as where
+from cupola.algorithms.sets import intersect1d as intersect1d
+from cupola.algorithms.sets import isin as isin
+from cupola.algorithms.sets import setdiff1d as setdiff1d
+from cupola.algorithms.sets import setxor1d as setxor1d
+from cupola.algorithms.sets import union1d as union1d
+from cupola.algorithms.sets import unique as unique
 from cupola.algorithms.shapes import atleast_1d as atleast_1d
 from cupola.algorithms.shapes import atleast_2d as atleast_2d
 from cupola.algorithms.shapes import atleast_3d as atleast_3d

@@ -54,6 +54,27 @@ __device__ void search(const T* __restrict__ sorted, const T* __restrict__ value
     }
 }
 
+template <class T>
+__device__ bool differ(T a, T b, bool equal_nan) {
+    if constexpr (std::is_same_v<T, arrays::f16>)
+        return differ(arrays::widen(a), arrays::widen(b), equal_nan);
+    else if constexpr (arrays::is_complex<T>) {
+        const bool a_nan = a.real != a.real || a.imag != a.imag;
+        const bool b_nan = b.real != b.real || b.imag != b.imag;
+        return (a.real != b.real || a.imag != b.imag) && !(equal_nan && a_nan && b_nan);
+    } else
+        return a != b && !(equal_nan && a != a && b != b);
+}
+
+// Flags of the elements that are the first of equal ones.
+template <class T>
+__device__ void find_changes(const T* __restrict__ sorted, std::uint8_t* __restrict__ flags, i64 n,
+                             int equal_nan) {
+#pragma unroll 1
+    for (i64 p = first<i64>(); p < n; p += threads<i64>())
+        flags[p] = p == 0 || differ(sorted[p - 1], sorted[p], equal_nan != 0);
+}
+
 }  // namespace cupola::algorithms
 
 using namespace cupola::algorithms;
@@ -61,8 +82,9 @@ using namespace cupola::algorithms;
 #define CUPOLA_SEARCHED(TYPE)                                                                \
     TYPE(i8)                                                                                 \
     TYPE(i16)                                                                                \
-    TYPE(i32) TYPE(i64) TYPE(u8) TYPE(u16) TYPE(u32) TYPE(u64) TYPE(f16) TYPE(f32) TYPE(f64) \
-        TYPE(c64) TYPE(c128)
+    TYPE(i32)                                                                                \
+    TYPE(i64) TYPE(u8) TYPE(u16) TYPE(u32) TYPE(u64) TYPE(f16) TYPE(f32) TYPE(f64) TYPE(c64) \
+        TYPE(c128)
 #define CUPOLA_SEARCH(T)                                                                          \
     extern "C" __global__ void search_sorted_##T(const cupola::arrays::T* sorted,                 \
                                                  const cupola::arrays::T* values,                 \
@@ -70,7 +92,13 @@ using namespace cupola::algorithms;
                                                  std::int64_t count, std::int64_t n, int right) { \
         search<cupola::arrays::T>(sorted, values, sorter, out, count, n, right);                  \
     }
+#define CUPOLA_CHANGES(T)                                                                      \
+    extern "C" __global__ void search_changes_##T(                                             \
+        const cupola::arrays::T* sorted, std::uint8_t* flags, std::int64_t n, int equal_nan) { \
+        find_changes<cupola::arrays::T>(sorted, flags, n, equal_nan);                          \
+    }
 CUPOLA_SEARCHED(CUPOLA_SEARCH)
+CUPOLA_SEARCHED(CUPOLA_CHANGES)
 
 // The element that each place of a repetition has: the number of ends that are not above it.
 extern "C" __global__ void search_repeats(const std::int64_t* ends, std::int64_t* out,
