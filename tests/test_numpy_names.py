@@ -69,7 +69,7 @@ NAMES = {
     **{
         name: f"use numpy.{name} {COPIES}"
         for name in (
-            "einsum", "tensordot", "unique", "linalg", "fft", "clip", "interp", "kron",
+            "einsum", "linalg", "fft", "interp", "kron",
         )
     },
     **{

@@ -4,6 +4,8 @@ from cupola import driver as driver
 from cupola import exceptions as exceptions
 from cupola import kernels as kernels
 from cupola import paths as paths
+from cupola.algorithms.arithmetic import clip as clip
+from cupola.algorithms.arithmetic import diff as diff
 from cupola.algorithms.arrangement import delete as delete
 from cupola.algorithms.arrangement import flip as flip
 from cupola.algorithms.arrangement import fliplr as fliplr
@@ -16,6 +18,8 @@ from cupola.algorithms.comparisons import allclose as allclose
 from cupola.algorithms.comparisons import array_equal as array_equal
 from cupola.algorithms.comparisons import isclose as isclose
 from cupola.algorithms.comparisons import round as round  # noqa: A004
+from cupola.algorithms.histograms import bincount as bincount
+from cupola.algorithms.histograms import histogram as histogram
 from cupola.algorithms.indexing import put as put
 from cupola.algorithms.indexing import put_along_axis as put_along_axis
 from cupola.algorithms.indexing import take as take
@@ -27,6 +31,13 @@ from cupola.algorithms.joins import dstack as dstack
 from cupola.algorithms.joins import hstack as hstack
 from cupola.algorithms.joins import stack as stack
 from cupola.algorithms.joins import vstack as vstack
+from cupola.algorithms.matrices import diag as diag
+from cupola.algorithms.matrices import diagonal as diagonal
+from cupola.algorithms.matrices import tril as tril
+from cupola.algorithms.matrices import triu as triu
+from cupola.algorithms.order_statistics import argpartition as argpartition
+from cupola.algorithms.order_statistics import partition as partition
+from cupola.algorithms.order_statistics import top_k as top_k
 from cupola.algorithms.padding import pad as pad
 from cupola.algorithms.quantiles import median as median
 from cupola.algorithms.quantiles import percentile as percentile
@@ -35,6 +46,8 @@ from cupola.algorithms.scans import cumprod as cumprod
 from cupola.algorithms.scans import cumsum as cumsum
 from cupola.algorithms.scans import cumulative_prod as cumulative_prod
 from cupola.algorithms.scans import cumulative_sum as cumulative_sum
+from cupola.algorithms.searching import digitize as digitize
+from cupola.algorithms.searching import searchsorted as searchsorted
 from cupola.algorithms.selection import argwhere as argwhere
 from cupola.algorithms.selection import compress as compress
 from cupola.algorithms.selection import count_nonzero as count_nonzero
@@ -42,6 +55,12 @@ from cupola.algorithms.selection import extract as extract
 from cupola.algorithms.selection import flatnonzero as flatnonzero
 from cupola.algorithms.selection import nonzero as nonzero
 from cupola.algorithms.selection import where as where
+from cupola.algorithms.sets import intersect1d as intersect1d
+from cupola.algorithms.sets import isin as isin
+from cupola.algorithms.sets import setdiff1d as setdiff1d
+from cupola.algorithms.sets import setxor1d as setxor1d
+from cupola.algorithms.sets import union1d as union1d
+from cupola.algorithms.sets import unique as unique
 from cupola.algorithms.shapes import atleast_1d as atleast_1d
 from cupola.algorithms.shapes import atleast_2d as atleast_2d
 from cupola.algorithms.shapes import atleast_3d as atleast_3d
@@ -53,6 +72,7 @@ from cupola.algorithms.shapes import rollaxis as rollaxis
 from cupola.algorithms.shapes import squeeze as squeeze
 from cupola.algorithms.shapes import swapaxes as swapaxes
 from cupola.algorithms.sorts import argsort as argsort
+from cupola.algorithms.sorts import lexsort as lexsort
 from cupola.algorithms.sorts import sort as sort
 from cupola.algorithms.splits import array_split as array_split
 from cupola.algorithms.splits import dsplit as dsplit

@@ -10,11 +10,11 @@ import numpy as np
 
 import cupola
 
-# NumPy's functions that are functions of cupola's by the same names. NumPy has the cumulative ones
-# since 2.1.
+# NumPy's functions that are functions of cupola's by the same names.
 NAMES = (
     "allclose",
     "append",
+    "argpartition",
     "argsort",
     "argwhere",
     "array_equal",
@@ -22,8 +22,10 @@ NAMES = (
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "bincount",
     "broadcast_arrays",
     "broadcast_to",
+    "clip",
     "column_stack",
     "compress",
     "concatenate",
@@ -33,6 +35,10 @@ NAMES = (
     "cumulative_prod",
     "cumulative_sum",
     "delete",
+    "diag",
+    "diagonal",
+    "diff",
+    "digitize",
     "dsplit",
     "dstack",
     "expand_dims",
@@ -41,13 +47,18 @@ NAMES = (
     "flip",
     "fliplr",
     "flipud",
+    "histogram",
     "hsplit",
     "hstack",
+    "intersect1d",
     "isclose",
+    "isin",
+    "lexsort",
     "median",
     "moveaxis",
     "nonzero",
     "pad",
+    "partition",
     "percentile",
     "put",
     "put_along_axis",
@@ -57,6 +68,9 @@ NAMES = (
     "rollaxis",
     "rot90",
     "round",
+    "searchsorted",
+    "setdiff1d",
+    "setxor1d",
     "sort",
     "split",
     "squeeze",
@@ -66,6 +80,10 @@ NAMES = (
     "take",
     "take_along_axis",
     "tile",
+    "tril",
+    "triu",
+    "union1d",
+    "unique",
     "var",
     "vsplit",
     "vstack",
@@ -78,7 +96,9 @@ class NumpyFunctions:
 
     def __init__(self) -> None:
         self._names: dict[Callable[..., Any], str] = {
-            getattr(np, name): name for name in NAMES if hasattr(np, name)
+            getattr(np, name): name
+            for name in NAMES
+            if hasattr(np, name)  # some came after NumPy 2.0
         }
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
