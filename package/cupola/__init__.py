@@ -123,6 +123,7 @@ _INTERNAL_HOMES = {
     "_array": "creation",
     "_instantiate": "graph_exec",
     "_numpy_functions": "algorithms.numpy_functions",
+    "_reduceat": "algorithms.segments",
     "_take_array": "creation",
 }
 # Old names, which warn.
