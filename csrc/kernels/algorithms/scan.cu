@@ -61,6 +61,7 @@ __device__ void scan_tile(const Op& op, const typename Op::In* in, typename Op::
             // 0.
             if (tile > 0) total = lane == 31 ? prefix : op.combine(prefix, total);
         }
+        __syncwarp();  // all lanes have read
         if (lane < warps - 1) of_warps.totals[lane + 1] = total;
         if (lane == 31) of_warps.totals[0] = total;
     }
