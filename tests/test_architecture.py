@@ -296,6 +296,7 @@ BESIDE_BUILD |= {"makers.reduction_definition", "makers.scan_definition"}
 
 # The folders of package/cupola, with the other folders that each imports.
 FAMILIES = {
+    "algorithms": set(),
     "build": {"image", "inspection", "makers", "ops"},
     "command": {"build", "compiler", "image", "on_cpu", "pycuda", "toolkit"},
     "compiler": {"toolkit"},
@@ -306,6 +307,7 @@ FAMILIES = {
     "ops": set(),
     "pipeline_call": set(),
     "pycuda": {"toolkit"},
+    "random": {"algorithms"},
     "timeline": {"inspection"},
     "toolkit": {"image"},
 }

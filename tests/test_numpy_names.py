@@ -81,7 +81,6 @@ NAMES = {
     **{name: f"use numpy.{name}(x), which computes" for name in ("sin", "add", "matmul", "sqrt")},
     **{name: f"cupola.to_device(numpy.{name}(...))" for name in ("linspace", "eye", "meshgrid")},
     **{name: f"use numpy.{name}" for name in ("float32", "int64", "bool_", "complex64")},
-    "random": "cupola.to_device(numbers)",
     "ndarray": "cupola.Array",
     "asnumpy": "use x.get()",
     "RawKernel": "cupola.compile",

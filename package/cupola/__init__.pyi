@@ -4,6 +4,7 @@ from cupola import driver as driver
 from cupola import exceptions as exceptions
 from cupola import kernels as kernels
 from cupola import paths as paths
+from cupola import random as random
 from cupola.array import Array as Array
 from cupola.compiler import compile as compile  # noqa: A004
 from cupola.creation import arange as arange

@@ -38,7 +38,6 @@ OTHERS = {
     "asnumpy": "use x.get()",
     "ndarray": "arrays are of the class cupola.Array; make one with cupola.empty",
     "newaxis": "use None or numpy.newaxis",
-    "random": "make the numbers with numpy.random and copy them: cupola.to_device(numbers)",
 }
 
 
