@@ -69,7 +69,7 @@ NAMES = {
     **{
         name: f"use numpy.{name} {COPIES}"
         for name in (
-            "concatenate", "where", "stack", "hstack", "vstack", "sort", "argsort", "unique",
+            "concatenate", "where", "stack", "hstack", "vstack", "unique",
             "cumsum", "std", "einsum", "tensordot", "nonzero", "take", "linalg", "fft", "clip",
         )
     },

@@ -5,6 +5,8 @@ from cupola import exceptions as exceptions
 from cupola import kernels as kernels
 from cupola import paths as paths
 from cupola import random as random
+from cupola.algorithms.sorts import argsort as argsort
+from cupola.algorithms.sorts import sort as sort
 from cupola.array import Array as Array
 from cupola.compiler import compile as compile  # noqa: A004
 from cupola.creation import arange as arange

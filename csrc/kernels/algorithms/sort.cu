@@ -1,0 +1,79 @@
+// csrc/kernels/algorithms/sort.cu - radix sorts of long rows: counts of digits, and passes.
+#include <cub/block/block_scan.cuh>
+
+#include "sort_pass.cuh"
+
+using namespace cupola::algorithms;
+
+namespace {
+
+// Counts the digits of all passes. `chunks` blocks count a row.
+template <class K>
+__device__ void count_digits(const K* in, u64* bins, i64 n, u32 chunks, const KeyOrder& order) {
+    constexpr int passes = sizeof(K), unrolled = 8;
+    __shared__ u32 counts[passes][digits];
+    for (int i = threadIdx.x; i < passes * digits; i += blockDim.x) counts[0][i] = 0;
+    __syncthreads();
+    const Keys<K> ordered(order);
+    const i64 row = blockIdx.x / chunks, step = static_cast<i64>(chunks) * blockDim.x;
+    in += row * n;
+    for (i64 i = blockIdx.x % chunks * static_cast<i64>(blockDim.x) + threadIdx.x; i < n;
+         i += step * unrolled) {
+        K keys[unrolled];
+#pragma unroll
+        for (int j = 0; j < unrolled; ++j)
+            if (i + j * step < n) keys[j] = in[i + j * step];
+#pragma unroll
+        for (int j = 0; j < unrolled; ++j) {
+            if (i + j * step >= n) break;
+            const K key = ordered.rank(ordered.encode(keys[j]));
+#pragma unroll
+            for (int pass = 0; pass < passes; ++pass)
+                atomicAdd(&counts[pass][static_cast<u32>(key >> (8 * pass)) & 255], 1u);
+        }
+    }
+    __syncthreads();
+    bins += row * passes * digits;
+    for (int i = threadIdx.x; i < passes * digits; i += blockDim.x)
+        if (counts[0][i]) atomicAdd(reinterpret_cast<unsigned long long*>(bins + i), counts[0][i]);
+}
+
+}  // namespace
+
+#define CUPOLA_KEYS(K, bits, threads, items)                                                   \
+    extern "C" __global__ void __launch_bounds__(256)                                          \
+        sort_count_##bits(const K* in, u64* bins, i64 n, u32 chunks, KeyOrder order) {         \
+        count_digits(in, bins, n, chunks, order);                                              \
+    }                                                                                          \
+    extern "C" __global__ void __launch_bounds__(threads)                                      \
+        sort_keys_##bits(const K* in, K* out, u32* words, u32* tickets, const u64* bins,       \
+                         u64* next_bins, PassSpec spec, KeyOrder order) {                      \
+        Pass<K, void, threads, items>::run(in, out, nullptr, nullptr, nullptr, words, tickets, \
+                                           bins, next_bins, spec, order);                      \
+    }
+#define CUPOLA_PAIRS(name, K, V, threads, items)                                              \
+    extern "C" __global__ void __launch_bounds__(threads)                                     \
+        name(const K* in, K* out, const V* values, V* values_out, i64* indices, u32* words,   \
+             u32* tickets, const u64* bins, u64* next_bins, PassSpec spec, KeyOrder order) {  \
+        Pass<K, V, threads, items>::run(in, out, values, values_out, indices, words, tickets, \
+                                        bins, next_bins, spec, order);                        \
+    }
+
+CUPOLA_KEYS(u8, 8, 512, 19)
+CUPOLA_KEYS(u16, 16, 512, 19)
+CUPOLA_KEYS(u32, 32, 384, 19)
+CUPOLA_KEYS(u64, 64, 384, 15)
+CUPOLA_PAIRS(sort_pairs_8, u8, u32, 512, 17)
+CUPOLA_PAIRS(sort_pairs_16, u16, u32, 512, 17)
+CUPOLA_PAIRS(sort_pairs_32, u32, u32, 384, 20)
+CUPOLA_PAIRS(sort_pairs_64, u64, u32, 384, 15)
+
+// Counts of each digit become offsets. One block for a row and a pass.
+extern "C" __global__ void __launch_bounds__(256) sort_offsets(u64* bins) {
+    using Scan = cub::BlockScan<u64, digits>;
+    __shared__ typename Scan::TempStorage shared;
+    u64* own = bins + static_cast<i64>(blockIdx.x) * digits + threadIdx.x;
+    u64 offset;
+    Scan(shared).ExclusiveSum(*own, offset);
+    *own = offset;
+}
