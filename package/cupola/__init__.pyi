@@ -5,6 +5,17 @@ from cupola import exceptions as exceptions
 from cupola import kernels as kernels
 from cupola import paths as paths
 from cupola import random as random
+from cupola.algorithms.indexing import put as put
+from cupola.algorithms.indexing import put_along_axis as put_along_axis
+from cupola.algorithms.indexing import take as take
+from cupola.algorithms.indexing import take_along_axis as take_along_axis
+from cupola.algorithms.selection import argwhere as argwhere
+from cupola.algorithms.selection import compress as compress
+from cupola.algorithms.selection import count_nonzero as count_nonzero
+from cupola.algorithms.selection import extract as extract
+from cupola.algorithms.selection import flatnonzero as flatnonzero
+from cupola.algorithms.selection import nonzero as nonzero
+from cupola.algorithms.selection import where as where
 from cupola.algorithms.sorts import argsort as argsort
 from cupola.algorithms.sorts import sort as sort
 from cupola.array import Array as Array

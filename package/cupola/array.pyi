@@ -12,7 +12,6 @@ from cupola.reductions import Reductions
 from cupola.stream import _StreamProtocol
 
 _Shape = SupportsIndex | Sequence[SupportsIndex]
-_Index = SupportsIndex | slice | EllipsisType | None
 
 class _CudaArray(Protocol):
     @property
@@ -23,6 +22,7 @@ class _DLPack(Protocol):
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 _DeviceMemory = _CudaArray | _DLPack
+_Index = SupportsIndex | slice | EllipsisType | npt.ArrayLike | _DeviceMemory | None
 
 class Array(Reductions):
     def __array_ufunc__(

@@ -42,8 +42,8 @@ cdef class Array(Reductions):
     ``__cuda_array_interface__`` or ``__dlpack__``.
 
     Indexing by ints, slices, ``...`` and None, `reshape`, `transpose` and `view` give views of
-    the same memory, as in NumPy. The memory is freed when the last view is gone, after the queued
-    work that uses it.
+    the same memory, as in NumPy. Indexing by arrays of integers or bool gives a copy. The memory is
+    freed when the last view is gone, after the queued work that uses it.
 
     Attributes
     ----------
@@ -364,6 +364,9 @@ cdef class Array(Reductions):
         if isinstance(key, str):
             return self.field(key)
         where = indexed(self.shape, self.get_strides(), key)
+        if where is None:
+            from cupola import _get_items  # not of its module, which imports this one
+            return _get_items(self, key)
         return self.view_as(where[0], where[1], where[2])
 
     def field(self, str name not None):
@@ -379,8 +382,19 @@ cdef class Array(Reductions):
             self.get_strides() + c_strides(kind.shape, kind.base.itemsize), offset, kind.base)
 
     def __setitem__(self, key, value):
-        cdef Array target = self[key], other
+        cdef Array target, other
         cdef Stream queue = current_stream(self.device_index)
+        cdef tuple where
+        self.require_live()
+        if isinstance(key, str):
+            target = self.field(key)
+        else:
+            where = indexed(self.shape, self.get_strides(), key)
+            if where is None:
+                from cupola import _set_items  # not of its module, which imports this one
+                _set_items(self, key, value)
+                return
+            target = self.view_as(where[0], where[1], where[2])
         target.require_writable()
         if isinstance(value, Array) or is_foreign(value):
             other = value if isinstance(value, Array) else foreign_array(value)

@@ -344,6 +344,22 @@ def asarray(source, dtype=None):
     return found if dtype is None or np.dtype(dtype) == found.dtype else found.astype(dtype)
 
 
+def strided_view(Array array not None, tuple shape not None, tuple strides not None):
+    """A view of an array's memory, from its first element, with other axes.
+
+    Parameters
+    ----------
+    array : Array
+    shape, strides : tuple of int
+        The caller makes sure that all elements are elements of the array.
+
+    Returns
+    -------
+    Array
+    """
+    return array.view_as(shape, strides, 0)
+
+
 def take_array(host, device):
     """Make an array from its pickled contents."""
     return to_device(host, device=device)

@@ -16,7 +16,7 @@ cdef tuple f_strides(tuple shape, Py_ssize_t itemsize)
 cdef bint is_c_contiguous(tuple shape, tuple strides, Py_ssize_t itemsize) except -1
 cdef bint is_f_contiguous(tuple shape, tuple strides, Py_ssize_t itemsize) except -1
 
-# Shape, strides and offset in bytes of array[key].
+# Shape, strides and offset in bytes of array[key]; None where a key has arrays of indices.
 cdef tuple indexed(tuple shape, tuple strides, object key)
 # The shape for reshape(wanted); one size may be -1.
 cdef tuple resolved(tuple shape, Py_ssize_t size, tuple wanted)

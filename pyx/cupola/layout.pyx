@@ -94,19 +94,13 @@ cdef bint is_f_contiguous(tuple shape, tuple strides, Py_ssize_t itemsize) excep
     return is_c_contiguous(shape[::-1], strides[::-1], itemsize)
 
 
-cdef str refused_index(object index):
-    """Why it is none, and what to use; of NumPy's masks and arrays of indices more is said."""
-    kind = getattr(index, "dtype", None)
-    if isinstance(index, list):
-        kind = type(index[0]) if index else int
-    if kind is None:
-        return (
-            "a cupola.Array is indexed by ints, slices, ... and None, got a "
-            f"{type(index).__name__}; for more copy it with get()")
-    what, name = ("a boolean mask", "mask") if kind == bool else ("an array of indices", "indices")
-    return (
-        f"a cupola.Array is not indexed by {what}: use x.get()[{name}] with NumPy's {name}, or "
-        f"CuPy or PyTorch through DLPack: cupy.from_dlpack(x)[{name}]")
+cdef bint is_indices(object index):
+    """Whether it is an array of indices or a mask, which has no view."""
+    if isinstance(index, (list, tuple, bool, np.bool_)):
+        return True
+    if isinstance(index, np.ndarray):
+        return index.ndim > 0 or index.dtype == np.bool_
+    return hasattr(index, "__cuda_array_interface__") or hasattr(index, "__dlpack__")
 
 
 cdef tuple indexed(tuple shape, tuple strides, object key):
@@ -122,6 +116,9 @@ cdef tuple indexed(tuple shape, tuple strides, object key):
         elif each is not None:
             taken += 1
     if taken > len(shape):
+        for each in keys:
+            if is_indices(each):
+                return None
         raise IndexError(f"the array has {len(shape)} axes, and {taken} are indexed")
     for each in keys:
         if each is None:
@@ -144,11 +141,13 @@ cdef tuple indexed(tuple shape, tuple strides, object key):
             steps.append(strides[axis] * step)
             axis += 1
         else:
-            if type(each) is not int and (
-                isinstance(each, bool) or not hasattr(each, "__index__") or
-                getattr(each, "ndim", 0)
-            ):
-                raise ArgumentTypeError(refused_index(each))
+            if type(each) is not int:
+                if is_indices(each):
+                    return None
+                if not hasattr(each, "__index__"):
+                    raise ArgumentTypeError(
+                        "a cupola.Array is indexed by ints, slices, ..., None, and arrays of "
+                        f"integers or bool, got a {type(each).__name__}")
             length = shape[axis]
             index = each.__index__()
             if not -length <= index < length:

@@ -8,10 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms import sorts
+from cupola.algorithms import indexing, selection, sorts
 
 # By NumPy's function.
 numpy_functions: dict[Callable[..., Any], Callable[..., Any]] = {
     np.argsort: sorts.argsort,
+    np.argwhere: selection.argwhere,
+    np.compress: selection.compress,
+    np.count_nonzero: selection.count_nonzero,
+    np.extract: selection.extract,
+    np.flatnonzero: selection.flatnonzero,
+    np.nonzero: selection.nonzero,
+    np.put: indexing.put,
+    np.put_along_axis: indexing.put_along_axis,
     np.sort: sorts.sort,
+    np.take: indexing.take,
+    np.take_along_axis: indexing.take_along_axis,
+    np.where: selection.where,
 }

@@ -1,0 +1,236 @@
+"""Keys with arrays of indices and masks, take and put, with NumPy as the reference."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from keys import INDEX_TYPES, PAIR, arrays, elements, keys
+from working import refused
+
+import cupola
+
+quickly = settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def same(found, expected):
+    assert type(found) is cupola.Array
+    assert found.dtype == expected.dtype and found.shape == expected.shape
+    np.testing.assert_array_equal(found.get(), expected)
+
+
+@quickly
+@given(data=st.data())
+def test_reads_by_keys_of_all_kinds(driver, data):
+    host, there = data.draw(arrays())
+    numpy_key, key = data.draw(keys(host.shape))
+    same(there[key], host[numpy_key])
+
+
+@quickly
+@given(data=st.data())
+def test_writes_by_keys_of_all_kinds(driver, data):
+    host, there = data.draw(arrays())
+    host = host.copy()
+    numpy_key, key = data.draw(keys(host.shape))
+    of = host[numpy_key].shape
+    shape = tuple(1 if data.draw(st.integers(0, 4)) == 0 else n for n in of)
+    values = elements(shape[data.draw(st.integers(0, len(shape))) :], host.dtype, 3)
+    host[numpy_key] = values
+    there[key] = cupola.to_device(values) if data.draw(st.booleans()) else values
+    same(there, host)
+
+
+def test_where_arrays_of_indices_and_ints_place_their_axes(driver):
+    host = elements((3, 4, 5, 6), "f4")
+    there = cupola.to_device(host)
+    two, three = np.array([[2, 0]]), np.array([[1], [2], [0]])
+    for key in [
+        (two, three), (0, slice(None), two), (slice(None), 0, two), (two, slice(None), 0),
+        (slice(None), two, None, three), (slice(None), two, three, None), (..., two, 0), (two,),
+        (slice(None), two, slice(1, 3), three), np.ix_([0, 2], [1, 3], [4], [0, 5]),
+        (True, two), (np.array([2]), False), (np.array(True), 0), (slice(None), [], 0),
+        ([True, False, True],),
+    ]:  # fmt: skip
+        same(there[key], host[key])
+        moved = [cupola.to_device(k) if isinstance(k, np.ndarray) and k.ndim else k for k in key]
+        same(there[tuple(moved)], host[key])
+
+
+@pytest.mark.parametrize("dtype", ["?", "f2", "f4", "f8", "c16", "S5", PAIR, "S64"])
+@pytest.mark.parametrize("n", [0, 1, 255, 257, 4097])
+def test_elements_of_each_size(driver, dtype, n):
+    host = elements((300,), dtype)
+    index = np.random.default_rng(n).integers(-300, 300, n)
+    for there in (cupola.to_device(host), cupola.to_device(np.repeat(host, 2))[::2]):
+        same(there[cupola.to_device(index)], host[index])
+        values = elements((n,), dtype, 1)
+        changed = host.copy()
+        changed[index] = values
+        there[cupola.to_device(index)] = cupola.to_device(values)
+        same(there, changed)
+
+
+def test_rows_move_in_words_whatever_their_alignment(driver):
+    for width, offset in [(16, 0), (15, 1), (24, 4), (32, 2), (7, 0)]:
+        host = elements((20, 40), "i1")
+        there = cupola.to_device(host)[:, offset : offset + width]
+        index = [3, -1, 3, 0]
+        same(there[index], host[:, offset : offset + width][index])
+        there[index] = there[[0, 1, 2, 3]]
+        host[:, offset : offset + width][index] = host[:, offset : offset + width][[0, 1, 2, 3]]
+        same(there, host[:, offset : offset + width])
+
+
+def test_the_last_of_equal_indices_stays(driver):
+    index = np.random.default_rng(1).integers(0, 50, (4, 3000))
+    for count in (1, 2):
+        host = np.zeros((50,) * count, "i4")
+        there = cupola.to_device(host)
+        values = np.arange(3000, dtype="i4")
+        host[tuple(index[:count])] = values
+        there[tuple([cupola.to_device(one) for one in index[:count]])] = cupola.to_device(values)
+        same(there, host)
+
+
+def test_an_array_is_read_before_it_is_written(driver):
+    host = np.arange(1000)
+    there = cupola.to_device(host)
+    index = np.random.default_rng(2).permutation(1000)
+    there[cupola.to_device(index)] = there
+    host[index] = host.copy()
+    same(there, host)
+
+
+def test_values_are_cast_by_the_rule_same_kind(driver):
+    there, index = cupola.zeros(5, "f4"), cupola.array([1, 3])
+    there[index] = cupola.array([1, 2], "i8")
+    same(there, np.array([0, 1, 0, 2, 0], "f4"))
+    for values in (cupola.array([1.5, 2]), np.array([1.5, 2])):
+        with refused(cupola.ArgumentError, TypeError, saying="float64"):
+            cupola.zeros(5, "i4")[index] = values
+
+
+@pytest.mark.parametrize("place", [cupola.to_device, np.asarray, list])
+def test_an_index_out_of_range_is_named(driver, place):
+    there = cupola.zeros((3, 4))
+    for wrong, first in ([[0, 3, 9], 3], [[-4], -4], [[[7, 1]], 7]):
+        with pytest.raises(IndexError, match=rf"index {first} .* axis 0 with size 3"):
+            there[place(wrong)]
+    with pytest.raises(IndexError, match=r"index 4 .* axis 1 with size 4"):
+        there[:, place([4])] = 1
+    same(there, np.zeros((3, 4)))
+    with pytest.raises(IndexError, match="size 0"):
+        cupola.zeros((0, 2))[place([0])]
+
+
+def test_wrong_keys_and_values(driver):
+    there = cupola.zeros((3, 4))
+    for wrong in (
+        (cupola.array([0, 1]), cupola.array([0, 1, 2])), cupola.array([True, False]),
+        np.ones((3, 5), bool), (0, 0, [0]), (..., [0], ...),
+    ):  # fmt: skip
+        with pytest.raises(IndexError):
+            there[wrong]
+        with pytest.raises(IndexError):
+            there[wrong] = 0
+    for wrong in (1.0, [0.5], cupola.array([1.0]), "S", np.array(["a"]), [[0], [0, 1]]):
+        with refused(cupola.ArgumentError):
+            there[wrong]
+    with refused(cupola.ArgumentError, ValueError, saying=("(3,)", "(2, 4)")):
+        there[cupola.array([0, 1])] = cupola.zeros(3)
+    alone = cupola.Array.from_address(there.ptr, (3,), owner=there, readonly=True)
+    with refused(cupola.ArgumentError, ValueError, saying="read-only"):
+        alone[[0]] = 1
+    same(alone[[0, 2]], np.zeros(2))
+
+
+@quickly
+@given(data=st.data())
+def test_take(driver, data):
+    host, there = data.draw(arrays())
+    axis = data.draw(st.one_of(st.none(), st.integers(-host.ndim, host.ndim - 1)))
+    length = host.size if axis is None else host.shape[axis]
+    mode = data.draw(st.sampled_from(["raise", "wrap", "clip"] if length else ["raise"]))
+    most = 3 * length if mode != "raise" else length - 1
+    shape = tuple(data.draw(st.lists(st.integers(0, 3), max_size=2))) if length else (0,)
+    numbers = st.integers(-most - 1 if mode == "raise" else -most, max(most, 0))
+    index = np.array(
+        [data.draw(numbers) for _ in range(int(np.prod(shape)))],
+        data.draw(st.sampled_from(INDEX_TYPES[:3])),
+    ).reshape(shape)
+    placed = cupola.to_device(index) if data.draw(st.booleans()) else index
+    expected = np.take(host, index, axis, mode=mode)
+    same(np.take(there, placed, axis, mode=mode), expected)
+    out = cupola.to_device(np.zeros_like(expected))
+    assert cupola.take(there, placed, axis, out, mode) is out
+    same(out, expected)
+    flat = host.copy()
+    values = elements((data.draw(st.integers(0, 5)),), host.dtype, 5)
+    if axis is None and values.size:
+        np.put(flat, index, values, mode)
+        np.put(there, placed, cupola.to_device(values), mode)
+        same(there, flat)
+
+
+@quickly
+@given(data=st.data())
+def test_take_and_put_along_an_axis(driver, data):
+    host, there = data.draw(arrays(["f4", "i8", PAIR], 3))
+    axis = data.draw(st.one_of(st.none(), st.integers(-host.ndim, host.ndim - 1)))
+    flat = host.reshape(-1) if axis is None else host
+    along = 0 if axis is None else axis
+    length = flat.shape[along]
+    shape = list(flat.shape)
+    shape[along] = data.draw(st.integers(0, 4)) if length else 0
+    shape = [1 if n and k != along % flat.ndim and data.draw(st.integers(0, 5)) == 0 else n
+             for k, n in enumerate(shape)]  # fmt: skip
+    index = np.random.default_rng(3).integers(-length, max(length, 1), shape)
+    placed = cupola.to_device(index) if data.draw(st.booleans()) else index
+    expected = np.take_along_axis(host, index, axis)
+    same(np.take_along_axis(there, placed, axis), expected)
+    values, changed = elements(expected.shape, host.dtype, 6), host.copy()
+    np.put_along_axis(changed, index, values, axis)
+    np.put_along_axis(there, placed, cupola.to_device(values), axis)
+    same(there, changed)
+
+
+def test_wrong_arguments_of_take_and_put(driver):
+    x = cupola.zeros((3, 4))
+    for call, words in [
+        (lambda: cupola.take(x, [0], 2), "take: argument axis: 2"),
+        (lambda: cupola.take(x, [0], mode="wrong"), "take: argument mode is"),
+        (lambda: cupola.take(x, [0.5]), "take: argument indices"),
+        (lambda: cupola.take(x, np.zeros(2, "u8")), "uint64"),
+        (lambda: cupola.take(np.zeros(3), cupola.array([1])), "cupola.to_device(a)"),
+        (lambda: cupola.take(x, [0], 0, out=cupola.zeros(4)), "take: argument out has the shape"),
+        (lambda: cupola.take(x, [0], 0, out=np.zeros((1, 4))), "take: argument out"),
+        (lambda: cupola.put(np.zeros(3), [0], 1), "put: argument a"),
+        (lambda: cupola.take_along_axis(x, [0], 0), "argument indices has 1 axes"),
+        (lambda: cupola.put_along_axis(x, [[0] * 5], 1, 0), "argument indices has the shape"),
+    ]:
+        with refused(cupola.ArgumentError, saying=words):
+            call()
+    with pytest.raises(IndexError, match="take: index 12 "):
+        cupola.take(x, cupola.array([0, 12]))
+    with pytest.raises(IndexError, match="put: index -13 "):
+        cupola.put(x, [-13], 1)
+    for place in (np.array, cupola.array):
+        with pytest.raises(IndexError):
+            cupola.take(cupola.zeros(0), place([1]), mode="clip")
+
+
+def test_graphs_index_without_a_check_on_the_device(driver):
+    stream = cupola.Stream()
+    x, index = cupola.array(np.arange(10.0)), cupola.array([1, 12])
+    with refused(cupola.ArgumentValueError, saying=("captured", "mode='wrap'")), stream.capture():
+        x[index]
+    with stream.capture() as graph:
+        wrapped = cupola.take(x, index, mode="wrap")
+        x[[0, 0]] = cupola.take(x, [3, 4])
+    made = graph.instantiate()
+    x.set(np.arange(10.0) * 2)
+    made.launch()
+    same(wrapped, np.array([2.0, 4.0]))
+    assert x[0].item() == 8
