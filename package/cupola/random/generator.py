@@ -20,7 +20,7 @@ from cupola.random.parameters import (
     result,
     shape_of,
 )
-from cupola.random.sampling import Sampling
+from cupola.random.permutations import Permutations
 
 if TYPE_CHECKING:
     from cupola.array import Array
@@ -30,7 +30,7 @@ _METHODS = ("zig", "inv")
 _GROUP = {4: 4, 8: 2}
 
 
-class Generator(Distributions, Sampling):
+class Generator(Distributions, Permutations):
     """Arrays of random numbers on the current device, by the methods of `numpy.random.Generator`.
 
     Results are new arrays, on the current stream of the device; nothing waits. Without a size they

@@ -76,7 +76,7 @@ class Sampling:
                 f"{first} to {last}"
             )
         made = result("integers", shape_of("integers", size, {}), kept, out, size is not None)
-        _fill_integers(self._bits, made, first, last - first + 1)
+        self._fill_integers(made, first, last - first + 1)
         return finish(made, out)
 
     def bytes(self, length: int) -> bytes:
@@ -96,15 +96,14 @@ class Sampling:
         words = self._bits.random_raw(-(-count // 4)).get().astype("<u4", copy=False)
         return words.tobytes()[:count]
 
-
-def _fill_integers(bits: BitGenerator, made: Array, first: int, count: int) -> None:
-    """Of `count` integers from `first` on; 2**32 and 2**64 are passed as 0."""
-    wide = count > _WORD
-    power = _WIDE if wide else _WORD
-    rest = count % power
-    threshold = power % rest if rest else 0
-    name = f"integers{64 if wide else 32}_{made.itemsize}"
-    bits.fill(name, made, 2 if wide else 4, first % _WIDE, rest, threshold)
+    def _fill_integers(self, made: Array, first: int, count: int) -> None:
+        """Of `count` integers from `first` on; 2**32 and 2**64 are passed as 0."""
+        wide = count > _WORD
+        power = _WIDE if wide else _WORD
+        rest = count % power
+        threshold = power % rest if rest else 0
+        name = f"integers{64 if wide else 32}_{made.itemsize}"
+        self._bits.fill(name, made, 2 if wide else 4, first % _WIDE, rest, threshold)
 
 
 def _bound(name: str, value: Any) -> int:
