@@ -30,12 +30,12 @@ def test_permutations_have_each_number_once(driver, n):
 
 def test_all_orders_of_four_are_equally_frequent(driver):
     """By the rows of `permuted`, which are orders of their own."""
-    rows = cupola.to_device(np.tile(np.arange(4, dtype=np.int8), (24000, 1)))
+    rows = cupola.to_device(np.tile(np.arange(4, dtype=np.int8), (4800, 1)))
     made = random.default_rng(9).permuted(rows, axis=1).get()
     numbers = made @ np.array([64, 16, 4, 1])
     orders = [np.dot(order, [64, 16, 4, 1]) for order in itertools.permutations(range(4))]
-    assert chi_square([(numbers == one).sum() for one in orders], np.full(24, 1000)) < 4
-    assert abs(np.corrcoef(numbers[1:], numbers[:-1])[0, 1]) < 0.03
+    assert chi_square([(numbers == one).sum() for one in orders], np.full(24, 200)) < 4
+    assert abs(np.corrcoef(numbers[1:], numbers[:-1])[0, 1]) < 0.06
 
 
 def test_places_of_a_permutation_are_uniform(driver):

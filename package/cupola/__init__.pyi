@@ -9,6 +9,12 @@ from cupola.algorithms.indexing import put as put
 from cupola.algorithms.indexing import put_along_axis as put_along_axis
 from cupola.algorithms.indexing import take as take
 from cupola.algorithms.indexing import take_along_axis as take_along_axis
+from cupola.algorithms.products import dot as dot
+from cupola.algorithms.products import inner as inner
+from cupola.algorithms.products import matmul as matmul
+from cupola.algorithms.products import outer as outer
+from cupola.algorithms.products import tensordot as tensordot
+from cupola.algorithms.products import vdot as vdot
 from cupola.algorithms.selection import argwhere as argwhere
 from cupola.algorithms.selection import compress as compress
 from cupola.algorithms.selection import count_nonzero as count_nonzero
