@@ -306,7 +306,8 @@ FAMILIES = {
     "on_cpu": {"toolkit"},
     "ops": set(),
     "pipeline_call": set(),
-    "pycuda": {"toolkit"},
+    "pycuda": {"algorithms", "toolkit"},
+    "random": {"algorithms"},
     "timeline": {"inspection"},
     "toolkit": {"image"},
 }

@@ -74,13 +74,12 @@ NAMES = {
     },
     **{
         name: f"use x.{name}() or numpy.{name}(x), which compute on the device"
-        for name in ("sum", "mean", "max", "min", "prod", "any", "all", "argmax", "argmin", "dot")
+        for name in ("sum", "mean", "max", "min", "prod", "any", "all", "argmax", "argmin")
     },
     **{name: f"use x.{name}()" for name in ("reshape", "ravel", "transpose", "astype")},
-    **{name: f"use numpy.{name}(x), which computes" for name in ("sin", "add", "matmul", "sqrt")},
+    **{name: f"use numpy.{name}(x), which computes" for name in ("sin", "add", "sqrt")},
     **{name: f"cupola.to_device(numpy.{name}(...))" for name in ("linspace", "eye", "meshgrid")},
     **{name: f"use numpy.{name}" for name in ("float32", "int64", "bool_", "complex64")},
-    "random": "cupola.to_device(numbers)",
     "ndarray": "cupola.Array",
     "asnumpy": "use x.get()",
     "RawKernel": "cupola.compile",
@@ -114,9 +113,8 @@ def test_what_the_errors_recommend_computes_on_the_device(driver):
 
     x = cupola.array([3.0, 1.0, 2.0])
     for name in numpy_names.METHODS:
-        arguments = (x,) if name == "dot" else ()
-        expected = getattr(np, name)(x.get(), *(a.get() for a in arguments))
-        for found in (getattr(x, name)(*arguments), getattr(np, name)(x, *arguments)):
+        expected = getattr(np, name)(x.get())
+        for found in (getattr(x, name)(), getattr(np, name)(x)):
             assert isinstance(found, cupola.Array) and found.item() == expected
     for name in numpy_names.METHODS_ALONE:
         assert callable(getattr(x, name))

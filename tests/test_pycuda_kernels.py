@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from goodness_of_fit import kolmogorov_smirnov
 from pycuda_context import context  # noqa: F401
 
 import cupola.pycuda.curandom as curandom
@@ -90,14 +91,6 @@ def test_a_scan_keeps_the_order():
         ExclusiveScanKernel(np.int32, "a+b")
     with pytest.raises(ValueError, match="float64"):
         InclusiveScanKernel(np.int32, "a+b")(gpuarray.zeros(3))
-
-
-def kolmogorov_smirnov(values, distribution):
-    """The largest distance of the values' distribution from the given one, times sqrt(n)."""
-    n = len(values)
-    expected = distribution(np.sort(values))
-    steps = np.arange(n)
-    return max((expected - steps / n).max(), ((steps + 1) / n - expected).max()) * n**0.5
 
 
 NORMAL = np.vectorize(lambda x: 0.5 * (1 + __import__("math").erf(x / 2**0.5)))

@@ -100,6 +100,7 @@ _HOMES = {
     "diagonal": "algorithms.matrices",
     "diff": "algorithms.arithmetic",
     "digitize": "algorithms.searching",
+    "dot": "algorithms.products",
     "dsplit": "algorithms.splits",
     "dstack": "algorithms.joins",
     "elementwise": "makers",
@@ -120,6 +121,7 @@ _HOMES = {
     "histogram": "algorithms.histograms",
     "hsplit": "algorithms.splits",
     "hstack": "algorithms.joins",
+    "inner": "algorithms.products",
     "intersect1d": "algorithms.sets",
     "isclose": "algorithms.comparisons",
     "isin": "algorithms.sets",
@@ -127,6 +129,7 @@ _HOMES = {
     "load": "loader",
     "managed": "creation",
     "mandelbrot": "kernels",
+    "matmul": "algorithms.products",
     "median": "algorithms.quantiles",
     "memory_info": "device",
     "moveaxis": "algorithms.shapes",
@@ -134,6 +137,7 @@ _HOMES = {
     "ones": "creation",
     "ones_like": "creation",
     "op": "ops",
+    "outer": "algorithms.products",
     "pad": "algorithms.padding",
     "partition": "algorithms.order_statistics",
     "percentile": "algorithms.quantiles",
@@ -163,6 +167,7 @@ _HOMES = {
     "swapaxes": "algorithms.shapes",
     "take": "algorithms.indexing",
     "take_along_axis": "algorithms.indexing",
+    "tensordot": "algorithms.products",
     "tile": "algorithms.arrangement",
     "to_device": "creation",
     "top_k": "algorithms.order_statistics",
@@ -171,6 +176,7 @@ _HOMES = {
     "union1d": "algorithms.sets",
     "unique": "algorithms.sets",
     "var": "algorithms.statistics",
+    "vdot": "algorithms.products",
     "vsplit": "algorithms.splits",
     "vstack": "algorithms.joins",
     "where": "algorithms.selection",
@@ -185,8 +191,10 @@ _INTERNAL_HOMES = {
     "_Variables": "variable",
     "_accumulate": "algorithms.scans",
     "_array": "creation",
+    "_dot": "algorithms.products",
     "_get_items": "algorithms.keys",
     "_instantiate": "graph_exec",
+    "_matmul": "algorithms.products",
     "_numpy_functions": "algorithms.numpy_functions",
     "_reduceat": "algorithms.segments",
     "_set_items": "algorithms.keys",
@@ -198,7 +206,7 @@ _RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
 _MOVED = {"nvrtc": "toolkit.nvrtc"}
 # Threads that first use different names import one after another.
 _importing = _RLock()
-_SUBMODULES = ("array", "build", "driver", "exceptions", "kernels", "paths")
+_SUBMODULES = ("array", "build", "driver", "exceptions", "kernels", "paths", "random")
 
 __all__ = [
     "ArgumentError",

@@ -4,6 +4,7 @@ from cupola import driver as driver
 from cupola import exceptions as exceptions
 from cupola import kernels as kernels
 from cupola import paths as paths
+from cupola import random as random
 from cupola.algorithms.arithmetic import clip as clip
 from cupola.algorithms.arithmetic import diff as diff
 from cupola.algorithms.arrangement import delete as delete
@@ -39,6 +40,12 @@ from cupola.algorithms.order_statistics import argpartition as argpartition
 from cupola.algorithms.order_statistics import partition as partition
 from cupola.algorithms.order_statistics import top_k as top_k
 from cupola.algorithms.padding import pad as pad
+from cupola.algorithms.products import dot as dot
+from cupola.algorithms.products import inner as inner
+from cupola.algorithms.products import matmul as matmul
+from cupola.algorithms.products import outer as outer
+from cupola.algorithms.products import tensordot as tensordot
+from cupola.algorithms.products import vdot as vdot
 from cupola.algorithms.quantiles import median as median
 from cupola.algorithms.quantiles import percentile as percentile
 from cupola.algorithms.quantiles import quantile as quantile

@@ -7,7 +7,7 @@ from importlib.machinery import PathFinder
 from os.path import dirname
 
 # Methods of an array; numpy's functions of these names call them, or compute the same.
-METHODS = ("all", "any", "argmax", "argmin", "dot", "max", "mean", "min", "prod", "sum")
+METHODS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum")
 METHODS_ALONE = ("astype", "ravel", "reshape", "transpose")
 # Functions of which the host makes the numbers.
 MADE_ON_THE_HOST = (
@@ -38,7 +38,6 @@ OTHERS = {
     "asnumpy": "use x.get()",
     "ndarray": "arrays are of the class cupola.Array; make one with cupola.empty",
     "newaxis": "use None or numpy.newaxis",
-    "random": "make the numbers with numpy.random and copy them: cupola.to_device(numbers)",
 }
 
 

@@ -9,4 +9,4 @@ cdef object dot(object first, object second, object out)
 # NumPy's ufunc.reduce, for an array.
 cdef object reduce_ufunc(object ufunc, tuple inputs, dict options)
 # numpy.matmul, the operator @.
-cdef object matmul(object first, object second)
+cdef object matmul(object first, object second, object out)

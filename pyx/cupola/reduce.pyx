@@ -343,17 +343,23 @@ cdef object dot(object first, object second, object out):
                 f"{type(second).__name__}")
         return product
     x, y = first, second
+    if len(x.shape) > 1 and len(y.shape) > 1:
+        from cupola import _dot  # of a module above this one
+        return _dot(x, y, out)
     return product_of(x, y, out)
 
 
-cdef object matmul(object first, object second):
+cdef object matmul(object first, object second, object out):
     first, second = factor_of(first), factor_of(second)
     if not isinstance(first, ArrayData) or not isinstance(second, ArrayData):
         return NotImplemented
     for each in (first, second):
         if not (<ArrayData>each).shape:
             raise ArgumentValueError("the operator @ takes arrays with axes; use * for numbers")
-    return product_of(first, second, None)
+    if len((<ArrayData>first).shape) > 1 and len((<ArrayData>second).shape) > 1:
+        from cupola import _matmul  # of a module above this one
+        return _matmul(first, second, out)
+    return product_of(first, second, out)
 
 
 cdef ArrayData product_of(ArrayData x, ArrayData y, object out):
@@ -365,10 +371,6 @@ cdef ArrayData product_of(ArrayData x, ArrayData y, object out):
     cdef Stream queue
     cdef tuple steps, shape
     cdef Py_ssize_t at = len(x.shape) - 1, other = max(len(y.shape) - 2, 0)
-    if len(x.shape) > 1 and len(y.shape) > 1:
-        raise ArgumentValueError(
-            f"products of shapes {x.shape} and {y.shape} are not supported: one of the arrays "
-            "must have a single axis")
     if x.shape[at] != y.shape[other]:
         raise ArgumentValueError(
             f"shapes {x.shape} and {y.shape} don't fit: {x.shape[at]} (axis {at}) elements by "

@@ -106,8 +106,9 @@ cdef class Reductions(Operators):
         """The sum of products over the last axis of this array and the only axis of `other`.
 
         Either of the two may be the array with a single axis. For a number or an array without axes
-        it is the product. The result has NumPy's common type; the work is queued on the current
-        stream. Products and sums of floats are fused, in an order that depends on the shapes.
+        it is the product, and for arrays with several axes `cupola.dot`. The result has NumPy's
+        common type; the work is queued on the current stream. Products and sums of floats are
+        fused, in an order that depends on the shapes.
 
         Parameters
         ----------
@@ -122,16 +123,15 @@ cdef class Reductions(Operators):
         Raises
         ------
         ArgumentValueError
-            Where the axes differ in length, or both arrays have several axes: there is no kernel
-            for products of matrices.
+            Where the axes differ in length.
         """
         return dot(self, other, out)
 
     def __matmul__(self, other):
-        return matmul(self, other)
+        return matmul(self, other, None)
 
     def __rmatmul__(self, other):
-        return matmul(other, self)
+        return matmul(other, self, None)
 
     def __array_function__(self, function, types, args, kwargs):
         """Implements NumPy's functions that `cupola.algorithms` has, and ``numpy.dot``.

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from cupola.algorithms import images
 from cupola.pycuda import driver as drv
 from cupola.pycuda._contexts import current
-from cupola.pycuda._random_source import SOURCE
-from cupola.pycuda.compiler import SourceModule
+from cupola.pycuda._errors import translated
+from cupola.pycuda._streams import stream_of
 from cupola.pycuda.gpuarray import GPUArray, to_gpu
 from cupola.pycuda.tools import context_dependent_memoize
 
@@ -47,16 +48,6 @@ def seed_getter_unique(n):
     return to_gpu(np.random.default_rng().integers(0, 2**31, n, np.int32))
 
 
-@context_dependent_memoize
-def _module(state: str) -> SourceModule:
-    return SourceModule(f"#define STATE {state}\n{SOURCE}", no_extern_c=True)
-
-
-@context_dependent_memoize
-def _function(state: str, name: str, types: str) -> Any:
-    return _module(state).get_function(name).prepare(types)
-
-
 class _Generator:
     """Generators in parallel, each of which makes a part of an array."""
 
@@ -74,18 +65,19 @@ class _Generator:
             raise ValueError(f"seed_getter({count}) is an array of {count} int32")
         self._state = drv.mem_alloc(count * self.state_words * 4)
         self._count = count
-        self._run("prepare", "PPQ", None, int(self._state), seeds.ptr, offset)
+        self._run("start", None, seeds.ptr, offset)
 
     @property
     def state(self):
         """The memory of the generators' states."""
         return self._state
 
-    def _run(self, name: str, types: str, stream: Any, *values: Any) -> None:
-        function = _function(self.state_type, name, types)
-        function.prepared_async_call(
-            (self.block_count, 1), (self.generators_per_block, 1, 1), stream, *values
-        )
+    def _run(self, name: str, stream: Any, *values: Any) -> None:
+        device = current()._owner._number
+        with translated():
+            kernel = images.kernel("random_states", f"states_{name}_{self.state_type}", device)
+            launch = kernel[self.block_count, self.generators_per_block, stream_of(stream)]
+            launch(int(self._state), *values)
 
     def _fill(self, kind: str, data: Any, stream: Any, *values: float) -> None:
         letter = _LETTERS.get(data.dtype.name)
@@ -94,8 +86,7 @@ class _Generator:
             raise NotImplementedError(f"{kind} numbers of {data.dtype} are not supported")
         if not data.flags.forc:
             raise ValueError("random numbers are written to contiguous arrays")
-        types = "PPQ" + "d" * len(values)
-        self._run(f"{kind}_{letter}", types, stream, int(self._state), data.ptr, data.size, *values)
+        self._run(f"{kind}_{letter}", stream, data.ptr, data.size, *values)
 
     def _made(self, shape: Any, dtype: Any) -> GPUArray:
         return GPUArray(shape, dtype)
@@ -112,7 +103,7 @@ class _Generator:
 
     def fill_normal(self, data, stream=None):
         """Numbers of the normal distribution with mean 0 and deviation 1."""
-        self._fill("normal", data, stream, 0.0, 1.0)
+        self._fill("normal", data, stream, 0.0, 1.0, False)
 
     def gen_normal(self, shape, dtype, stream=None):
         """A new array of normal numbers."""
@@ -122,7 +113,7 @@ class _Generator:
 
     def fill_log_normal(self, data, mean, stddev, stream=None):
         """Exponentials of normal numbers with that mean and deviation."""
-        self._fill("log_normal", data, stream, mean, stddev)
+        self._fill("normal", data, stream, mean, stddev, True)
 
     def gen_log_normal(self, shape, dtype, mean, stddev, stream=None):
         """A new array of log-normal numbers."""
@@ -137,12 +128,9 @@ class _Generator:
         letter = _LETTERS.get(data.dtype.name)
         if letter not in ("u", "f", "d"):
             raise NotImplementedError(f"Poisson numbers of {data.dtype} are not supported")
-        if lambda_value is None:
-            self._run(f"poisson_{letter}", "PPQ", stream, int(self._state), data.ptr, data.size)
-        else:
-            self._run(
-                "poisson", "PPQd", stream, int(self._state), data.ptr, data.size, lambda_value
-            )
+        one = lambda_value is not None
+        mean = lambda_value if one else 0.0
+        self._run(f"poisson_{letter}", stream, data.ptr, data.size, mean, one)
 
     def gen_poisson(self, shape, dtype, lambda_value, stream=None):
         """A new array of Poisson numbers."""
@@ -152,13 +140,13 @@ class _Generator:
 
     def call_skip_ahead(self, i, stream=None):
         """Let each generator skip `i` numbers of 32 bits."""
-        self._run("skip", "PQ", stream, int(self._state), i)
+        self._run("skip", stream, i)
 
     def call_skip_ahead_array(self, i, stream=None):
         """Let each generator skip as many numbers as an array of uint64 says."""
         if i.size != self._count:
             raise ValueError(f"there are {self._count} generators, got {i.size} numbers")
-        self._run("skip_each", "PP", stream, int(self._state), i.astype(np.uint64).ptr)
+        self._run("skip_each", stream, i.astype(np.uint64).ptr)
 
 
 class XORWOWRandomNumberGenerator(_Generator):
@@ -172,7 +160,7 @@ class XORWOWRandomNumberGenerator(_Generator):
         Numbers to skip.
     """
 
-    state_type, state_words = "Xorwow", 6
+    state_type, state_words = "xorwow", 6
 
 
 class MRG32k3aRandomNumberGenerator(_Generator):
@@ -184,7 +172,7 @@ class MRG32k3aRandomNumberGenerator(_Generator):
         As for `XORWOWRandomNumberGenerator`.
     """
 
-    state_type, state_words = "Mrg32k3a", 6
+    state_type, state_words = "mrg32k3a", 6
 
 
 class Philox4x32_10RandomNumberGenerator(_Generator):
@@ -196,7 +184,7 @@ class Philox4x32_10RandomNumberGenerator(_Generator):
         As for `XORWOWRandomNumberGenerator`.
     """
 
-    state_type, state_words = "Philox", 12
+    state_type, state_words = "philox", 12
 
 
 @context_dependent_memoize

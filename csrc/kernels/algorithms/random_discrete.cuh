@@ -1,0 +1,108 @@
+// csrc/kernels/algorithms/random_discrete.cuh - distributions of integers.
+#pragma once
+
+#include "random_continuous.cuh"
+
+namespace cupola::random {
+
+// Hoermann: The transformed rejection method for generating Poisson random variables (1993).
+template <class N>
+__device__ double poisson_by_rejection(N& numbers, double mean) {
+    const double root = sqrt(mean), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
+    const double inverse = 1.1239 + 1.1328 / (b - 3.4), height = 0.9277 - 3.6224 / (b - 2);
+    for (;;) {
+        const double u = numbers.uniform() - 0.5, v = numbers.positive(), s = 0.5 - fabs(u);
+        const double k = floor((2 * a / s + b) * u + mean + 0.43);
+        if (s >= 0.07 && v <= height) return k;
+        if (k < 0 || (s < 0.013 && v > s)) continue;
+        if (log(v * inverse / (a / (s * s) + b)) <= k * log(mean) - mean - lgamma(k + 1)) return k;
+    }
+}
+
+// Knuth's product of uniform numbers, where it takes few of them.
+template <class N>
+__device__ __noinline__ double poisson_of(N& numbers, double mean) {
+    if (mean >= 10) return poisson_by_rejection(numbers, mean);
+    const double limit = exp(-mean);
+    double product = numbers.positive(), count = 0;
+    while (product > limit) {
+        product *= numbers.positive();
+        ++count;
+    }
+    return count;
+}
+
+// Hoermann: The generation of binomial random variates (1993), algorithm BTRS; p is at most 1/2.
+template <class N>
+__device__ double binomial_by_rejection(N& numbers, double n, double p) {
+    const double root = sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * root;
+    const double a = -0.0873 + 0.0248 * b + 0.01 * p, c = n * p + 0.5;
+    const double alpha = (2.83 + 5.1 / b) * root, limit = 0.92 - 4.2 / b;
+    const double odds = log(p / (1 - p)), mode = floor((n + 1) * p);
+    const double peak = lgamma(mode + 1) + lgamma(n - mode + 1);
+    for (;;) {
+        const double u = numbers.uniform() - 0.5, s = 0.5 - fabs(u), v = numbers.positive();
+        const double k = floor((2 * a / s + b) * u + c);
+        if (k < 0 || k > n) continue;
+        if (s >= 0.07 && v <= limit) return k;
+        const double density = peak - lgamma(k + 1) - lgamma(n - k + 1) + (k - mode) * odds;
+        if (log(v * alpha / (a / (s * s) + b)) <= density) return k;
+    }
+}
+
+// The waiting time for a success is geometric: where there are few successes, their waiting times
+// are added.
+template <class N>
+__device__ double binomial_by_waiting(N& numbers, double n, double p) {
+    const double failure = log1p(-p);
+    double count = 0, tried = 0;
+    for (;;) {
+        tried += floor(log(numbers.positive()) / failure) + 1;
+        if (tried > n) return count;
+        ++count;
+    }
+}
+
+template <class N>
+__device__ double binomial_of(N& numbers, double n, double p) {
+    const double rare = fmin(p, 1 - p);
+    double made = 0;
+    if (n * rare >= 10)
+        made = binomial_by_rejection(numbers, n, rare);
+    else if (rare > 0)
+        made = binomial_by_waiting(numbers, n, rare);
+    return p > 0.5 ? n - made : made;
+}
+
+template <class N>
+__device__ double geometric_of(N& numbers, double p) {
+    return p >= 1 ? 1 : ceil(log(numbers.positive()) / log1p(-p));
+}
+
+// In the order of discrete_kinds in package/cupola/random/distributions.py.
+enum class Discrete { poisson, binomial, geometric, negative_binomial };
+
+// Parameters out of their range give -1: no loop is without an end.
+template <class N>
+__device__ i64 discrete(Discrete kind, N& numbers, double a, double b) {
+    double made = -1;
+    switch (kind) {
+        case Discrete::poisson:
+            if (a >= 0 && a < 0x1p63) made = poisson_of(numbers, a);
+            break;
+        case Discrete::binomial:
+            if (a >= 0 && a < 0x1p63 && b >= 0 && b <= 1) made = binomial_of(numbers, a, b);
+            break;
+        case Discrete::geometric:
+            if (a > 0 && a <= 1) made = fmax(geometric_of(numbers, a), 1.0);
+            break;
+        case Discrete::negative_binomial:
+            if (a > 0 && b > 0 && b <= 1) {
+                const double mean = gamma_of(numbers, a) * (1 - b) / b;
+                if (mean < 0x1p63) made = poisson_of(numbers, mean);
+            }
+    }
+    return made >= 0x1p63 ? INT64_MAX : static_cast<i64>(made);
+}
+
+}  // namespace cupola::random

@@ -1,0 +1,89 @@
+// csrc/kernels/algorithms/random_engines.cuh - generators of random bits: Philox4x32-10, XORWOW.
+#pragma once
+
+#include <cstdint>
+
+namespace cupola::random {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+
+struct Words {
+    u32 word[4];
+    __device__ u64 pair(int i) const {
+        return static_cast<u64>(word[2 * i + 1]) << 32 | word[2 * i];
+    }
+};
+
+// Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (2011).
+__device__ inline Words philox4x32_10(Words counter, u32 key0, u32 key1) {
+    u32* c = counter.word;
+    for (int round = 0; round < 10; ++round) {
+        const u64 p = 0xd2511f53ull * c[0], q = 0xcd9e8d57ull * c[2];
+        c[0] = static_cast<u32>(q >> 32) ^ c[1] ^ key0;
+        c[1] = static_cast<u32>(q);
+        c[2] = static_cast<u32>(p >> 32) ^ c[3] ^ key1;
+        c[3] = static_cast<u32>(p);
+        key0 += 0x9e3779b9u;
+        key1 += 0xbb67ae85u;
+    }
+    return counter;
+}
+
+// An item's words have the counters (position + item, upper + k): the low half is the item's, and
+// k counts the item's own blocks, so that rejections take nothing from other items.
+struct Philox {
+    u64 key, position, upper;
+    u32 number = 0;
+    u64 low = 0;
+
+    __device__ void start(u64) {}
+    __device__ void finish(u64) {}
+    __device__ void begin(u64 item) {
+        low = position + item;
+        number = 0;
+    }
+    __device__ Words next() {
+        const u32 third = static_cast<u32>(upper) + number++;
+        return philox4x32_10({{static_cast<u32>(low), static_cast<u32>(low >> 32), third,
+                               static_cast<u32>(upper >> 32)}},
+                             static_cast<u32>(key), static_cast<u32>(key >> 32));
+    }
+};
+
+// Marsaglia: Xorshift RNGs (2003), section 3.1, in the order of its variables x, y, z, w, v, d.
+struct XorwowState {
+    u32 x[5], counter;
+    __device__ u32 next() {
+        const u32 t = x[0] ^ (x[0] >> 2), last = x[4];
+        for (int i = 0; i < 4; ++i) x[i] = x[i + 1];
+        x[4] = last ^ (last << 4) ^ t ^ (t << 1);
+        counter += 362437u;
+        return x[4] + counter;
+    }
+};
+
+// A thread continues the subsequence of its number; six rows of `count` words are the states.
+struct Xorwow {
+    u32* states;
+    u64 count;
+    XorwowState state = {};
+
+    __device__ void start(u64 thread) {
+        for (int i = 0; i < 5; ++i) state.x[i] = states[i * count + thread];
+        state.counter = states[5 * count + thread];
+    }
+    __device__ void finish(u64 thread) {
+        for (int i = 0; i < 5; ++i) states[i * count + thread] = state.x[i];
+        states[5 * count + thread] = state.counter;
+    }
+    __device__ void begin(u64) {}
+    __device__ Words next() {
+        Words made;
+        for (u32& word : made.word) word = state.next();
+        return made;
+    }
+};
+
+}  // namespace cupola::random

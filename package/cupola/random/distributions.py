@@ -1,0 +1,198 @@
+# cupola/random/distributions.py - distributions that are computed number by number.
+"""`Distributions`: the methods of `Generator` with one kernel for all continuous distributions, and
+one for those of integers. Both compute in double precision.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cupola.exceptions import ArgumentValueError
+from cupola.random.parameters import (
+    ANY,
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    POSITIVE_SHARE,
+    SHARE,
+    Range,
+    finish,
+    pair,
+    parameter,
+    real_type,
+    result,
+    shape_of,
+)
+
+if TYPE_CHECKING:
+    from cupola.array import Array
+    from cupola.random.bit_generator import BitGenerator
+
+_F8 = np.float64
+continuous_kinds = (
+    "lognormal", "laplace", "logistic", "gumbel", "rayleigh", "weibull", "pareto", "power",
+    "triangular", "standard_cauchy", "gamma", "beta", "chisquare", "f", "standard_t", "wald",
+)  # fmt: skip
+discrete_kinds = ("poisson", "binomial", "geometric", "negative_binomial")
+
+
+class Distributions:
+    """Distributions of `Generator` with parameters that may be arrays."""
+
+    _bits: BitGenerator
+
+    def lognormal(
+        self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any = _F8,
+        out: Any = None,
+    ) -> Array:  # fmt: skip
+        """Exponentials of normal numbers with a mean and a deviation `sigma`, at least 0."""
+        values = {"mean": (mean, ANY), "sigma": (sigma, NOT_NEGATIVE)}
+        return self._continuous("lognormal", values, size, dtype, out)
+
+    def laplace(
+        self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = _F8,
+        out: Any = None,
+    ) -> Array:  # fmt: skip
+        """Numbers of the Laplace distribution around `loc`, with a `scale` of at least 0."""
+        return self._continuous("laplace", _location(loc, scale), size, dtype, out)
+
+    def logistic(
+        self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = _F8,
+        out: Any = None,
+    ) -> Array:  # fmt: skip
+        """Numbers of the logistic distribution around `loc`, with a `scale` of at least 0."""
+        return self._continuous("logistic", _location(loc, scale), size, dtype, out)
+
+    def gumbel(
+        self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = _F8,
+        out: Any = None,
+    ) -> Array:  # fmt: skip
+        """Numbers of the Gumbel distribution with the mode `loc` and a `scale` of at least 0."""
+        return self._continuous("gumbel", _location(loc, scale), size, dtype, out)
+
+    def rayleigh(
+        self, scale: Any = 1.0, size: Any = None, *, dtype: Any = _F8, out: Any = None
+    ) -> Array:
+        """Lengths of vectors of two normal numbers with a deviation `scale`, at least 0."""
+        return self._continuous("rayleigh", {"scale": (scale, NOT_NEGATIVE)}, size, dtype, out)
+
+    def weibull(self, a: Any, size: Any = None, *, dtype: Any = _F8, out: Any = None) -> Array:
+        """Exponential numbers to the power ``1 / a``; `a` is at least 0."""
+        return self._continuous("weibull", {"a": (a, NOT_NEGATIVE)}, size, dtype, out)
+
+    def pareto(self, a: Any, size: Any = None, *, dtype: Any = _F8, out: Any = None) -> Array:
+        """Numbers of the Pareto II (Lomax) distribution with a shape `a` above 0."""
+        return self._continuous("pareto", {"a": (a, POSITIVE)}, size, dtype, out)
+
+    def power(self, a: Any, size: Any = None, *, dtype: Any = _F8, out: Any = None) -> Array:
+        """Numbers in [0, 1] of the density ``a * x**(a - 1)``; `a` is above 0."""
+        return self._continuous("power", {"a": (a, POSITIVE)}, size, dtype, out)
+
+    def triangular(
+        self, left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any = _F8,
+        out: Any = None,
+    ) -> Array:  # fmt: skip
+        """Numbers of the triangle from `left` to `right` with its tip at `mode`."""
+        values = {"left": (left, ANY), "mode": (mode, ANY), "right": (right, ANY)}
+        try:
+            wrong = not left <= mode <= right or left == right
+        except (TypeError, ValueError):
+            wrong = False  # arrays, or what is refused below
+        if wrong is True:
+            raise ArgumentValueError(
+                f"triangular: expected left <= mode <= right and left < right, got {left}, {mode}, "
+                f"{right}"
+            )
+        return self._continuous("triangular", values, size, dtype, out)
+
+    def standard_cauchy(self, size: Any = None, *, dtype: Any = _F8, out: Any = None) -> Array:
+        """Numbers of the Cauchy distribution around 0."""
+        return self._continuous("standard_cauchy", {}, size, dtype, out)
+
+    def standard_gamma(
+        self, shape: Any, size: Any = None, dtype: Any = _F8, out: Any = None
+    ) -> Array:
+        """Gamma numbers with the scale 1, by Marsaglia's and Tsang's method; `shape` from 0 on."""
+        values = {"shape": (shape, NOT_NEGATIVE), "scale": (1.0, NOT_NEGATIVE)}
+        return self._continuous("gamma", values, size, dtype, out)
+
+    def gamma(
+        self, shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = _F8, out: Any = None
+    ) -> Array:
+        """Gamma numbers, by Marsaglia's and Tsang's method; both parameters are at least 0."""
+        values = {"shape": (shape, NOT_NEGATIVE), "scale": (scale, NOT_NEGATIVE)}
+        return self._continuous("gamma", values, size, dtype, out)
+
+    def beta(self, a: Any, b: Any, size: Any = None, *, dtype: Any = _F8, out: Any = None) -> Array:
+        """Beta numbers, from two gamma numbers; `a` and `b` are above 0."""
+        return self._continuous("beta", {"a": (a, POSITIVE), "b": (b, POSITIVE)}, size, dtype, out)
+
+    def chisquare(self, df: Any, size: Any = None, *, dtype: Any = _F8, out: Any = None) -> Array:
+        """Sums of `df` squares of normal numbers; `df` is above 0."""
+        return self._continuous("chisquare", {"df": (df, POSITIVE)}, size, dtype, out)
+
+    def f(
+        self, dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = _F8, out: Any = None
+    ) -> Array:
+        """Quotients of means of squares, of `dfnum` and `dfden` normal numbers, above 0."""
+        values = {"dfnum": (dfnum, POSITIVE), "dfden": (dfden, POSITIVE)}
+        return self._continuous("f", values, size, dtype, out)
+
+    def standard_t(self, df: Any, size: Any = None, *, dtype: Any = _F8, out: Any = None) -> Array:
+        """Student's t with `df` degrees of freedom, above 0."""
+        return self._continuous("standard_t", {"df": (df, POSITIVE)}, size, dtype, out)
+
+    def wald(
+        self, mean: Any, scale: Any, size: Any = None, *, dtype: Any = _F8, out: Any = None
+    ) -> Array:
+        """Numbers of the inverse Gaussian distribution; both parameters are above 0."""
+        values = {"mean": (mean, POSITIVE), "scale": (scale, POSITIVE)}
+        return self._continuous("wald", values, size, dtype, out)
+
+    def poisson(self, lam: Any = 1.0, size: Any = None, *, out: Any = None) -> Array:
+        """Poisson numbers of a mean `lam`, at least 0 and below 2**63, as int64."""
+        return self._discrete("poisson", {"lam": (lam, COUNT)}, size, out)
+
+    def binomial(self, n: Any, p: Any, size: Any = None, *, out: Any = None) -> Array:
+        """Successes of `n` trials, each of the probability `p`, as int64."""
+        return self._discrete("binomial", {"n": (n, COUNT), "p": (p, SHARE)}, size, out)
+
+    def geometric(self, p: Any, size: Any = None, *, out: Any = None) -> Array:
+        """Trials up to the first success, each of the probability `p` above 0, as int64."""
+        return self._discrete("geometric", {"p": (p, POSITIVE_SHARE)}, size, out)
+
+    def negative_binomial(self, n: Any, p: Any, size: Any = None, *, out: Any = None) -> Array:
+        """Failures before `n` successes, each of the probability `p` above 0, as int64."""
+        values = {"n": (n, POSITIVE), "p": (p, POSITIVE_SHARE)}
+        return self._discrete("negative_binomial", values, size, out)
+
+    def _continuous(
+        self, name: str, values: dict[str, tuple[Any, Range]], size: Any, dtype: Any, out: Any
+    ) -> Array:
+        kept = real_type(name, dtype)
+        kernel = f"continuous_f{8 * kept.itemsize}"
+        return self._each(kernel, name, continuous_kinds.index(name), 3, values, size, kept, out)
+
+    def _discrete(
+        self, name: str, values: dict[str, tuple[Any, Range]], size: Any, out: Any
+    ) -> Array:
+        kept = np.dtype(np.int64)
+        return self._each("discrete", name, discrete_kinds.index(name), 2, values, size, kept, out)
+
+    def _each(
+        self, kernel: str, name: str, kind: int, count: int,
+        values: dict[str, tuple[Any, Range]], size: Any, dtype: Any, out: Any,
+    ) -> Array:  # fmt: skip
+        checked = {key: parameter(name, key, *value) for key, value in values.items()}
+        shape = shape_of(name, size, checked)
+        made = result(name, shape, dtype, out, size is not None)
+        pairs = [pair(value, made.shape, made.device_index) for value in checked.values()]
+        pairs += [(0, 0.0)] * (count - len(pairs))
+        self._bits.fill(kernel, made, 1, kind, *(part for two in pairs for part in two))
+        return finish(made, out)
+
+
+def _location(loc: Any, scale: Any) -> dict[str, tuple[Any, Range]]:
+    return {"loc": (loc, ANY), "scale": (scale, NOT_NEGATIVE)}
