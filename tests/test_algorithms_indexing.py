@@ -234,3 +234,17 @@ def test_graphs_index_without_a_check_on_the_device(driver):
     made.launch()
     same(wrapped, np.array([2.0, 4.0]))
     assert x[0].item() == 8
+
+
+def test_an_index_without_axes_stays_on_the_device(driver):
+    here = np.arange(12).reshape(3, 4)
+    there, one = cupola.to_device(here), cupola.to_device(np.array(1))
+    for got, expected in (
+        (there[one], here[1]),
+        (there[one, 2], here[1, 2]),
+        (there[:, one], here[:, 1]),
+        (there[one, cupola.to_device(np.array([0, 3]))], here[1, [0, 3]]),
+    ):
+        np.testing.assert_array_equal(got.get(), expected)
+    there[one] = 7
+    assert (there.get()[1] == 7).all()

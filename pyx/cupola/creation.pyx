@@ -86,7 +86,9 @@ def ones(shape, dtype=float, *, order="C", device=None, stream=None):
     -------
     Array
     """
-    return full(shape, 1, dtype, order=order, device=device, stream=stream)
+    cdef Array array = made(shape, dtype, order, device, stream)
+    array.fill(np.ones((), array.dtype), stream)
+    return array
 
 
 def full(shape, value, dtype=None, *, order="C", device=None, stream=None):
@@ -180,8 +182,9 @@ def ones_like(prototype, dtype=None, *, order="K", shape=None, device=None, stre
     -------
     Array
     """
-    return full_like(
-        prototype, 1, dtype, order=order, shape=shape, device=device, stream=stream)
+    cdef Array array = made_like(prototype, dtype, shape, order, device, stream)
+    array.fill(np.ones((), array.dtype), stream)
+    return array
 
 
 def full_like(

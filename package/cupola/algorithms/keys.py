@@ -131,7 +131,8 @@ def _parsed(array: Array, key: Any) -> list[Any]:
 
 
 def _is_int(part: Any) -> bool:
-    if isinstance(part, bool) or not hasattr(part, "__index__"):
+    # An array on the device stays there: to ask for its value would wait.
+    if isinstance(part, (bool, Array)) or not hasattr(part, "__index__"):
         return False
     return not getattr(part, "ndim", 0) and getattr(part, "dtype", None) != np.bool_
 

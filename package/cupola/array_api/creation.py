@@ -156,7 +156,7 @@ def eye(
     return creation.to_device(numbers, device=device)
 
 
-def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
+def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
     """Coordinate matrices of coordinate vectors, as copies.
 
     Parameters
@@ -180,4 +180,4 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
         made = creation.empty(tuple(shape), array.dtype, device=array.device)
         made[...] = array.reshape([-1 if one == axis else 1 for one in range(count)])
         results.append(made)
-    return tuple(results)
+    return results
