@@ -37,6 +37,8 @@ def test_unique(driver, data):
     there = cupola.to_device(host.T.copy()).T
     flags = [data.draw(st.booleans()) for _ in range(3)]
     equal_nan = data.draw(st.booleans())
+    # NumPy's sort is stable only where it returns indices: it decides which NaN is which.
+    flags[0] = flags[0] or not equal_nan
     expected = np.unique(host, *flags, equal_nan=equal_nan)
     found = np.unique(there, *flags, equal_nan=equal_nan)
     if any(flags):

@@ -17,11 +17,16 @@ from cupola.creation import empty, to_device, zeros
 from cupola.device import Device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
-ITEMS = 8  # of a thread, as in csrc/kernels/algorithms/histogram.cu
+ITEMS = 4  # of a thread, as in csrc/kernels/algorithms/histogram.cu
 SHARED = 48 << 10  # bytes of shared memory that each device has for a block
 # So many bytes of counters leave room for several blocks on a multiprocessor.
 SPARING = 16 << 10
 MAX_COPIES = BLOCK // 32
+# Integers without a kernel of their own, and a type that holds them.
+NEXT = {
+    np.dtype(np.int8): np.dtype(np.int32), np.dtype(np.int16): np.dtype(np.int32),
+    np.dtype(np.uint16): np.dtype(np.int32), np.dtype(np.uint32): np.dtype(np.int64),
+}  # fmt: skip
 WAIT = "the number of bins depends on the elements; use cupola.histogram with range= instead"
 
 
@@ -180,10 +185,11 @@ def _binned(array: Array, edges: np.ndarray[Any, Any], even: bool, weights: Arra
         common = np.dtype(np.uint64 if common == np.uint64 else np.int64)
         array = as_type(array, common)
     elif array.dtype.kind == "f":
-        array = as_type(array, common)
         common = np.promote_types(common, np.float32)
+        array = as_type(array, common)
     else:
         common = np.dtype(np.float64)
+        array = as_type(array, NEXT.get(array.dtype, array.dtype))
     start, end = float(edges[0]), float(edges[-1])
     known = to_device(edges.astype(common), device=device)
     name = f"{ELEMENTS[array.dtype.char]}_{ELEMENTS[common.char]}"
@@ -193,10 +199,9 @@ def _binned(array: Array, edges: np.ndarray[Any, Any], even: bool, weights: Arra
         index: Array = empty(array.size, np.int64, device=device)
         if array.size:
             known, *rest = form
-            launch(
-                "histogram", f"histogram_bins_{name}", device, array.size, array, known, index,
-                *rest,
-            )  # fmt: skip
+            name = f"histogram_bins_{ELEMENTS[common.char]}"
+            array = as_type(array, common)
+            launch("histogram", name, device, array.size, array, known, index, *rest)
         return _sums(index, weights, bins)
     out: Array = zeros(bins, np.int64, device=device)
     if array.size and bins:
