@@ -699,4 +699,12 @@ class ArrayModule(ModuleType):
 
 
 sys.modules[__name__].__class__ = ArrayModule
+def note_use(Array array not None):
+    """Tell an array's memory that work on the device's current stream uses it.
+
+    For calls of other libraries: the memory is freed after that work.
+    """
+    array.used_on(current_stream(array.device_index))
+
+
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cupola.algorithms import cublas
 from cupola.algorithms.images import kernel
 from cupola.algorithms.layouts import broadcast_to, merged, start
 from cupola.array import Array
@@ -105,6 +106,9 @@ def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], 
         rows, count = rows * count, 1  # one tall matrix
     family = FAMILIES[out.dtype]
     device = out.device_index
+    library = cublas.usable(device)
+    if library is not None and library.multiply(out, a, b, (rows, columns, inner), count):
+        return
     name, tiles = f"matmul_{family.name}", _tiles(rows, columns, family.tile)
     if family.large:
         large = _tiles(rows, columns, family.large)
