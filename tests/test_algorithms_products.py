@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cupola
-from cupola.algorithms import matrix_product
+from cupola.algorithms import cublas, matrix_product
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 KERNELS = Path(__file__).parent.parent / "csrc/kernels/algorithms"
@@ -17,6 +17,13 @@ TYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", 
 quickly = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+
+
+@pytest.fixture(params=["kernels", "installed"])
+def library(request, monkeypatch, driver):
+    """Cupola's kernels; and on a GPU cuBLAS, too, where it is installed."""
+    if request.param == "kernels":
+        monkeypatch.setattr(cublas, "_installed", lambda: None)
 
 
 def numbers(shape, dtype, seed):
@@ -87,7 +94,7 @@ LENGTHS = st.one_of(st.integers(0, 5), st.sampled_from([8, 15, 16, 17, 31, 33, 4
     dtype=st.sampled_from(TYPES), shape=st.tuples(LENGTHS, LENGTHS, LENGTHS), first=WAYS,
     second=WAYS,
 )  # fmt: skip
-def test_products_of_matrices(driver, dtype, shape, first, second):
+def test_products_of_matrices(library, dtype, shape, first, second):
     rows, inner, columns = shape
     a, b = numbers((rows, inner), dtype, 1), numbers((inner, columns), dtype, 2)
     check(layouts(a, first) @ layouts(b, second), a, b)
@@ -96,7 +103,7 @@ def test_products_of_matrices(driver, dtype, shape, first, second):
 # Around the borders of tiles and steps, with whole vectors and without.
 @pytest.mark.parametrize("shape", [(128, 64, 128), (129, 31, 127), (260, 100, 136)])
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "c8"])
-def test_tiles(driver, dtype, shape):
+def test_tiles(library, dtype, shape):
     rows, inner, columns = shape
     a, b = numbers((rows, inner), dtype, 3), numbers((inner, columns), dtype, 4)
     for first in ("plain", "transposed"):
@@ -105,7 +112,7 @@ def test_tiles(driver, dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_large_and_small_tiles(driver, dtype):
+def test_large_and_small_tiles(library, dtype):
     """A device with any number of multiprocessors takes both kernels."""
     many = cupola.Device().multiprocessor_count
     for count in (1, many):
@@ -128,7 +135,7 @@ STACKS = [
 
 
 @pytest.mark.parametrize(("first", "second"), STACKS)
-def test_stacks_of_matrices(driver, first, second):
+def test_stacks_of_matrices(library, first, second):
     for dtype in ("f4", "i2"):
         a, b = numbers(first, dtype, 7), numbers(second, dtype, 8)
         check(np.matmul(cupola.to_device(a), cupola.to_device(b)), a, b)
@@ -139,7 +146,7 @@ def test_stacks_of_matrices(driver, first, second):
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "i4"])
-def test_a_block_takes_several_matrices(driver, monkeypatch, dtype):
+def test_a_block_takes_several_matrices(library, monkeypatch, dtype):
     """Where there are more than a grid has room for."""
     monkeypatch.setattr(matrix_product, "_MOST_BATCHES", 2)
     a, b = numbers((5, 3, 40), dtype, 7), numbers((5, 40, 2), dtype, 8)

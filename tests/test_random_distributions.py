@@ -243,7 +243,7 @@ def test_numbers_in_a_graph_repeat(driver):
     launched = graph.instantiate()
     expected = random.default_rng(8).random(100).get()
     for _ in range(2):
-        x.fill(0)
+        x.fill(0, stream)
         launched.launch(stream)
         stream.synchronize()
         np.testing.assert_array_equal(x.get(), expected)

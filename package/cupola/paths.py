@@ -113,6 +113,7 @@ def _of_toolkit() -> list[str]:
     if not taken:
         lines.append("  no nvcc was found")
     lines.append(f"NVRTC: {libraries.report('nvrtc')}")
+    lines.append(f"cuBLAS, for products of matrices on a GPU: {libraries.report('cublas')}")
     return lines
 
 

@@ -697,6 +697,14 @@ cdef int check_host(object host, Array array, str name) except -1:
     return 0
 
 
+def note_use(Array array not None):
+    """Tell an array's memory that work on the device's current stream uses it.
+
+    For calls of other libraries: the memory is freed after that work.
+    """
+    array.used_on(current_stream(array.device_index))
+
+
 class ArrayModule(ModuleType):
     """This module, which can be called: `cupola.array` is also the function of NumPy's name."""
 
@@ -706,4 +714,6 @@ class ArrayModule(ModuleType):
 
 
 sys.modules[__name__].__class__ = ArrayModule
+
+
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

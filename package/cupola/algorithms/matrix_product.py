@@ -1,16 +1,16 @@
-# cupola/algorithms/matrix_product.py - the kernels of matrix products, and operands as they take
-# them.
+# cupola/algorithms/matrix_product.py - the kernels of matrix products, and their launches.
 """Products of stacks of matrices."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from cupola.algorithms import cublas
 from cupola.algorithms.images import kernel
-from cupola.algorithms.layouts import broadcast_to, merged, start
+from cupola.algorithms.matrix_stack import MatrixStack
 from cupola.array import Array
 from cupola.device import Device
 
@@ -41,70 +41,27 @@ FAMILIES = {
 }
 
 
-class Matrices(NamedTuple):
-    """Operands of one type whose elements follow each other along one of the two axes."""
-
-    first: Array  # the view whose first element the kernel gets
-    step: int  # elements between the neighbours along the other axis
-    deep: bool  # whether they follow each other along the axis that is summed
-    batch: int  # elements between matrices
-
-    def arguments(self) -> tuple[Any, ...]:
-        """The kernel's four arguments."""
-        return start(self.first), self.step, self.deep, self.batch
-
-
-def matrices(x: Array, lead: tuple[int, ...], depth: int) -> Matrices:
-    """Operands as a kernel takes them: views, or a copy where the elements are apart.
-
-    Parameters
-    ----------
-    x : Array
-        Of two or more axes.
-    lead : tuple of int
-        The shape of the stack, to which the leading axes broadcast.
-    depth : {-1, -2}
-        The axis that is summed.
-    """
-    view = broadcast_to(x, (*lead, *x.shape[-2:]))
-    found = _view(view, depth)
-    if found is None:
-        # Without the broadcast axes, where the others are evenly spaced in a copy.
-        found = _view(broadcast_to(x.copy(), view.shape), depth) or _view(view.copy(), depth)
-    assert found is not None
-    return found
-
-
-def _view(view: Array, depth: int) -> Matrices | None:
-    size, line = view.itemsize, -3 - depth
-    group = merged(view.shape[:-2], view.strides[:-2])
-    if group is None or any(one % size for one in (view.ptr, group[1], *view.strides[-2:])):
-        return None
-    inner, outer = view.strides[depth], view.strides[line]
-    deep = inner == size or view.shape[depth] <= 1
-    if not deep and outer != size and view.shape[line] > 1:
-        return None
-    return Matrices(view, (outer if deep else inner) // size, deep, group[1] // size)
-
-
-def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], count: int) -> None:
+def multiply(out: Array, a: MatrixStack, b: MatrixStack, shape: tuple[int, int, int], count: int) -> None:
     """Queue ``out = a @ b`` for matrices of rows x inner and inner x columns.
 
     Parameters
     ----------
     out : Array
         Contiguous, without memory of the operands.
-    a, b : Matrices
+    a, b : MatrixStack
     shape : tuple of int
         Rows, columns, inner.
     count : int
-        Matrices of the stack.
+        MatrixStack of the stack.
     """
     rows, columns, inner = shape
     if count > 1 and b.batch == 0 and a.deep and a.batch == rows * a.step:
         rows, count = rows * count, 1  # one tall matrix
     family = FAMILIES[out.dtype]
     device = out.device_index
+    library = cublas.usable(device)
+    if library is not None and library.multiply(out, a, b, (rows, columns, inner), count):
+        return
     name, tiles = f"matmul_{family.name}", _tiles(rows, columns, family.tile)
     if family.large:
         large = _tiles(rows, columns, family.large)

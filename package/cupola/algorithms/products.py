@@ -12,7 +12,8 @@ import numpy as np
 
 from cupola.algorithms.arguments import require_device, require_writable, result
 from cupola.algorithms.layouts import overlap
-from cupola.algorithms.matrix_product import FAMILIES, matrices, multiply
+from cupola.algorithms.matrix_stack import matrices
+from cupola.algorithms.matrix_product import FAMILIES, multiply
 from cupola.algorithms.rows import array_of, axis_of
 from cupola.array import Array
 from cupola.creation import empty
@@ -24,6 +25,9 @@ def matmul(x1: Any, x2: Any, out: Any = None) -> Array:
 
     Leading axes broadcast. An argument with one axis is a row or a column. Transposed views are
     multiplied as they are; operands whose elements are apart along both axes are copied first.
+
+    On a GPU cuBLAS multiplies floats and complex numbers, where it is installed and the stream is
+    not being captured; ``python -m cupola paths`` shows it. Without it cupola's own kernels do.
 
     Sums are in the result's type, with products and sums fused: those of float32 and float64 differ
     from the exact sum by at most ``n * eps * (abs(x1) @ abs(x2))`` for `n` products. Sums of

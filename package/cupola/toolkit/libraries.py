@@ -1,5 +1,5 @@
-# cupola/toolkit/libraries.py - finds the libraries that compile and link, and their headers.
-"""A CUDA toolkit's compiler libraries, NVRTC and nvJitLink, found at first use."""
+# cupola/toolkit/libraries.py - finds a toolkit's libraries, and their headers.
+"""NVRTC, nvJitLink and cuBLAS, found at first use."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 WHAT_FOR = {
     "nvrtc": "NVRTC, which compiles CUDA C++",
     "nvJitLink": "nvJitLink, which links compiled code",
+    "cublas": "cuBLAS, which multiplies matrices",
 }
 
 
@@ -82,7 +83,7 @@ _lock = threading.Lock()
 
 
 def load(name: str) -> Library:
-    """Find and load NVRTC ("nvrtc") or nvJitLink ("nvJitLink").
+    """Find and load NVRTC ("nvrtc"), nvJitLink ("nvJitLink") or cuBLAS ("cublas").
 
     Raises
     ------
