@@ -39,7 +39,8 @@ def test_the_page_is_what_the_records_give():
         (results.README, results.pictures(found)),
         (results.SAMPLES, results.samples(found)),
         (results.OPERATIONS, results.comparison(found)),
-        (results.PYCUDA, results.pycuda_suite(found)),
+        (results.PYCUDA, results.suite(found, "pycuda_suite")),
+        (results.ARRAY_API, results.suite(found, "array_api_suite")),
     ):
         made = results.filled(path, block)
         assert without_age(path.read_text()) == without_age(made), advice

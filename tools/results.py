@@ -23,6 +23,7 @@ README = ROOT / "README.md"
 SAMPLES = ROOT / "docs" / "how-to" / "cuda-programs.md"
 OPERATIONS = ROOT / "docs" / "tutorials" / "operations.md"
 PYCUDA = ROOT / "docs" / "migrate" / "pycuda-unchanged.md"
+ARRAY_API = ROOT / "docs" / "reference" / "array-api.md"
 STALE = "**Stale**: what it measures has changed since. "
 THEY = " They are stale: what they measure has changed since."
 BLOCK = re.compile(r"(?<=<!-- made by tools/results.py -->\n).*?(?=<!-- end -->\n)", re.DOTALL)
@@ -213,11 +214,11 @@ def comparison(found: list[records.Record]) -> str:
     return "\n".join(text) + (THEY if stale else "") + "\n"
 
 
-def pycuda_suite(found: list[records.Record]) -> str:
-    """For each device, how many of PyCUDA's tests pass, and the reasons of the others."""
+def suite(found: list[records.Record], name: str) -> str:
+    """For each device, how many tests of a suite pass, and the reasons of the others."""
     parts = []
     for record in found:
-        if record.name != "pycuda_suite":
+        if record.name != name:
             continue
         share = next(row for row in record.rows if row.goal)
         reasons: dict[str, list[str]] = {}
@@ -263,7 +264,8 @@ def main() -> int:
         README: filled(README, pictures(found)),
         SAMPLES: filled(SAMPLES, samples(found)),
         OPERATIONS: filled(OPERATIONS, comparison(found)),
-        PYCUDA: filled(PYCUDA, pycuda_suite(found)),
+        PYCUDA: filled(PYCUDA, suite(found, "pycuda_suite")),
+        ARRAY_API: filled(ARRAY_API, suite(found, "array_api_suite")),
     }
     differing = [p for p, text in wanted.items() if not p.is_file() or p.read_text() != text]
     for path in differing:

@@ -15,8 +15,8 @@ from cupola.reduce cimport dot, matmul, reduce
 from cupola.exceptions import ArgumentTypeError
 
 cdef object DOT = np.dot
-# NumPy functions that return False on any error.
-cdef tuple UNTOLD = (np.array_equal, np.array_equiv)
+# A NumPy function that returns False on any error.
+cdef tuple UNTOLD = (np.array_equiv,)
 cdef object NDARRAY = np.ndarray
 
 

@@ -41,7 +41,9 @@ FAMILIES = {
 }
 
 
-def multiply(out: Array, a: MatrixStack, b: MatrixStack, shape: tuple[int, int, int], count: int) -> None:
+def multiply(
+    out: Array, a: MatrixStack, b: MatrixStack, shape: tuple[int, int, int], count: int
+) -> None:
     """Queue ``out = a @ b`` for matrices of rows x inner and inner x columns.
 
     Parameters
@@ -52,7 +54,7 @@ def multiply(out: Array, a: MatrixStack, b: MatrixStack, shape: tuple[int, int, 
     shape : tuple of int
         Rows, columns, inner.
     count : int
-        MatrixStack of the stack.
+        Matrices of the stack.
     """
     rows, columns, inner = shape
     if count > 1 and b.batch == 0 and a.deep and a.batch == rows * a.step:
