@@ -17,7 +17,7 @@ from cupola.stream import Stream
 from cupola.toolkit import libraries
 
 if TYPE_CHECKING:
-    from cupola.algorithms.matrices import Matrices
+    from cupola.algorithms.matrix_stacks import Matrices
     from cupola.array import Array
 
 _PROTOTYPES: dict[str, list[Any]] = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from cupola.algorithms import cublas
 from cupola.algorithms.images import kernel
-from cupola.algorithms.matrices import Matrices
+from cupola.algorithms.matrix_stacks import Matrices
 from cupola.array import Array
 from cupola.device import Device
 

@@ -1,4 +1,4 @@
-# cupola/algorithms/matrices.py - stacks of matrices as products take them.
+# cupola/algorithms/matrix_stacks.py - stacks of matrices as products take them.
 """`Matrices`: operands whose elements follow each other along one axis."""
 
 from __future__ import annotations
