@@ -8,6 +8,7 @@ from reductions import TYPES
 from working import refused
 
 import cupola
+from cupola.algorithms import radix_sort
 
 REALS = [dtype for dtype in TYPES if dtype.kind in "biuf"]
 # One for each size of a key and each order of bits.
@@ -36,6 +37,13 @@ def keys(dtype, shape, seed=0):
     return np.where(random.random(shape) < 0.3, random.choice(special, shape), plain).astype(dtype)
 
 
+def complex_keys(dtype, shape, seed=0):
+    real = np.dtype(f"f{dtype.itemsize // 2}")
+    here = np.empty(shape, dtype)
+    here.real, here.imag = keys(real, shape, seed), keys(real, shape, seed + 1)
+    return here
+
+
 def check(here, there, axis=-1):
     for function, ours in ((np.sort, cupola.sort), (np.argsort, cupola.argsort)):
         expected = function(here, axis=axis, kind="stable")
@@ -51,6 +59,15 @@ def test_every_type(driver, dtype):
     for shape in ((700,), (3, 5000), (40, 7)):
         here = keys(dtype, shape)
         check(here, cupola.to_device(here))
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.complex64), np.dtype(np.complex128)], ids=str)
+def test_complex_numbers(driver, dtype):
+    for shape in ((300,), (2, 6000), (40, 7), (0,)):
+        here = complex_keys(dtype, shape)
+        check(here, cupola.to_device(here))
+    here = complex_keys(dtype, (5, 6, 7))
+    check(here, cupola.to_device(here), 1)
 
 
 @pytest.mark.parametrize("n", BORDERS)
@@ -91,6 +108,67 @@ def test_equal_sorted_and_reversed_elements(driver):
     for n in (300, 20_000):
         for here in (np.zeros(n, np.float32), np.arange(n), np.arange(n)[::-1].copy()):
             check(here, cupola.to_device(here))
+
+
+def test_parts_and_wide_indices(driver, monkeypatch):
+    """The passes over more than 2^29 and 2^32 elements, with smaller limits."""
+    monkeypatch.setattr(radix_sort, "_PART", 9000)
+    for dtype in CHOSEN:
+        for shape in ((40_000,), (2, 9001)):
+            here = keys(dtype, shape)
+            check(here, cupola.to_device(here))
+    monkeypatch.setattr(radix_sort, "_NARROW", 10_000)
+    for dtype in (*CHOSEN, np.dtype(np.complex64)):
+        here = keys(dtype, 20_000) if dtype.kind != "c" else complex_keys(dtype, 20_000)
+        check(here, cupola.to_device(here))
+    here = keys(np.dtype(np.float32), 20_000)
+    values, indices = cupola.top_k(cupola.to_device(here), 3, largest=False)
+    np.testing.assert_array_equal(values.get(), np.sort(here)[:3])
+    np.testing.assert_array_equal(indices.get(), np.argsort(here, kind="stable")[:3])
+    monkeypatch.setattr(radix_sort, "_ROWS", 4)
+    here = keys(np.dtype(np.int64), (9, 5))
+    check(here, cupola.to_device(here))
+
+
+def test_small_words_are_shared(driver, monkeypatch):
+    monkeypatch.setattr(radix_sort, "_WORDS", 0)
+    here = keys(np.dtype(np.float64), (3, 30_000))
+    check(here, cupola.to_device(here))
+
+
+@pytest.mark.parametrize("dtype", REALS, ids=str)
+def test_top_k(driver, dtype):
+    for shape, axis in (((30, 20), -1), ((30, 20), 0), ((6000,), 0)):
+        here = keys(dtype, shape)
+        there = cupola.to_device(here)
+        for k in (0, 1, 7, shape[axis]):
+            for largest in (True, False):
+                # The order of `codes` is the order of the elements, descending where largest.
+                codes = np.unique(here, return_inverse=True)[1].reshape(shape)
+                wanted = np.argsort(-codes if largest else codes, axis, kind="stable")
+                wanted = wanted.take(range(k), axis)
+                values, indices = cupola.top_k(there, k, axis, largest)
+                np.testing.assert_array_equal(indices.get(), wanted)
+                assert values.dtype == dtype
+                expected = np.take_along_axis(here, wanted, axis)
+                assert values.get().tobytes() == expected.tobytes()
+
+
+def test_partition_and_lexsort(driver):
+    here = keys(np.dtype(np.float32), (8, 50))
+    there = cupola.to_device(here)
+    np.testing.assert_array_equal(np.partition(there, 7, 0).get(), np.sort(here, 0))
+    got = np.argpartition(there, [3, -1]).get()
+    np.testing.assert_array_equal(got, np.argsort(here, kind="stable"))
+    low = keys(np.dtype(np.int8), (8, 50)) % 3
+    high = keys(np.dtype(np.float32), (8, 50)).round()
+    both = cupola.to_device(low), cupola.to_device(high)
+    for axis in (-1, 0):
+        np.testing.assert_array_equal(np.lexsort(both, axis).get(), np.lexsort((low, high), axis))
+    np.testing.assert_array_equal(cupola.lexsort(there).get(), np.lexsort(here))
+    high = complex_keys(np.dtype(np.complex64), (8, 50)).round()
+    got = cupola.lexsort([both[0], cupola.to_device(high)]).get()
+    np.testing.assert_array_equal(got, np.lexsort((low, high)))
 
 
 def test_views_and_kinds(driver):
@@ -145,3 +223,26 @@ def test_errors_name_function_and_argument(driver, function):
         ours(x, kind="stable", stable=True)
     with refused(cupola.ArgumentTypeError, TypeError, saying=f"{function}: argument order"):
         ours(x, order="x")
+
+
+def test_errors_of_other_functions(driver):
+    x = cupola.zeros((2, 3))
+    for k in (4, -1):
+        with refused(cupola.ArgumentValueError, ValueError, saying="top_k: argument k"):
+            cupola.top_k(x, k)
+    with refused(cupola.ArgumentTypeError, TypeError, saying="top_k: argument k"):
+        cupola.top_k(x, 1.0)
+    with refused(cupola.ArgumentTypeError, TypeError, saying="top_k: argument x"):
+        cupola.top_k(cupola.zeros(3, np.complex64), 1)
+    with refused(cupola.ArgumentValueError, ValueError, saying="top_k: argument axis"):
+        cupola.top_k(x, 1, 2)
+    with refused(cupola.ArgumentValueError, ValueError, saying="partition: argument kth"):
+        cupola.partition(x, 3)
+    with refused(cupola.ArgumentTypeError, TypeError, saying="argpartition: argument kth"):
+        cupola.argpartition(x, 1.5)
+    with refused(cupola.ArgumentValueError, ValueError, saying="partition: argument kind"):
+        cupola.partition(x, 1, kind="stable")
+    with refused(cupola.ArgumentTypeError, TypeError, saying="lexsort: argument keys"):
+        cupola.lexsort([])
+    with refused(cupola.ArgumentValueError, ValueError, saying="lexsort: argument keys"):
+        cupola.lexsort([x, cupola.zeros(3)])

@@ -344,7 +344,9 @@ def asarray(source, dtype=None):
     return found if dtype is None or np.dtype(dtype) == found.dtype else found.astype(dtype)
 
 
-def strided_view(Array array not None, tuple shape not None, tuple strides not None):
+def strided_view(
+    Array array not None, tuple shape not None, tuple strides not None, *, bint readonly=False
+):
     """A view of an array's memory, from its first element, with other axes.
 
     Parameters
@@ -352,12 +354,16 @@ def strided_view(Array array not None, tuple shape not None, tuple strides not N
     array : Array
     shape, strides : tuple of int
         The caller makes sure that all elements are elements of the array.
+    readonly : bool
+        Refuse to write to it.
 
     Returns
     -------
     Array
     """
-    return array.view_as(shape, strides, 0)
+    cdef Array view = array.view_as(shape, strides, 0)
+    view.readonly = view.readonly or readonly
+    return view
 
 
 def take_array(host, device):

@@ -19,6 +19,9 @@ cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
     cdef int number = number_of(ufunc)
     if method == "reduce":
         return reduce_ufunc(ufunc, inputs, options)
+    if method == "accumulate":
+        from cupola import _accumulate  # not of its module, which imports arrays
+        return _accumulate(ufunc, *inputs, **options)
     if ufunc is MATMUL and method == "__call__" and not options.keys() - {"out"}:
         out = options.get("out")
         return matmul(inputs[0], inputs[1], out[0] if type(out) is tuple else out)

@@ -9,6 +9,19 @@ namespace cupola::algorithms {
 // How an index becomes a position along an axis.
 enum Mode : int { RAISE = 0, WRAP = 1, CLIP = 2, CHECKED = 3 };
 
+// A function of its own: divisions would be most of each kernel's code.
+__device__ __noinline__ u64 quotient(u64 number, u64 divisor) {
+    if ((number | divisor) >> 32 == 0) return static_cast<u32>(number) / static_cast<u32>(divisor);
+    return number / divisor;
+}
+
+__device__ __noinline__ i64 wrapped(i64 place, i64 size) {
+    const u64 beyond = place < 0 ? ~static_cast<u64>(place) : static_cast<u64>(place);
+    const i64 rest = static_cast<i64>(beyond - quotient(beyond, static_cast<u64>(size)) *
+                                                   static_cast<u64>(size));
+    return place < 0 ? size - 1 - rest : rest;
+}
+
 // A position for an index that is out of range is 0 under RAISE; `index_check` reports it.
 template <class I>
 __device__ i64 position(I index, i64 size, int mode) {
@@ -17,9 +30,7 @@ __device__ i64 position(I index, i64 size, int mode) {
     if (mode == CLIP) return place < 0 ? 0 : place < size ? place : size - 1;
     if (place < 0) place += size;
     if (place >= 0 && place < size) return place;
-    if (mode == RAISE) return 0;
-    place %= size;
-    return place < 0 ? place + size : place;
+    return mode == RAISE ? 0 : wrapped(place, size);
 }
 
 // The three axes of a copy by indices. The strides of the other side count words, too.
@@ -27,38 +38,24 @@ struct Axes {
     i64 outer, count, inner, outer_step, count_step, inner_step;
 };
 
-template <class N>
 struct Place {
-    N outer, count, inner;
+    i64 outer, count, inner;
 };
 
-template <class N>
-__device__ Place<N> place_of(N p, const Axes& axes) {
-    const N inner = static_cast<N>(axes.inner), count = static_cast<N>(axes.count);
-    const N row = p / inner;
-    return {row / count, row % count, p % inner};
-}
-
-template <class T, class I, class N>
-__device__ void take_all(const T* __restrict__ source, T* __restrict__ out,
-                         const I* __restrict__ index, const Axes& axes, N total, i64 size,
-                         int mode) {
-#pragma unroll 1
-    for (N p = first<N>(); p < total; p += threads<N>()) {
-        const Place<N> at = place_of(p, axes);
-        const i64 place = position(index[at.count], size, mode);
-        out[p] = source[static_cast<i64>(at.outer) * axes.outer_step + place * axes.count_step +
-                        static_cast<i64>(at.inner) * axes.inner_step];
-    }
+__device__ inline Place place_of(i64 p, const Axes& axes) {
+    const i64 row = static_cast<i64>(quotient(p, axes.inner));
+    const i64 outer = axes.outer == 1 ? 0 : static_cast<i64>(quotient(row, axes.count));
+    return {outer, row - outer * axes.count, p - row * axes.inner};
 }
 
 template <class T, class I>
 __device__ void take(const T* __restrict__ source, T* __restrict__ out, const I* __restrict__ index,
-                     Axes axes, i64 size, int mode) {
+                     const Axes& axes, i64 size, int mode) {
     const i64 total = axes.outer * axes.count * axes.inner;
     if (axes.outer == 1 && axes.inner == 1) {
         // Several loads in flight: the position of each depends on a load before it.
         constexpr int items = 4;
+#pragma unroll 1
         for (i64 base = first<i64>(); base < total; base += items * threads<i64>()) {
             i64 places[items];
 #pragma unroll
@@ -72,32 +69,32 @@ __device__ void take(const T* __restrict__ source, T* __restrict__ out, const I*
                 if (p < total) out[p] = source[places[k]];
             }
         }
-    } else if (total < most_narrow) {
-        take_all<T, I, u32>(source, out, index, axes, static_cast<u32>(total), size, mode);
-    } else {
-        take_all<T, I, u64>(source, out, index, axes, static_cast<u64>(total), size, mode);
+        return;
+    }
+#pragma unroll 1
+    for (i64 p = first<i64>(); p < total; p += threads<i64>()) {
+        const Place at = place_of(p, axes);
+        const i64 place = position(index[at.count], size, mode);
+        out[p] = source[at.outer * axes.outer_step + place * axes.count_step +
+                        at.inner * axes.inner_step];
     }
 }
 
 // Where several indices are equal, the last one's value is written: `winners` has its number + 1
 // for each position. `places` are the positions in it, where `index` has offsets instead.
-template <class T, class I, class N>
-__device__ void put_all(T* target, const T* values, const I* __restrict__ index,
-                        const i64* __restrict__ winners, const i64* __restrict__ places,
-                        const Axes& axes, const Axes& from, N total, i64 size, int mode) {
+template <class T, class I>
+__device__ void put(T* target, const T* values, const I* __restrict__ index,
+                    const i64* __restrict__ winners, const i64* __restrict__ places,
+                    const Axes& axes, const Axes& from, i64 size, int mode) {
+    const i64 total = axes.outer * axes.count * axes.inner;
 #pragma unroll 1
-    for (N p = first<N>(); p < total; p += threads<N>()) {
-        const Place<N> at = place_of(p, axes);
+    for (i64 p = first<i64>(); p < total; p += threads<i64>()) {
+        const Place at = place_of(p, axes);
         const i64 place = position(index[at.count], size, mode);
-        if (winners) {
-            const i64 slot = places ? places[at.count] : place;
-            if (winners[slot] != static_cast<i64>(at.count) + 1) continue;
-        }
-        target[static_cast<i64>(at.outer) * axes.outer_step + place * axes.count_step +
-               static_cast<i64>(at.inner) * axes.inner_step] =
-            values[static_cast<i64>(at.outer) * from.outer_step +
-                   static_cast<i64>(at.count) * from.count_step +
-                   static_cast<i64>(at.inner) * from.inner_step];
+        if (winners && winners[places ? places[at.count] : place] != at.count + 1) continue;
+        target[at.outer * axes.outer_step + place * axes.count_step + at.inner * axes.inner_step] =
+            values[at.outer * from.outer_step + at.count * from.count_step +
+                   at.inner * from.inner_step];
     }
 }
 
@@ -137,10 +134,11 @@ template <class I>
 __device__ void along_axis(const I* __restrict__ index, i64* offsets, i64 outer, i64 count,
                            i64 inner, i64 size) {
     const i64 total = outer * count * inner;
+    const Axes axes{outer, count, inner, 0, 0, 0};
 #pragma unroll 1
     for (i64 p = first<i64>(); p < total; p += threads<i64>()) {
-        const i64 row = p / inner / count;
-        offsets[p] = (row * size + position(index[p], size, RAISE)) * inner + p % inner;
+        const Place at = place_of(p, axes);
+        offsets[p] = (at.outer * size + position(index[p], size, RAISE)) * inner + at.inner;
     }
 }
 
@@ -149,14 +147,31 @@ __device__ void along_axis(const I* __restrict__ index, i64* offsets, i64 outer,
 template <class T>
 __device__ void choose(const std::uint8_t* __restrict__ condition, const T* x, const T* y, T* out,
                        i64 n, i64 group, i64 period, int condition_step, int x_step, int y_step) {
+    constexpr int items = 4;
 #pragma unroll 1
-    for (i64 p = first<i64>(); p < n; p += threads<i64>()) {
-        const i64 repeated = period == 1 ? 0 : p % period;
-        const i64 at = !condition_step ? 0 : group == 1 ? p : p / group;
-        if (condition[at])
-            out[p] = x[x_step ? p : repeated];
-        else if (y)
-            out[p] = y[y_step ? p : repeated];
+    for (i64 base = first<i64>(); base < n; base += items * threads<i64>()) {
+        bool chosen[items];
+        T words[items];
+#pragma unroll
+        for (int k = 0; k < items; k++) {
+            const i64 p = base + k * threads<i64>();
+            const i64 at = group == 1 ? p : static_cast<i64>(quotient(p, group));
+            chosen[k] = p < n && condition[condition_step ? at : 0];
+        }
+#pragma unroll
+        for (int k = 0; k < items; k++) {
+            const i64 p = base + k * threads<i64>();
+            const i64 one = period == 1 ? 0 : p - static_cast<i64>(quotient(p, period)) * period;
+            if (chosen[k])
+                words[k] = x[x_step ? p : one];
+            else if (y && p < n)
+                words[k] = y[y_step ? p : one];
+        }
+#pragma unroll
+        for (int k = 0; k < items; k++) {
+            const i64 p = base + k * threads<i64>();
+            if (chosen[k] || (y && p < n)) out[p] = words[k];
+        }
     }
 }
 
@@ -177,13 +192,7 @@ using namespace cupola::algorithms;
         i64 from_outer, i64 from_count, i64 from_inner, i64 size, int mode) {                     \
         const Axes axes{outer, count, inner, outer_step, count_step, inner_step};                 \
         const Axes from{outer, count, inner, from_outer, from_count, from_inner};                 \
-        const i64 total = outer * count * inner;                                                  \
-        if (total < most_narrow)                                                                  \
-            put_all<T, I, u32>(target, values, index, winners, places, axes, from,                \
-                               static_cast<u32>(total), size, mode);                              \
-        else                                                                                      \
-            put_all<T, I, u64>(target, values, index, winners, places, axes, from,                \
-                               static_cast<u64>(total), size, mode);                              \
+        put<T, I>(target, values, index, winners, places, axes, from, size, mode);                \
     }
 
 #define CUPOLA_MOVED(bits, T)                                                              \

@@ -18,9 +18,6 @@ using i64 = std::int64_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-// Below this many elements 32 bits count them, also one step of all threads beyond the last one.
-constexpr i64 most_narrow = i64(1) << 31;
-
 // The first element of a thread, and the step to its next one.
 template <class N>
 __device__ N first() {

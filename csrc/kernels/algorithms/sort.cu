@@ -67,6 +67,7 @@ CUPOLA_PAIRS(sort_pairs_8, u8, u32, 512, 17)
 CUPOLA_PAIRS(sort_pairs_16, u16, u32, 512, 17)
 CUPOLA_PAIRS(sort_pairs_32, u32, u32, 384, 20)
 CUPOLA_PAIRS(sort_pairs_64, u64, u32, 384, 15)
+CUPOLA_PAIRS(sort_wide_pairs_64, u64, u64, 384, 11)
 
 // Counts of each digit become offsets. One block for a row and a pass.
 extern "C" __global__ void __launch_bounds__(256) sort_offsets(u64* bins) {

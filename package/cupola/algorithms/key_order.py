@@ -19,9 +19,18 @@ def key_order(dtype: np.dtype, descending: bool = False) -> bytes:
     inverse = _ALL if descending else 0
     if dtype.kind != "f":
         return struct.pack("<7Q", sign if dtype.kind == "i" else 0, 0, 0, mask, 0, 0, inverse)
-    mantissa = np.finfo(dtype).nmant
-    first = (1 << mantissa) - 1  # negative NaN
-    infinity = mask >> 1 & ~first
-    nan = infinity + 1 + sign - first
+    first = (1 << np.finfo(dtype).nmant) - 1  # negative NaN
     zero = sign - first
-    return struct.pack("<7Q", sign, _ALL, first, nan, zero - 1, zero, inverse)
+    return struct.pack(
+        "<7Q", sign, _ALL, first, greatest_number(dtype) + 1, zero - 1, zero, inverse
+    )
+
+
+def greatest_number(dtype: np.dtype) -> int:
+    """The code of the greatest number of a type that is no NaN."""
+    bits = 8 * dtype.itemsize
+    if dtype.kind != "f":
+        return (1 << bits) - 1
+    negative_nan = (1 << np.finfo(dtype).nmant) - 1
+    infinity = ((1 << (bits - 1)) - 1) & ~negative_nan
+    return infinity + (1 << (bits - 1)) - negative_nan

@@ -8,25 +8,101 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms import indexing, products, selection, sorts
+import cupola
 
-# By NumPy's function.
-numpy_functions: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.argsort: sorts.argsort,
-    np.argwhere: selection.argwhere,
-    np.compress: selection.compress,
-    np.count_nonzero: selection.count_nonzero,
-    np.extract: selection.extract,
-    np.flatnonzero: selection.flatnonzero,
-    np.inner: products.inner,
-    np.nonzero: selection.nonzero,
-    np.outer: products.outer,
-    np.put: indexing.put,
-    np.put_along_axis: indexing.put_along_axis,
-    np.sort: sorts.sort,
-    np.take: indexing.take,
-    np.take_along_axis: indexing.take_along_axis,
-    np.tensordot: products.tensordot,
-    np.vdot: products.vdot,
-    np.where: selection.where,
-}
+# NumPy's functions that are functions of cupola's by the same names.
+NAMES = (
+    "append",
+    "argpartition",
+    "argsort",
+    "argwhere",
+    "array_split",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "bincount",
+    "broadcast_arrays",
+    "broadcast_to",
+    "clip",
+    "column_stack",
+    "compress",
+    "concatenate",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "delete",
+    "diag",
+    "diagonal",
+    "diff",
+    "digitize",
+    "dsplit",
+    "dstack",
+    "expand_dims",
+    "extract",
+    "flatnonzero",
+    "flip",
+    "fliplr",
+    "flipud",
+    "histogram",
+    "hsplit",
+    "hstack",
+    "inner",
+    "intersect1d",
+    "isin",
+    "lexsort",
+    "median",
+    "moveaxis",
+    "nonzero",
+    "outer",
+    "pad",
+    "partition",
+    "percentile",
+    "put",
+    "put_along_axis",
+    "quantile",
+    "repeat",
+    "roll",
+    "rollaxis",
+    "rot90",
+    "searchsorted",
+    "setdiff1d",
+    "setxor1d",
+    "sort",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "take",
+    "take_along_axis",
+    "tensordot",
+    "tile",
+    "tril",
+    "triu",
+    "union1d",
+    "unique",
+    "vdot",
+    "vsplit",
+    "vstack",
+    "where",
+)
+
+
+class NumpyFunctions:
+    """The table from NumPy's functions to cupola's, each imported when it is first used."""
+
+    def __init__(self) -> None:
+        self._names: dict[Callable[..., Any], str] = {
+            getattr(np, name): name
+            for name in NAMES
+            if hasattr(np, name)  # some came after NumPy 2.0
+        }
+
+    def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """The function for NumPy's; None where there is none."""
+        name = self._names.get(function)
+        return None if name is None else getattr(cupola, name)
+
+
+numpy_functions = NumpyFunctions()

@@ -39,14 +39,16 @@ class Positions:
         The axes' numbers, for errors, and their lengths.
     mode : int
         WRAP and CLIP are for one axis.
+    different : bool
+        The caller knows that no position occurs twice.
     """
 
     def __init__(
         self, title: str, arrays: Sequence[Indices], axes: Sequence[int], sizes: Sequence[int],
-        device: int, mode: int = RAISE,
+        device: int, mode: int = RAISE, *, different: bool = False,
     ) -> None:  # fmt: skip
         self.title, self.axes, self.sizes = title, tuple(axes), tuple(sizes)
-        self.device, self.mode = device, mode
+        self.device, self.mode, self.different = device, mode, different
         self.shape: tuple[int, ...] = np.broadcast_shapes(*[one.shape for one in arrays])
         self.size = math.prod(self.shape)
         self.bad: list[tuple[Array, Array, int, int]] = []
@@ -154,7 +156,7 @@ class Positions:
     def all_different(self) -> bool:
         """Whether no position occurs twice; False where the host does not know."""
         if not self.on_host or self.size > MOST_SORTED:
-            return self.size == 1
+            return self.different or self.size == 1
         stacked = [self._spread(k) for k in range(len(self.arrays))]
         flat = np.ravel_multi_index(stacked, self.sizes) if self.size else stacked[0]
         return bool(np.unique(flat).size == self.size)

@@ -15,25 +15,37 @@ from cupola.creation import empty, zeros
 from cupola.device import Device
 
 _SHORT, _LONG = 512, 4096  # the longest rows of the kernels that sort a row in one block
+_ROWS = 1 << 30  # of one launch
 _DIGITS = 256
 _PART = 1 << 29  # elements that one launch sorts: tiles count in 30 bits
 _WORDS = 32 << 20  # bytes of words that passes do not share
+_NARROW = 1 << 32  # the longest rows whose indices have 32 bits between passes
 
 
 class _Form(NamedTuple):
-    """Of a pass: threads of a block, and elements of a tile, as in sort.cu."""
+    """A kernel of sort.cu: threads of a block, and elements of a tile."""
 
+    name: str
     threads: int
     tile: int
 
 
-# By the bytes of a key.
-_KEYS = {1: _Form(512, 9728), 2: _Form(512, 9728), 4: _Form(384, 7296), 8: _Form(384, 5760)}
-_PAIRS = {1: _Form(512, 8704), 2: _Form(512, 8704), 4: _Form(384, 7680), 8: _Form(384, 5760)}
+# By the bytes of a key, and of an index between passes.
+_FORMS = {
+    (1, 0): _Form("sort_keys_8", 512, 9728),
+    (2, 0): _Form("sort_keys_16", 512, 9728),
+    (4, 0): _Form("sort_keys_32", 384, 7296),
+    (8, 0): _Form("sort_keys_64", 384, 5760),
+    (1, 4): _Form("sort_pairs_8", 512, 8704),
+    (2, 4): _Form("sort_pairs_16", 512, 8704),
+    (4, 4): _Form("sort_pairs_32", 384, 7680),
+    (8, 4): _Form("sort_pairs_64", 384, 5760),
+    (8, 8): _Form("sort_wide_pairs_64", 384, 4224),
+}
 
 
 def sort_rows(x: Array, out: Array | None, indices: Array | None, descending: bool = False) -> None:
-    """Sort each row of a contiguous array of real numbers.
+    """Sort each row of a contiguous array of real numbers. Equal elements stay in their order.
 
     Parameters
     ----------
@@ -47,36 +59,57 @@ def sort_rows(x: Array, out: Array | None, indices: Array | None, descending: bo
         return
     n = x.shape[-1]
     count, order = x.size // n, key_order(x.dtype, descending)
-    device, bits = x.device_index, 8 * x.itemsize
-    if n > _LONG:
-        if n <= _PART:
-            _Long(x, order, count, n, indices is not None).run(x, out, indices)
-        else:
-            flat = [None if one is None else one.reshape(count, n) for one in (x, out, indices)]
-            for row in range(count):
-                each = [None if one is None else one[row] for one in flat]
-                _Long(x, order, 1, n, indices is not None).run(*each)
-        return
+    if n <= _LONG:
+        _sort_short(x, out, indices, count, order)
+    elif n <= _PART:
+        _Long(x, order, count, indices is not None).run(x, out, indices)
+    else:
+        for row in range(count):
+            each = [
+                None if one is None else one.reshape(count, n)[row] for one in (x, out, indices)
+            ]
+            _sort_alone(*each, order)
+
+
+def _sort_short(
+    x: Array, out: Array | None, indices: Array | None, count: int, order: bytes
+) -> None:
+    n = x.shape[-1]
     name, threads = ("row", 128) if n <= _SHORT else ("long_row", 256)
-    launch = kernel("sort_rows", f"sort_{name}_{bits}", device)
-    launch[count, threads](x, out, indices, n, order)
+    launch = kernel("sort_rows", f"sort_{name}_{8 * x.itemsize}", x.device_index)
+    arrays = [None if one is None else one.reshape(count, n) for one in (x, out, indices)]
+    for first in range(0, count, _ROWS):
+        some = [None if one is None else one[first:] for one in arrays]
+        launch[min(count - first, _ROWS), threads](*some, n, order)
+
+
+def _sort_alone(x: Array, out: Array | None, indices: Array | None, order: bytes) -> None:
+    if indices is None or x.size <= _NARROW:
+        _Long(x, order, 1, indices is not None).run(x, out, indices)
+        return
+    if out is not None:
+        _Long(x, order, 1, False).run(x, out, None)
+    keys = empty(x.size, np.uint64, device=x.device_index)
+    widen = kernel("sort_gather", f"sort_widen_{8 * x.itemsize}", x.device_index)
+    widen[-(-x.size // 256), 256](x, keys, x.size, order)
+    _Long(keys, key_order(keys.dtype), 1, True).run(keys, None, indices)
 
 
 class _Long:
     """A sort by passes over all elements: one for each byte of a key."""
 
-    def __init__(self, x: Array, order: bytes, count: int, n: int, pairs: bool) -> None:
-        self.count, self.n, self.order = count, n, order
+    def __init__(self, x: Array, order: bytes, count: int, pairs: bool) -> None:
+        self.count, self.n, self.order = count, x.shape[-1], order
         self.device, self.passes = x.device_index, x.itemsize
-        self.form = (_PAIRS if pairs else _KEYS)[x.itemsize]
+        self.index = np.dtype(np.uint32 if self.n <= _NARROW else np.uint64)
+        self.form = _FORMS[x.itemsize, self.index.itemsize if pairs else 0]
         tile = self.form.tile
-        part = _PART // tile * tile
-        self.parts = [(begin, min(begin + part, n)) for begin in range(0, n, part)]
+        part = max(_PART // tile, 1) * tile
+        self.parts = [(begin, min(begin + part, self.n)) for begin in range(0, self.n, part)]
         self.tiles = [-(-(end - begin) // tile) for begin, end in self.parts]
-        bits = 8 * x.itemsize
-        self.count_digits = kernel("sort", f"sort_count_{bits}", self.device)
+        self.count_digits = kernel("sort", f"sort_count_{8 * x.itemsize}", self.device)
         self.offsets = kernel("sort", "sort_offsets", self.device)
-        self.kernel = kernel("sort", f"sort_{'pairs' if pairs else 'keys'}_{bits}", self.device)
+        self.kernel = kernel("sort", self.form.name, self.device)
 
     def run(self, x: Array, out: Array | None, indices: Array | None) -> None:
         """Queue the launches."""
@@ -94,7 +127,7 @@ class _Long:
         chunks = max(1, min(-(-self.n // 4096), -(-many // count)))
         self.count_digits[count * chunks, 256](x, state, self.n, chunks, self.order)
         self.offsets[count * passes, 256](state)
-        buffers = _Buffers(x, out, indices, passes)
+        buffers = _Buffers(x, out, indices, self.index)
         for number in range(passes):
             if number and rounds == 1:
                 words.fill(0)
@@ -125,12 +158,13 @@ class _Long:
 class _Buffers:
     """The buffers of each pass: two in turn, of which `out` may be one."""
 
-    def __init__(self, x: Array, out: Array | None, indices: Array | None, passes: int) -> None:
-        self.indices, self.passes = indices, passes
+    def __init__(self, x: Array, out: Array | None, indices: Array | None, index: np.dtype) -> None:
+        self.indices, self.passes = indices, x.itemsize
+        passes = self.passes
         self.keys = [x, *_in_turn(x, x.dtype, passes - 1, out), out]
         self.values = [None] * (passes + 1)
         if indices is not None:
-            self.values[1:-1] = _in_turn(x, np.dtype(np.uint32), passes - 1, None)
+            self.values[1:-1] = _in_turn(x, index, passes - 1, None)
 
     def of_pass(self, number: int) -> tuple[Array | None, ...]:
         """The first arguments of the kernel."""

@@ -1,4 +1,4 @@
-# cupola/algorithms/sorts.py - sort and argsort.
+# cupola/algorithms/sorts.py - sort, argsort and lexsort.
 """Sorted arrays, by NumPy's rules."""
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.algorithms.key_sorts import argsort_rows, gather, resort
 from cupola.algorithms.radix_sort import sort_rows
 from cupola.algorithms.rows import Rows, array_of, rows_of
 from cupola.array import Array
@@ -22,13 +23,13 @@ def sort(
 ) -> Array:  # fmt: skip
     """A sorted copy of an array.
 
-    The sort is stable. NaN are last, and -0.0 is equal to 0.0. The work is queued on the current
-    stream.
+    The sort is stable. NaN are last, and -0.0 is equal to 0.0; complex numbers have NumPy's order.
+    The work is queued on the current stream.
 
     Parameters
     ----------
     a : Array
-        Of bool, integers or floats.
+        Of bool, integers, floats or complex numbers.
     axis : int or None, optional
         The axis to sort along; None sorts the flattened array.
     kind : {"quicksort", "mergesort", "heapsort", "stable"}, optional
@@ -50,10 +51,8 @@ def sort(
     ArgumentValueError
         Where there is no such axis or kind.
     """
-    rows = _rows("sort", a, axis, kind, order, stable)
-    out = empty(rows.x.shape, rows.x.dtype, device=rows.x.device_index)
-    sort_rows(rows.x, out, None)
-    return rows.restored(out)
+    rows = rows_to_sort("sort", a, axis, kind, order, stable)
+    return rows.restored(sorted_rows(rows.x))
 
 
 def argsort(
@@ -69,14 +68,76 @@ def argsort(
     Array
         Of int64, of the shape of the result of `sort`.
     """
-    rows = _rows("argsort", a, axis, kind, order, stable)
-    indices = empty(rows.x.shape, np.int64, device=rows.x.device_index)
-    sort_rows(rows.x, None, indices)
-    return rows.restored(indices)
+    rows = rows_to_sort("argsort", a, axis, kind, order, stable)
+    return rows.restored(sorting_indices(rows.x))
 
 
-def _rows(function: str, a: Any, axis: Any, kind: Any, order: Any, stable: Any) -> Rows:
-    x = array_of(function, "a", a)
+def lexsort(keys: Any, axis: int = -1) -> Array:
+    """The indices that sort by several keys, of which the last is the first to compare.
+
+    Parameters
+    ----------
+    keys : sequence of Array, or Array
+        Of one shape; those of an array are along its first axis.
+    axis : int, optional
+        The axis to sort along.
+
+    Returns
+    -------
+    Array
+        Of int64 and the shape of a key. Indices of equal keys are ascending.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        As for `sort`, or where there are no keys or they have several shapes.
+    """
+    listed = list(keys)
+    if not listed:
+        raise ArgumentTypeError("lexsort: argument keys: expected at least one key, got none")
+    every = [rows_to_sort("lexsort", key, axis, None, None, None) for key in listed]
+    shapes = {rows.shape for rows in every}
+    if len(shapes) > 1:
+        raise ArgumentValueError(f"lexsort: argument keys: expected one shape, got {shapes}")
+    indices = sorting_indices(every[0].x)
+    for rows in every[1:]:
+        if rows.x.size:
+            first, indices = indices, _empty(rows.x, np.int64)
+            resort(rows.x, first, indices)
+    return every[0].restored(indices)
+
+
+def sorted_rows(x: Array) -> Array:
+    """A contiguous array with sorted rows."""
+    out = _empty(x, x.dtype)
+    if x.dtype.kind == "c":
+        gather(x, sorting_indices(x), out)
+    else:
+        sort_rows(x, out, None)
+    return out
+
+
+def sorting_indices(x: Array) -> Array:
+    """The indices that sort the rows of a contiguous array."""
+    indices = _empty(x, np.int64)
+    argsort_rows(x, indices)
+    return indices
+
+
+def _empty(x: Array, dtype: Any) -> Array:
+    return empty(x.shape, dtype, device=x.device_index)
+
+
+def rows_to_sort(function: str, a: Any, axis: Any, kind: Any, order: Any, stable: Any) -> Rows:
+    """The rows of the arguments of `sort`, or of a function with such arguments.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        As `sort` does.
+    """
+    name = "keys" if function == "lexsort" else "a"
+    x = array_of(function, name, a)
     if order is not None:
         raise ArgumentTypeError(
             f"{function}: argument order: fields of structured arrays are not sorted on a device; "
@@ -88,19 +149,8 @@ def _rows(function: str, a: Any, axis: Any, kind: Any, order: Any, stable: Any) 
         )
     if kind is not None and stable is not None:
         raise ArgumentValueError(f"{function}: give kind= or stable=, not both")
-    require_order(function, "a", x)
-    return rows_of(function, x, axis)
-
-
-def require_order(function: str, name: str, x: Array) -> None:
-    """Check that there is an order of the elements.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Where there is none.
-    """
-    if x.dtype.kind not in "biuf":
+    if x.dtype.kind not in "biufc":
         raise ArgumentTypeError(
-            f"{function}: argument {name}: expected bool, integers or floats, got {x.dtype}"
+            f"{function}: argument {name}: expected bool or numbers, got {x.dtype}"
         )
+    return rows_of(function, x, axis)

@@ -1,0 +1,174 @@
+// csrc/kernels/algorithms/scan.cu - scans of rows: in tiles, by a warp, and of columns.
+#include "tile_totals.cuh"
+
+using namespace cupola::algorithms;
+namespace arrays = cupola::arrays;
+
+namespace {
+
+constexpr int threads = 256, warps = threads / 32;
+
+// Elements of a thread: odd, so that the threads of a warp read from all banks.
+template <class T>
+constexpr int items_of = sizeof(T) >= 16  ? 5
+                         : sizeof(T) == 8 ? 11
+                                          : 15;
+
+// A tile of a row. Reads and writes each element once.
+template <class Op>
+__device__ void scan_tile(const Op& op, const typename Op::In* in, typename Op::Out* out,
+                          u64* words, i64 n, u32 tiles) {
+    using T = typename Op::Total;
+    constexpr int items = items_of<T>, warp_items = 32 * items;
+    __shared__ union Shared {
+        T elements[warps][warp_items];
+        __device__ Shared() {}
+    } shared;
+    __shared__ union Totals {
+        T totals[warps];
+        __device__ Totals() {}
+    } of_warps;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const i64 row = blockIdx.x / tiles;
+    const u32 tile = blockIdx.x % tiles;
+    const i64 start = static_cast<i64>(tile) * (warps * warp_items) + warp * warp_items;
+    const i64 left = n - start;
+    in += row * n + start;
+    out += row * n + start;
+
+    T* own = shared.elements[warp];
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+        const int at = 32 * i + lane;
+        own[at] = at < left ? op.load(in[at]) : T{};
+    }
+    __syncwarp();
+    T values[items];
+#pragma unroll
+    for (int i = 0; i < items; ++i) values[i] = own[lane * items + i];
+#pragma unroll
+    for (int i = 1; i < items; ++i) values[i] = op.combine(values[i - 1], values[i]);
+    const T scanned = scan_lanes(op, values[items - 1], lane);
+    T before = from_below(scanned, 1);
+    if (lane == 31) of_warps.totals[warp] = scanned;
+    __syncthreads();
+    if (warp == 0) {
+        T total = scan_lanes(op, of_warps.totals[lane % warps], lane);
+        if (tiles > 1) {
+            const TileTotals<Op> totals{words + row * TileTotals<Op>::size(tiles), tiles};
+            const T all = TileTotals<Op>::from_lane(total, warps - 1);
+            const T prefix = totals.exchange(op, tile, all, lane);
+            // Lane i has the total of all before warp i + 1, and the last one that of before warp
+            // 0.
+            if (tile > 0) total = lane == 31 ? prefix : op.combine(prefix, total);
+        }
+        if (lane < warps - 1) of_warps.totals[lane + 1] = total;
+        if (lane == 31) of_warps.totals[0] = total;
+    }
+    __syncthreads();
+    const T outside = of_warps.totals[warp];
+    const bool is_outside = tile > 0 || warp > 0;
+    if (is_outside) before = lane > 0 ? op.combine(outside, before) : outside;
+    if (is_outside || lane > 0) {
+#pragma unroll
+        for (int i = 0; i < items; ++i) values[i] = op.combine(before, values[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < items; ++i) own[lane * items + i] = values[i];
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+        const int at = 32 * i + lane;
+        if (at < left) out[at] = op.store(own[at]);
+    }
+}
+
+// A warp for each row, or for several rows of at most 16 elements.
+template <class Op>
+__device__ void scan_rows(const Op& op, const typename Op::In* in, typename Op::Out* out, i64 rows,
+                          int n) {
+    using T = typename Op::Total;
+    const int lane = threadIdx.x % 32;
+    const i64 warp = (static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+    const int each = n > 16 ? 1 : 32 / n;
+    const int inner = n > 16 ? 0 : lane / n * n;
+    const i64 size = min(static_cast<i64>(each), rows - warp * each) * n;
+    if (size <= 0) return;
+    in += warp * each * n;
+    out += warp * each * n;
+    T before{};
+    for (i64 start = 0; start < size; start += 32) {
+        T value{};
+        if (start + lane < size) value = op.load(in[start + lane]);
+        value = scan_lanes(op, value, lane, inner);
+        if (start > 0) value = op.combine(before, value);
+        if (start + lane < size) out[start + lane] = op.store(value);
+        before = TileTotals<Op>::from_lane(value, 31);
+    }
+}
+
+// A thread for each column of `inner` in each of the matrices of `n` rows.
+template <class Op>
+__device__ void scan_columns(const Op& op, const typename Op::In* in, typename Op::Out* out,
+                             i64 columns, i64 n, i64 inner) {
+    using T = typename Op::Total;
+    constexpr int unrolled = 4;
+    const i64 column = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (column >= columns) return;
+    const i64 start = column / inner * n * inner + column % inner;
+    in += start;
+    out += start;
+    T total{};
+    for (i64 i = 0; i < n; i += unrolled) {
+        T values[unrolled];
+#pragma unroll
+        for (int j = 0; j < unrolled; ++j)
+            if (i + j < n) values[j] = op.load(in[(i + j) * inner]);
+#pragma unroll
+        for (int j = 0; j < unrolled; ++j) {
+            if (i + j >= n) break;
+            total = i + j == 0 ? values[j] : op.combine(total, values[j]);
+            out[(i + j) * inner] = op.store(total);
+        }
+    }
+}
+
+}  // namespace
+
+#define CUPOLA_SCANS(name, I, O, SPEC, ...)                                                  \
+    extern "C" __global__ void __launch_bounds__(threads)                                    \
+        scan_tiles_##name(const I* in, O* out, u64* words, i64 n, u32 tiles, SPEC spec) {    \
+        scan_tile(__VA_ARGS__, in, out, words, n, tiles);                                    \
+    }                                                                                        \
+    extern "C" __global__ void __launch_bounds__(threads)                                    \
+        scan_rows_##name(const I* in, O* out, i64 rows, int n, SPEC spec) {                  \
+        scan_rows(__VA_ARGS__, in, out, rows, n);                                            \
+    }                                                                                        \
+    extern "C" __global__ void __launch_bounds__(threads)                                    \
+        scan_columns_##name(const I* in, O* out, i64 columns, i64 n, i64 inner, SPEC spec) { \
+        scan_columns(__VA_ARGS__, in, out, columns, n, inner);                               \
+    }
+#define CUPOLA_NUMBERS(name, I, O, ...) CUPOLA_SCANS(name, I, O, u64, __VA_ARGS__{})
+
+using arrays::b8, arrays::c128, arrays::c64, arrays::f16, arrays::f32, arrays::f64, arrays::i32;
+
+CUPOLA_NUMBERS(sum_bool, b8, u64, Sum<b8, u64, u64>)
+CUPOLA_NUMBERS(sum_int32, i32, u64, Sum<i32, u64, u64>)
+CUPOLA_NUMBERS(sum_int64, u64, u64, Sum<u64, u64>)
+CUPOLA_NUMBERS(sum_float16, f16, f16, Sum<f16, f32>)
+CUPOLA_NUMBERS(sum_float32, f32, f32, Sum<f32, f32>)
+CUPOLA_NUMBERS(sum_float64, f64, f64, Sum<f64, f64>)
+CUPOLA_NUMBERS(sum_complex64, c64, c64, Sum<c64, c64>)
+CUPOLA_NUMBERS(sum_complex128, c128, c128, Sum<c128, c128>)
+CUPOLA_NUMBERS(product_int64, u64, u64, Product<u64, u64>)
+CUPOLA_NUMBERS(product_float16, f16, f16, Product<f16, f32>)
+CUPOLA_NUMBERS(product_float32, f32, f32, Product<f32, f32>)
+CUPOLA_NUMBERS(product_float64, f64, f64, Product<f64, f64>)
+CUPOLA_NUMBERS(product_complex64, c64, c64, Product<c64, c64>)
+CUPOLA_NUMBERS(product_complex128, c128, c128, Product<c128, c128>)
+CUPOLA_SCANS(extreme_8, u8, u8, ExtremeSpec, Extreme<u8>(spec))
+CUPOLA_SCANS(extreme_16, u16, u16, ExtremeSpec, Extreme<u16>(spec))
+CUPOLA_SCANS(extreme_32, u32, u32, ExtremeSpec, Extreme<u32>(spec))
+CUPOLA_SCANS(extreme_64, u64, u64, ExtremeSpec, Extreme<u64>(spec))
+CUPOLA_SCANS(extreme_complex64, c64, c64, u64, ComplexExtreme<c64>{spec != 0})
+CUPOLA_SCANS(extreme_complex128, c128, c128, u64, ComplexExtreme<c128>{spec != 0})

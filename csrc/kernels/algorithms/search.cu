@@ -1,0 +1,109 @@
+// csrc/kernels/algorithms/search.cu - places of values among sorted ones.
+#include "../array/types.cuh"
+#include "moved.cuh"
+
+namespace cupola::algorithms {
+
+using arrays::Complex;
+
+// NumPy's order: NaN is last.
+template <class T>
+__device__ bool less(T a, T b) {
+    if constexpr (arrays::is_real<T>)
+        return a < b || (b != b && a == a);
+    else
+        return a < b;
+}
+__device__ inline bool less(arrays::f16 a, arrays::f16 b) {
+    return less(arrays::widen(a), arrays::widen(b));
+}
+template <class R>
+__device__ bool less(Complex<R> a, Complex<R> b) {
+    const bool a_nan = a.imag != a.imag, b_nan = b.imag != b.imag;
+    if (a.real < b.real) return !a_nan || b_nan;
+    if (a.real > b.real) return b_nan && !a_nan;
+    if (a.real == b.real || (a.real != a.real && b.real != b.real)) return less(a.imag, b.imag);
+    return b.real != b.real;
+}
+
+// The first of `count` numbers for which `after` holds; it holds for all behind that, too.
+template <class After>
+__device__ i64 first_of(i64 count, After after) {
+    i64 low = 0, high = count;
+    while (low < high) {
+        const i64 middle = low + (high - low) / 2;
+        if (after(middle))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+template <class T>
+__device__ void search(const T* __restrict__ sorted, const T* __restrict__ values,
+                       const i64* __restrict__ sorter, i64* __restrict__ out, i64 count, i64 n,
+                       int right) {
+#pragma unroll 1
+    for (i64 p = first<i64>(); p < n; p += threads<i64>()) {
+        const T value = values[p];
+        out[p] = first_of(count, [&](i64 k) {
+            const T other = sorted[sorter ? sorter[k] : k];
+            return right ? less(value, other) : !less(other, value);
+        });
+    }
+}
+
+template <class T>
+__device__ bool differ(T a, T b, bool equal_nan) {
+    if constexpr (std::is_same_v<T, arrays::f16>)
+        return differ(arrays::widen(a), arrays::widen(b), equal_nan);
+    else if constexpr (arrays::is_complex<T>) {
+        const bool a_nan = a.real != a.real || a.imag != a.imag;
+        const bool b_nan = b.real != b.real || b.imag != b.imag;
+        return (a.real != b.real || a.imag != b.imag) && !(equal_nan && a_nan && b_nan);
+    } else
+        return a != b && !(equal_nan && a != a && b != b);
+}
+
+// Flags of the elements that are the first of equal ones.
+template <class T>
+__device__ void find_changes(const T* __restrict__ sorted, std::uint8_t* __restrict__ flags, i64 n,
+                             int equal_nan) {
+#pragma unroll 1
+    for (i64 p = first<i64>(); p < n; p += threads<i64>())
+        flags[p] = p == 0 || differ(sorted[p - 1], sorted[p], equal_nan != 0);
+}
+
+}  // namespace cupola::algorithms
+
+using namespace cupola::algorithms;
+
+#define CUPOLA_SEARCHED(TYPE)                                                                \
+    TYPE(i8)                                                                                 \
+    TYPE(i16)                                                                                \
+    TYPE(i32)                                                                                \
+    TYPE(i64) TYPE(u8) TYPE(u16) TYPE(u32) TYPE(u64) TYPE(f16) TYPE(f32) TYPE(f64) TYPE(c64) \
+        TYPE(c128)
+#define CUPOLA_SEARCH(T)                                                                          \
+    extern "C" __global__ void search_sorted_##T(const cupola::arrays::T* sorted,                 \
+                                                 const cupola::arrays::T* values,                 \
+                                                 const std::int64_t* sorter, std::int64_t* out,   \
+                                                 std::int64_t count, std::int64_t n, int right) { \
+        search<cupola::arrays::T>(sorted, values, sorter, out, count, n, right);                  \
+    }
+#define CUPOLA_CHANGES(T)                                                                      \
+    extern "C" __global__ void search_changes_##T(                                             \
+        const cupola::arrays::T* sorted, std::uint8_t* flags, std::int64_t n, int equal_nan) { \
+        find_changes<cupola::arrays::T>(sorted, flags, n, equal_nan);                          \
+    }
+CUPOLA_SEARCHED(CUPOLA_SEARCH)
+CUPOLA_SEARCHED(CUPOLA_CHANGES)
+
+// The element that each place of a repetition has: the number of ends that are not above it.
+extern "C" __global__ void search_repeats(const std::int64_t* ends, std::int64_t* out,
+                                          std::int64_t count, std::int64_t n) {
+#pragma unroll 1
+    for (std::int64_t p = first<std::int64_t>(); p < n; p += threads<std::int64_t>())
+        out[p] = first_of(count, [&](std::int64_t k) { return ends[k] > p; });
+}
