@@ -190,6 +190,7 @@ _INTERNAL_HOMES = {
     "_instantiate": "graph_exec",
     "_matmul": "algorithms.products",
     "_numpy_functions": "algorithms.numpy_functions",
+    "_reduceat": "algorithms.segments",
     "_set_items": "algorithms.keys",
     "_take_array": "creation",
 }

@@ -25,6 +25,9 @@ cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
     if ufunc is MATMUL and method == "__call__" and not options.keys() - {"out"}:
         out = options.get("out")
         return matmul(inputs[0], inputs[1], out[0] if type(out) is tuple else out)
+    if method == "reduceat":
+        from cupola import _reduceat
+        return _reduceat(ufunc, *inputs, **options)
     out = options.pop("out", None)
     dtype = options.pop("dtype", None)
     where = options.pop("where", True)
