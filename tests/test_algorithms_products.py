@@ -201,7 +201,10 @@ def test_sums_of_float16_are_of_float32(driver):
 
 
 def test_the_instructions_of_newer_tensor_cores(driver):
-    """The shipped PTX is for 7.5; from 8.0 on, machine code multiplies a depth of 16 at once."""
+    """From 8.0 on, machine code copies past registers and multiplies a depth of 16 at once.
+
+    The shipped PTX is for 7.5.
+    """
     images.nvrtc()
     headers = {"cstdint": CSTDINT}
     module = cupola.compile(

@@ -93,7 +93,6 @@ struct Product {
     Tile tile;
     using Place = Source<lines, depth, half>;
     Place rows[loads], columns[loads];
-    Vector<half> next_row[loads], next_column[loads];
     Layout row_layout, column_layout;
     float sum[4][4][4] = {};
 
@@ -112,7 +111,41 @@ struct Product {
         }
     }
 
-    __device__ void fetch(i64 k) {
+    __device__ static Vector<half>* place(half* side, bool deep, int number) {
+        const int line = Place::line_of(deep, number), k = Place::depth_of(deep, number);
+        half* to = side + (deep ? line * deep_pitch + k : k * flat_pitch + line);
+        return reinterpret_cast<Vector<half>*>(to);
+    }
+
+#if __CUDA_ARCH__ >= 800
+    __device__ static void copy(half* side, const Operand<half>& from, Place& source,
+                                i64 first_line, i64 k, int number) {
+        Vector<half>* to = place(side, from.deep, number);
+        if (const Vector<half>* vector = source.next(k)) {
+            const u32 address = static_cast<u32>(__cvta_generic_to_shared(to));
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                         :
+                         : "r"(address), "l"(vector)
+                         : "memory");
+        } else {
+            *to = Place::partial(from, first_line, k, number);
+        }
+    }
+
+    // Copies the elements of a step past the registers.
+    __device__ void fetch(i64 k, int buffer) {
+#pragma unroll
+        for (int i = 0; i < loads; ++i) {
+            const int number = threadIdx.x + i * threads;
+            copy(shared.row[buffer], shared.a, rows[i], tile.row * lines, k, number);
+            copy(shared.column[buffer], shared.b, columns[i], tile.column * lines, k, number);
+        }
+    }
+    __device__ void keep(int) { asm volatile("cp.async.wait_all;" ::: "memory"); }
+#else
+    Vector<half> next_row[loads], next_column[loads];
+
+    __device__ void fetch(i64 k, int) {
 #pragma unroll
         for (int i = 0; i < loads; ++i) {
             const int number = threadIdx.x + i * threads;
@@ -120,21 +153,15 @@ struct Product {
             next_column[i] = columns[i].next(shared.b, tile.column * lines, k, number);
         }
     }
-
-    __device__ static void put(half* side, const Vector<half>& made, bool deep, int number) {
-        const int line = Place::line_of(deep, number), k = Place::depth_of(deep, number);
-        half* to = side + (deep ? line * deep_pitch + k : k * flat_pitch + line);
-        *reinterpret_cast<Vector<half>*>(to) = made;
-    }
-
     __device__ void keep(int buffer) {
 #pragma unroll
         for (int i = 0; i < loads; ++i) {
             const int number = threadIdx.x + i * threads;
-            put(shared.row[buffer], next_row[i], shared.a.deep, number);
-            put(shared.column[buffer], next_column[i], shared.b.deep, number);
+            *place(shared.row[buffer], shared.a.deep, number) = next_row[i];
+            *place(shared.column[buffer], shared.b.deep, number) = next_column[i];
         }
     }
+#endif
 
     __device__ void add(int buffer) {
         const half* row = shared.row[buffer] + row_layout.first;
@@ -188,14 +215,14 @@ struct Product {
 
     // The next step's elements are on their way from memory while this one's are multiplied.
     __device__ void run() {
-        fetch(0);
+        fetch(0, 0);
         keep(0);
         __syncthreads();
         int buffer = 0;
         const i64 end = shared.a.depth;
         for (i64 k = 0; k < end; k += depth) {
             const bool more = k + depth < end;
-            if (more) fetch(k + depth);
+            if (more) fetch(k + depth, buffer ^ 1);
             add(buffer);
             buffer ^= 1;
             if (more) keep(buffer);

@@ -55,10 +55,15 @@ struct Source {
         whole = from.aligned && inside ? from.depth - k - (from.deep ? size - 1 : 0) : 0;
     }
 
-    __device__ Vector<T> next(const Operand<T>& from, i64 first_line, i64 k, int number) {
+    // The vector of the step that begins at `k`; null where it is not whole.
+    __device__ const Vector<T>* next(i64 k) {
         const Vector<T>* vector = reinterpret_cast<const Vector<T>*>(at);
         at += jump;
-        return k < whole ? *vector : partial(from, first_line, k, number);
+        return k < whole ? vector : nullptr;
+    }
+    __device__ Vector<T> next(const Operand<T>& from, i64 first_line, i64 k, int number) {
+        const Vector<T>* vector = next(k);
+        return vector ? *vector : partial(from, first_line, k, number);
     }
 
     // Not inlined: it is for edges, and its registers are those of the products.

@@ -17,7 +17,7 @@ from cupola.stream import Stream
 from cupola.toolkit import libraries
 
 if TYPE_CHECKING:
-    from cupola.algorithms.matrix_stack import MatrixStack
+    from cupola.algorithms.matrix_stacks import Matrices
     from cupola.array import Array
 
 _PROTOTYPES: dict[str, list[Any]] = {
@@ -65,7 +65,7 @@ class Cublas:
         self._lock = threading.Lock()  # a handle has one stream at a time
 
     def multiply(
-        self, out: Array, a: MatrixStack, b: MatrixStack, shape: tuple[int, int, int], count: int
+        self, out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], count: int
     ) -> bool:
         """Queue ``out = a @ b`` on the current stream; the arguments of `matrix_product.multiply`.
 
@@ -113,7 +113,7 @@ class Cublas:
             raise DriverError(f"cuBLAS: {name} failed with the status {status} of cublasStatus_t")
 
 
-def _leading(x: MatrixStack, lines: int, inner: int) -> int | None:
+def _leading(x: Matrices, lines: int, inner: int) -> int | None:
     """The leading dimension of an operand; None where its columns overlap."""
     length, others = (inner, lines) if x.deep else (lines, inner)
     step = length if others == 1 else x.step

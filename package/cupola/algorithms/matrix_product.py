@@ -10,7 +10,7 @@ import numpy as np
 
 from cupola.algorithms import cublas
 from cupola.algorithms.images import kernel
-from cupola.algorithms.matrix_stack import MatrixStack
+from cupola.algorithms.matrix_stacks import Matrices
 from cupola.array import Array
 from cupola.device import Device
 
@@ -41,16 +41,14 @@ FAMILIES = {
 }
 
 
-def multiply(
-    out: Array, a: MatrixStack, b: MatrixStack, shape: tuple[int, int, int], count: int
-) -> None:
+def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], count: int) -> None:
     """Queue ``out = a @ b`` for matrices of rows x inner and inner x columns.
 
     Parameters
     ----------
     out : Array
         Contiguous, without memory of the operands.
-    a, b : MatrixStack
+    a, b : Matrices
     shape : tuple of int
         Rows, columns, inner.
     count : int

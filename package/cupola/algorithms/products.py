@@ -13,7 +13,7 @@ import numpy as np
 from cupola.algorithms.arguments import require_device, require_writable, result
 from cupola.algorithms.layouts import overlap
 from cupola.algorithms.matrix_product import FAMILIES, multiply
-from cupola.algorithms.matrix_stack import matrices
+from cupola.algorithms.matrix_stacks import matrices
 from cupola.algorithms.rows import array_of, axis_of
 from cupola.array import Array
 from cupola.creation import empty

@@ -1,5 +1,5 @@
-# cupola/algorithms/matrix_stack.py - stacks of matrices as products take them.
-"""`MatrixStack`: operands whose elements follow each other along one axis."""
+# cupola/algorithms/matrix_stacks.py - stacks of matrices as products take them.
+"""`Matrices`: operands whose elements follow each other along one axis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cupola.algorithms.layouts import broadcast_to, merged, start
 from cupola.array import Array
 
 
-class MatrixStack(NamedTuple):
+class Matrices(NamedTuple):
     """Operands of one type whose elements follow each other along one of the two axes."""
 
     first: Array  # the view whose first element the kernel gets
@@ -22,7 +22,7 @@ class MatrixStack(NamedTuple):
         return start(self.first), self.step, self.deep, self.batch
 
 
-def matrices(x: Array, lead: tuple[int, ...], depth: int) -> MatrixStack:
+def matrices(x: Array, lead: tuple[int, ...], depth: int) -> Matrices:
     """Operands as a kernel takes them: views, or a copy where the elements are apart.
 
     Parameters
@@ -43,7 +43,7 @@ def matrices(x: Array, lead: tuple[int, ...], depth: int) -> MatrixStack:
     return found
 
 
-def _view(view: Array, depth: int) -> MatrixStack | None:
+def _view(view: Array, depth: int) -> Matrices | None:
     size, line = view.itemsize, -3 - depth
     group = merged(view.shape[:-2], view.strides[:-2])
     if group is None or any(one % size for one in (view.ptr, group[1], *view.strides[-2:])):
@@ -52,4 +52,4 @@ def _view(view: Array, depth: int) -> MatrixStack | None:
     deep = inner == size or view.shape[depth] <= 1
     if not deep and outer != size and view.shape[line] > 1:
         return None
-    return MatrixStack(view, (outer if deep else inner) // size, deep, group[1] // size)
+    return Matrices(view, (outer if deep else inner) // size, deep, group[1] // size)
