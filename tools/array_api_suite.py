@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -31,8 +32,15 @@ PACKAGES = ("ndindex>=1.8",)
 EXTENSIONS = ("linalg", "fft")  # cupola has neither
 EXAMPLES = 20  # of each property
 SECONDS = 3600
-# Why a test can't pass, by its name and its parameter.
-FAILURES: dict[str, str] = {}
+# Why a test can't pass, by a pattern of its name.
+FAILURES = {
+    r"test_has_names\[(linalg|fft)-": "an extension, which cupola does not have",
+    r"test_can_cast$": "the suite compares None with a data type, and NumPy calls None float64",
+    r"(floor_divide|__i?floordiv__)\(": "NumPy's values: infinity // x is NaN, and -1 // infinity "
+    "is -1",
+    r"test_unary\[(acosh?|asinh|atanh|cosh|sinh|tanh|expm1)\(": "a complex function at infinity or "
+    "NaN: not the values of annex G of C",
+}
 
 
 def download(folder: Path) -> Path:
@@ -78,7 +86,9 @@ def judge(case: ElementTree.Element) -> tuple[str, str]:
         found = case.find(tag)
         if found is not None:
             said = found.attrib.get("message", "").splitlines() or [""]
-            return "failed", FAILURES.get(case.attrib["name"], f"unknown: {said[0][:100]}")
+            name = case.attrib["name"]
+            known = [reason for pattern, reason in FAILURES.items() if re.search(pattern, name)]
+            return "failed", known[0] if known else f"unknown: {said[0][:100]}"
     found = case.find("skipped")
     return ("passed", "") if found is None else ("skipped", found.attrib.get("message", ""))
 
