@@ -182,6 +182,7 @@ _INTERNAL_HOMES = {
     "_get_items": "algorithms.keys",
     "_instantiate": "graph_exec",
     "_numpy_functions": "algorithms.numpy_functions",
+    "_reduceat": "algorithms.segments",
     "_set_items": "algorithms.keys",
     "_take_array": "creation",
 }

@@ -22,6 +22,9 @@ cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
     if method == "accumulate":
         from cupola import _accumulate  # not of its module, which imports arrays
         return _accumulate(ufunc, *inputs, **options)
+    if method == "reduceat":
+        from cupola import _reduceat
+        return _reduceat(ufunc, *inputs, **options)
     if ufunc is MATMUL and method == "__call__" and not options:
         return matmul(inputs[0], inputs[1])
     out = options.pop("out", None)

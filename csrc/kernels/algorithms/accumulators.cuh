@@ -6,12 +6,14 @@
 
 namespace cupola::algorithms {
 
-// Each has the types In, Total and Out, and load, combine and store. Elements combine in order.
+// Each has the types In, Total and Out, and load, combine and store. `ordered`: a result depends on
+// the order of the elements in more than its rounding.
 template <class I, class T, class O = I>
 struct Sum {
     using In = I;
     using Total = T;
     using Out = O;
+    static constexpr bool ordered = false;
 
     __device__ T load(I x) const { return arrays::convert<T>(x); }
     __device__ O store(T x) const { return arrays::store<O>(x); }
@@ -28,6 +30,7 @@ struct Product {
     using In = I;
     using Total = T;
     using Out = O;
+    static constexpr bool ordered = false;
 
     __device__ T load(I x) const { return arrays::convert<T>(x); }
     __device__ O store(T x) const { return arrays::store<O>(x); }
@@ -51,6 +54,7 @@ struct Extreme {
     using In = K;
     using Total = K;
     using Out = K;
+    static constexpr bool ordered = false;
 
     Keys<K> keys;
     K top;
@@ -75,6 +79,7 @@ struct ComplexExtreme {
     using In = T;
     using Total = T;
     using Out = T;
+    static constexpr bool ordered = true;
 
     bool least;
 
@@ -119,3 +124,35 @@ __device__ T scan_lanes(const Op& op, T value, int lane, int first = 0) {
 }
 
 }  // namespace cupola::algorithms
+
+// For each kernel: its name, the types of elements and of results, and of the argument `spec` from
+// which the accumulator is made.
+#define CUPOLA_ACCUMULATORS(ROW)                                                        \
+    ROW(sum_bool, cupola::arrays::b8, u64, u64, Sum<cupola::arrays::b8, u64, u64>{})    \
+    ROW(sum_int32, cupola::arrays::i32, u64, u64, Sum<cupola::arrays::i32, u64, u64>{}) \
+    ROW(sum_int64, u64, u64, u64, Sum<u64, u64>{})                                      \
+    ROW(sum_float16, cupola::arrays::f16, cupola::arrays::f16, u64,                     \
+        Sum<cupola::arrays::f16, float>{})                                              \
+    ROW(sum_float32, float, float, u64, Sum<float, float>{})                            \
+    ROW(sum_float64, double, double, u64, Sum<double, double>{})                        \
+    ROW(sum_complex64, cupola::arrays::c64, cupola::arrays::c64, u64,                   \
+        Sum<cupola::arrays::c64, cupola::arrays::c64>{})                                \
+    ROW(sum_complex128, cupola::arrays::c128, cupola::arrays::c128, u64,                \
+        Sum<cupola::arrays::c128, cupola::arrays::c128>{})                              \
+    ROW(product_int64, u64, u64, u64, Product<u64, u64>{})                              \
+    ROW(product_float16, cupola::arrays::f16, cupola::arrays::f16, u64,                 \
+        Product<cupola::arrays::f16, float>{})                                          \
+    ROW(product_float32, float, float, u64, Product<float, float>{})                    \
+    ROW(product_float64, double, double, u64, Product<double, double>{})                \
+    ROW(product_complex64, cupola::arrays::c64, cupola::arrays::c64, u64,               \
+        Product<cupola::arrays::c64, cupola::arrays::c64>{})                            \
+    ROW(product_complex128, cupola::arrays::c128, cupola::arrays::c128, u64,            \
+        Product<cupola::arrays::c128, cupola::arrays::c128>{})                          \
+    ROW(extreme_8, u8, u8, ExtremeSpec, Extreme<u8>(spec))                              \
+    ROW(extreme_16, u16, u16, ExtremeSpec, Extreme<u16>(spec))                          \
+    ROW(extreme_32, u32, u32, ExtremeSpec, Extreme<u32>(spec))                          \
+    ROW(extreme_64, u64, u64, ExtremeSpec, Extreme<u64>(spec))                          \
+    ROW(extreme_complex64, cupola::arrays::c64, cupola::arrays::c64, u64,               \
+        ComplexExtreme<cupola::arrays::c64>{spec != 0})                                 \
+    ROW(extreme_complex128, cupola::arrays::c128, cupola::arrays::c128, u64,            \
+        ComplexExtreme<cupola::arrays::c128>{spec != 0})

@@ -2,7 +2,6 @@
 #include "tile_totals.cuh"
 
 using namespace cupola::algorithms;
-namespace arrays = cupola::arrays;
 
 namespace {
 
@@ -62,6 +61,7 @@ __device__ void scan_tile(const Op& op, const typename Op::In* in, typename Op::
             // 0.
             if (tile > 0) total = lane == 31 ? prefix : op.combine(prefix, total);
         }
+        __syncwarp();  // all lanes have read
         if (lane < warps - 1) of_warps.totals[lane + 1] = total;
         if (lane == 31) of_warps.totals[0] = total;
     }
@@ -148,27 +148,5 @@ __device__ void scan_columns(const Op& op, const typename Op::In* in, typename O
         scan_columns_##name(const I* in, O* out, i64 columns, i64 n, i64 inner, SPEC spec) { \
         scan_columns(__VA_ARGS__, in, out, columns, n, inner);                               \
     }
-#define CUPOLA_NUMBERS(name, I, O, ...) CUPOLA_SCANS(name, I, O, u64, __VA_ARGS__{})
 
-using arrays::b8, arrays::c128, arrays::c64, arrays::f16, arrays::f32, arrays::f64, arrays::i32;
-
-CUPOLA_NUMBERS(sum_bool, b8, u64, Sum<b8, u64, u64>)
-CUPOLA_NUMBERS(sum_int32, i32, u64, Sum<i32, u64, u64>)
-CUPOLA_NUMBERS(sum_int64, u64, u64, Sum<u64, u64>)
-CUPOLA_NUMBERS(sum_float16, f16, f16, Sum<f16, f32>)
-CUPOLA_NUMBERS(sum_float32, f32, f32, Sum<f32, f32>)
-CUPOLA_NUMBERS(sum_float64, f64, f64, Sum<f64, f64>)
-CUPOLA_NUMBERS(sum_complex64, c64, c64, Sum<c64, c64>)
-CUPOLA_NUMBERS(sum_complex128, c128, c128, Sum<c128, c128>)
-CUPOLA_NUMBERS(product_int64, u64, u64, Product<u64, u64>)
-CUPOLA_NUMBERS(product_float16, f16, f16, Product<f16, f32>)
-CUPOLA_NUMBERS(product_float32, f32, f32, Product<f32, f32>)
-CUPOLA_NUMBERS(product_float64, f64, f64, Product<f64, f64>)
-CUPOLA_NUMBERS(product_complex64, c64, c64, Product<c64, c64>)
-CUPOLA_NUMBERS(product_complex128, c128, c128, Product<c128, c128>)
-CUPOLA_SCANS(extreme_8, u8, u8, ExtremeSpec, Extreme<u8>(spec))
-CUPOLA_SCANS(extreme_16, u16, u16, ExtremeSpec, Extreme<u16>(spec))
-CUPOLA_SCANS(extreme_32, u32, u32, ExtremeSpec, Extreme<u32>(spec))
-CUPOLA_SCANS(extreme_64, u64, u64, ExtremeSpec, Extreme<u64>(spec))
-CUPOLA_SCANS(extreme_complex64, c64, c64, u64, ComplexExtreme<c64>{spec != 0})
-CUPOLA_SCANS(extreme_complex128, c128, c128, u64, ComplexExtreme<c128>{spec != 0})
+CUPOLA_ACCUMULATORS(CUPOLA_SCANS)
