@@ -41,17 +41,17 @@ def both(function, host, there, *args, **kwargs):
 def test_concatenate(driver, data):
     shape = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
-    hosts, theres = [], []
+    hosts, placed = [], []
     for k in range(data.draw(st.integers(1, 4))):
         shape[axis] = data.draw(st.integers(0, 4))
         hosts.append(elements(tuple(shape), data.draw(st.sampled_from(NUMBERS)), k))
-        theres.append(cupola.to_device(np.ascontiguousarray(hosts[-1].T)).T)
-    both(np.concatenate, hosts, theres, axis)
-    both(np.concatenate, hosts, theres, axis=None)
-    both(np.concatenate, hosts, theres, axis, dtype="c16")
+        placed.append(cupola.to_device(np.ascontiguousarray(hosts[-1].T)).T)
+    both(np.concatenate, hosts, placed, axis)
+    both(np.concatenate, hosts, placed, axis=None)
+    both(np.concatenate, hosts, placed, axis, dtype="c16")
     expected = np.concatenate(hosts, axis)
     out = cupola.zeros(expected.shape, "c16")
-    assert cupola.concatenate(theres, axis, out) is out
+    assert cupola.concatenate(placed, axis, out) is out
     same(out, expected.astype("c16"))
 
 
@@ -59,18 +59,18 @@ def test_concatenate(driver, data):
 @pytest.mark.parametrize("dtype", ["f4", PAIR])
 def test_stacks(driver, shapes, dtype):
     hosts = [elements(shape, dtype, k) for k, shape in enumerate(shapes)]
-    theres = [cupola.to_device(one) for one in hosts]
+    placed = [cupola.to_device(one) for one in hosts]
     for axis in range(-len(shapes[0]) - 1, len(shapes[0]) + 1):
-        both(np.stack, hosts, theres, axis)
+        both(np.stack, hosts, placed, axis)
     for function in (np.vstack, np.hstack, np.dstack, np.column_stack):
-        both(function, hosts, theres)
+        both(function, hosts, placed)
     if shapes[0]:
-        whole, there = np.stack(hosts), cupola.stack(theres)
+        whole, there = np.stack(hosts), cupola.stack(placed)
         both(np.concatenate, whole, there)
         both(np.vstack, whole, there)
-    same(np.append(theres[0], theres[-1]), np.append(hosts[0], hosts[-1]))
+    same(np.append(placed[0], placed[-1]), np.append(hosts[0], hosts[-1]))
     if hosts[0].ndim:
-        same(np.append(theres[0], theres[-1], 0), np.append(hosts[0], hosts[-1], 0))
+        same(np.append(placed[0], placed[-1], 0), np.append(hosts[0], hosts[-1], 0))
 
 
 @quickly

@@ -72,14 +72,14 @@ def test_functions_of_two_sets(driver, data):
         for seed in (1, 2)
     ]
     hosts = [with_nan(one, 0.1) for one in hosts]
-    theres = [cupola.to_device(one) for one in hosts]
+    placed = [cupola.to_device(one) for one in hosts]
     for function in (np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d):
-        same(function(*theres), function(*hosts))
+        same(function(*placed), function(*hosts))
     all_same(
-        np.intersect1d(*theres, return_indices=True), np.intersect1d(*hosts, return_indices=True)
+        np.intersect1d(*placed, return_indices=True), np.intersect1d(*hosts, return_indices=True)
     )
     for invert in (False, True):
-        same(np.isin(*theres, invert=invert), np.isin(*hosts, invert=invert))
+        same(np.isin(*placed, invert=invert), np.isin(*hosts, invert=invert))
     different = [np.unique(one) for one in hosts]
     moved = [cupola.to_device(one) for one in different]
     for function in (np.intersect1d, np.setdiff1d, np.setxor1d):

@@ -79,26 +79,30 @@ __device__ void find_changes(const T* __restrict__ sorted, std::uint8_t* __restr
 
 using namespace cupola::algorithms;
 
-#define CUPOLA_SEARCHED(TYPE)                                                                \
-    TYPE(i8)                                                                                 \
-    TYPE(i16)                                                                                \
-    TYPE(i32)                                                                                \
-    TYPE(i64) TYPE(u8) TYPE(u16) TYPE(u32) TYPE(u64) TYPE(f16) TYPE(f32) TYPE(f64) TYPE(c64) \
-        TYPE(c128)
-#define CUPOLA_SEARCH(T)                                                                          \
+#define CUPOLA_SEARCHED(T)                                                                        \
     extern "C" __global__ void search_sorted_##T(const cupola::arrays::T* sorted,                 \
                                                  const cupola::arrays::T* values,                 \
                                                  const std::int64_t* sorter, std::int64_t* out,   \
                                                  std::int64_t count, std::int64_t n, int right) { \
         search<cupola::arrays::T>(sorted, values, sorter, out, count, n, right);                  \
+    }                                                                                             \
+    extern "C" __global__ void search_changes_##T(                                                \
+        const cupola::arrays::T* sorted, std::uint8_t* flags, std::int64_t n, int equal_nan) {    \
+        find_changes<cupola::arrays::T>(sorted, flags, n, equal_nan);                             \
     }
-#define CUPOLA_CHANGES(T)                                                                      \
-    extern "C" __global__ void search_changes_##T(                                             \
-        const cupola::arrays::T* sorted, std::uint8_t* flags, std::int64_t n, int equal_nan) { \
-        find_changes<cupola::arrays::T>(sorted, flags, n, equal_nan);                          \
-    }
-CUPOLA_SEARCHED(CUPOLA_SEARCH)
-CUPOLA_SEARCHED(CUPOLA_CHANGES)
+CUPOLA_SEARCHED(i8)
+CUPOLA_SEARCHED(i16)
+CUPOLA_SEARCHED(i32)
+CUPOLA_SEARCHED(i64)
+CUPOLA_SEARCHED(u8)
+CUPOLA_SEARCHED(u16)
+CUPOLA_SEARCHED(u32)
+CUPOLA_SEARCHED(u64)
+CUPOLA_SEARCHED(f16)
+CUPOLA_SEARCHED(f32)
+CUPOLA_SEARCHED(f64)
+CUPOLA_SEARCHED(c64)
+CUPOLA_SEARCHED(c128)
 
 // The element that each place of a repetition has: the number of ends that are not above it.
 extern "C" __global__ void search_repeats(const std::int64_t* ends, std::int64_t* out,
