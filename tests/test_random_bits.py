@@ -232,3 +232,16 @@ def test_seeds(driver):
         random.Philox(1).state = {}
     with pytest.raises(ArgumentValueError, match="expected words of shape"):
         random.XORWOW(1).state = {"bit_generator": "XORWOW", "state": {"words": [1, 2]}}
+
+
+@pytest.mark.cuda_only(reason="4 GiB of numbers take the CPU device minutes")
+def test_more_than_32_bits_of_numbers(driver):
+    n = 2**32 + 5
+    free = cupola.memory_info().free
+    assert free > n + 2**28, f"the test needs 4.3 GB of the device, and {free} bytes are free"
+    made = random.Generator(random.Philox(key=13)).integers(0, 256, n, np.uint8)
+    items = np.array([0, 2**29, 2**30 - 1, 2**30, 2**30 + 1], np.uint64)
+    expected = philox(13, items) >> 24
+    for item, words in zip(items.tolist(), expected, strict=True):
+        found = made[4 * item : 4 * item + 4].get()
+        np.testing.assert_array_equal(found, words[: found.size])
