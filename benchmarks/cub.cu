@@ -21,9 +21,9 @@ struct Above {
 
 }  // namespace
 
-#define FLOOR(name, in_type, out_type)                                                             \
-    extern "C" std::size_t cub_##name(void* temporary, std::size_t bytes, const in_type* in,       \
-                                      out_type* out, long long* count, long long n,                \
+#define FLOOR(name, in_type, out_type)                                                       \
+    extern "C" std::size_t cub_##name(void* temporary, std::size_t bytes, const in_type* in, \
+                                      out_type* out, long long* count, long long n,          \
                                       cudaStream_t stream)
 
 FLOOR(sort, float, float) {
