@@ -106,6 +106,7 @@ def test_own_kernels_do_the_rest(library):
     x, y, out = cupola.to_device(a), cupola.to_device(b), cupola.zeros((4, 6), np.float32)
     with stream, stream.capture() as graph:
         cupola.matmul(x, y, out=out)
+    cupola.Device().synchronize()  # the stream does not wait for the arrays' own
     graph.instantiate().launch(stream)
     stream.synchronize()
     check(out, a, b)

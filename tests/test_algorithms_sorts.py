@@ -192,7 +192,7 @@ def test_numpy_functions_compute_on_the_device(driver):
 
 def test_a_captured_sort_is_replayed(driver):
     stream = cupola.Stream(non_blocking=True)
-    x = cupola.to_device(keys(np.dtype(np.float32), 6000))
+    x = cupola.to_device(keys(np.dtype(np.float32), 6000), stream=stream)
     with stream:
         cupola.sort(x)  # loads the image
         with stream.capture() as captured:

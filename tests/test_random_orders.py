@@ -160,6 +160,7 @@ def test_orders_are_made_while_a_stream_is_captured(driver):
     expected = random.default_rng(9).permutation(50).get()
     rng.permutation(x)
     rng.bit_generator.state = random.default_rng(9).bit_generator.state
+    cupola.Device().synchronize()  # the stream does not wait for the array's own
     with stream, stream.capture() as graph:
         rng.shuffle(x)
     graph.instantiate().launch(stream)
