@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.algorithms.outputs import stored
 from cupola.array import Array
 from cupola.exceptions import ArgumentTypeError
 
@@ -51,10 +52,7 @@ def round(a: Array, decimals: int = 0, out: Array | None = None) -> Array:  # no
         result.imag[...] = _rounded(a.imag, decimals)
     else:
         result = _rounded(a, decimals)
-    if out is None:
-        return result
-    out[...] = result if out.dtype == result.dtype else result.astype(out.dtype)
-    return out
+    return stored(out, result)
 
 
 def _rounded(a: Array, decimals: int) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from cupola.array import note_use
 from cupola.device import Device, is_cpu
-from cupola.exceptions import DriverError, Error, MissingFileError
+from cupola.exceptions import DriverError, Error
 from cupola.stream import Stream
 from cupola.toolkit import libraries
 
@@ -136,5 +136,5 @@ def usable(device: int) -> Cublas | None:
 def _installed() -> Cublas | None:
     try:
         return Cublas(libraries.load("cublas"))
-    except (MissingFileError, Error):
+    except Error:
         return None

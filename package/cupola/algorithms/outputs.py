@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.algorithms.layouts import overlap
 from cupola.array import Array
 from cupola.creation import empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -56,7 +57,7 @@ def target_of(out: Array | None, x: Array, shape: tuple[int, ...], dtype: np.dty
         and (out.dtype, out.shape) == (dtype, shape)
         and out.size
         and out.ptr % out.itemsize == 0
-        and (out.ptr + out.nbytes <= _begin(x) or _begin(x) + _extent(x) <= out.ptr)
+        and not overlap(out, x)
     ):
         return out
     return empty(shape, dtype, device=x.device_index)
@@ -69,13 +70,3 @@ def stored(out: Array | None, result: Array) -> Array:
     if out.size:
         out[...] = result if result.dtype == out.dtype else result.astype(out.dtype)
     return out
-
-
-def _begin(x: Array) -> int:
-    steps = zip(x.shape, x.strides, strict=True)
-    return x.ptr + sum(min((length - 1) * step, 0) for length, step in steps)
-
-
-def _extent(x: Array) -> int:
-    steps = zip(x.shape, x.strides, strict=True)
-    return x.itemsize + sum((length - 1) * abs(step) for length, step in steps)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.algorithms.outputs import stored
 from cupola.array import Array
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
@@ -109,18 +110,11 @@ def _spread(
     else:
         squares = distance * distance
     total = squares.sum(axis=axis, keepdims=keepdims)
-    count = math.prod(a.shape) // max(1, math.prod(mean.shape)) if a.size else _count(a, axis)
+    axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    count = math.prod(a.shape[one] for one in axes)
     result = total / np.asarray(max(count - ddof, 0), total.dtype)
     if root:
         result = np.sqrt(result)
-    narrow = np.dtype(np.float16) if kind == np.float16 else result.dtype
-    if out is not None:
-        out[...] = result if out.dtype == result.dtype else result.astype(out.dtype)
-        return out
-    return result if result.dtype == narrow else result.astype(narrow)
-
-
-def _count(a: Array, axis: Any) -> int:
-    """The number of elements along axes of an array without elements."""
-    axes = range(a.ndim) if axis is None else (axis,) if not isinstance(axis, tuple) else axis
-    return math.prod(a.shape[one] for one in axes)
+    if out is None and kind == np.float16:
+        return result.astype(np.float16)
+    return stored(out, result)

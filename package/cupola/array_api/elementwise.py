@@ -131,12 +131,8 @@ def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
     The result has the data type of `x`.
     """
     _check("clip", x)
-    result = x.copy()
-    if min is not None:
-        result = np.maximum(result, min)
-    if max is not None:
-        result = np.minimum(result, max)
-    return result if result.dtype == x.dtype else result.astype(x.dtype)
+    result: Array = cupola.clip(x, min, max).astype(x.dtype, copy=False)
+    return result
 
 
 def imag(x: Array, /) -> Array:
@@ -181,9 +177,5 @@ def _together(x1: Any, x2: Any, kind: Any) -> tuple[Array, Array]:
         for one in (x1, x2)
     ]  # fmt: skip
     shape = np.broadcast_shapes(*(one.shape for one in arrays))
-    made = []
-    for one in arrays:
-        whole = cupola.empty(shape, kind, device=device)
-        whole[...] = one
-        made.append(whole)
-    return made[0], made[1]
+    first, second = (cupola.broadcast_to(one, shape).copy() for one in arrays)
+    return first, second

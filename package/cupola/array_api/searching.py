@@ -47,8 +47,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 
 def count_nonzero(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
     """The number of elements that are not zero."""
-    truth = x if x.dtype == bool else x != 0
-    return truth.sum(axis=axis, keepdims=keepdims)
+    return cupola.count_nonzero(x, axis, keepdims=keepdims)
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:

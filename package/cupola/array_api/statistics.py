@@ -7,7 +7,6 @@ from typing import Any
 
 import cupola
 from cupola.array import Array
-from cupola.exceptions import ArgumentValueError
 
 Axes = int | tuple[int, ...] | None
 
@@ -65,30 +64,14 @@ def cumulative_sum(
     x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Array:
     """Sums of the elements up to each one, and of none first with `include_initial`."""
-    return _cumulative("cumulative_sum", cupola.cumsum, x, axis, dtype, 0, include_initial)
+    return cupola.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
 def cumulative_prod(
     x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Array:
     """Products of the elements up to each one, and of none first with `include_initial`."""
-    return _cumulative("cumulative_prod", cupola.cumprod, x, axis, dtype, 1, include_initial)
-
-
-def _cumulative(
-    name: str, scan: Any, x: Array, axis: int | None, dtype: Any, neutral: int, initial: bool
-) -> Array:
-    if axis is None:
-        if x.ndim != 1:
-            raise ArgumentValueError(f"{name}: axis is needed for an array of {x.ndim} axes")
-        axis = 0
-    made: Array = scan(x, axis, dtype)
-    if not initial:
-        return made
-    shape = list(made.shape)
-    shape[axis] = 1
-    first = cupola.full(shape, neutral, made.dtype, device=made.device)
-    return cupola.concatenate([first, made], axis)
+    return cupola.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
 def diff(
@@ -101,6 +84,4 @@ def diff(
     append: Array | None = None,
 ) -> Array:
     """Differences of neighbours along an axis, `n` times."""
-    parts = [one for one in (prepend, x, append) if one is not None]
-    whole = cupola.concatenate(parts, axis) if len(parts) > 1 else x
-    return cupola.diff(whole, n, axis)
+    return cupola.diff(x, n, axis, prepend, append)
