@@ -13,6 +13,7 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import bench_elementwise
 import numpy as np
@@ -21,6 +22,7 @@ from bench_elementwise import PEERS
 from bench_kernels import Way, rows, timed
 
 import cupola
+from cupola.algorithms import cublas
 from cupola.build import toolkit
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,17 +46,18 @@ class Cub:
     def __init__(self):
         self.library, self.kept = cub_library(), []
 
-    def way(self, name, source, out):
+    def way(self, name, source, out, flags=None):
         """The work as a way, and the number of elements that it selects."""
         function = getattr(self.library, f"cub_{name}")
         function.restype = ctypes.c_size_t
         count = cupola.zeros(1, np.int64)
         stream = ctypes.c_void_p(cupola.Stream.current().handle)
-        arrays = [ctypes.c_void_p(array.address) for array in (source, out, count)]
+        used = [source, out, count] if flags is None else [source, flags, out, count]
+        arrays = [ctypes.c_void_p(array.address) for array in used]
         arguments = [*arrays, ctypes.c_longlong(source.size), stream]
         size = function(None, ctypes.c_size_t(0), *arguments)
         temporary = cupola.empty(size, np.uint8)
-        self.kept += [temporary, source, out, count]
+        self.kept += [temporary, *used]
         where = ctypes.c_void_p(temporary.address)
 
         def start():
@@ -64,9 +67,9 @@ class Cub:
         return Way(f"CUB from C++: {name}", start, []), count
 
 
-def beside(name, cub, source, calls, out, counted=False, goal="ratio <= 1.053"):
+def beside(name, cub, source, calls, out, counted=False, goal="ratio <= 1.053", flags=None):
     """CUB first, then cupola and its peers by `calls`: library's name to a call."""
-    floor, count = cub.way(name, source, out)
+    floor, count = cub.way(name, source, out, flags)
     floor.start()
     expected = out.get()
     if counted:
@@ -74,7 +77,7 @@ def beside(name, cub, source, calls, out, counted=False, goal="ratio <= 1.053"):
     got = calls["cupola"]()
     np.testing.assert_allclose(got.get(), expected, rtol=1e-3 if name == "scan" else 0)
     ways = [floor, *(Way(one, call, []) for one, call in calls.items())]
-    timed(ways, rounds=7, warm=2)
+    timed(ways, rounds=7, warm=2, calls=4)
     peers = [statistics.median(way.seconds) for way in ways[2:]]
     made = rows(ways, lambda way: source.nbytes, {"cupola": goal})
     if peers:
@@ -99,6 +102,7 @@ def on_a_gpu(n):
     # Few different values: the sorted array of these is what CUB's unique reads.
     coarse = np.floor(x * np.float32(1000))
     ordered, out = np.sort(coarse), cupola.empty_like(x)
+    np.testing.assert_array_equal(ordered.get(), np.sort(coarse.get()))
     counts = cupola.empty(BINS, np.int32)
     theirs = {name: (library, take(x)) for name, (library, take) in PEERS.items()}
     few = {name: (library, take(coarse)) for name, (library, take) in PEERS.items()}
@@ -120,10 +124,14 @@ def on_a_gpu(n):
         calls(lambda: np.cumsum(x), lambda lib, a: lib.cumsum(a), lambda lib, a: lib.cumsum(a, 0)),
         out,
     )  # fmt: skip
+    mask = x > 0.5
+    masks = {name: take(mask) for name, (_, take) in PEERS.items()}
     found += beside(
         "select", cub, x,
-        calls(lambda: x[x > 0.5], lambda lib, a: a[a > 0.5], lambda lib, a: a[a > 0.5]),
-        out, counted=True, goal="ratio <= 3",
+        calls(
+            lambda: x[mask], lambda lib, a: a[masks["cupy"]], lambda lib, a: a[masks["torch"]],
+        ),
+        out, counted=True, flags=mask,
     )  # fmt: skip
     found += beside(
         "histogram", cub, x,
@@ -145,6 +153,12 @@ def on_a_gpu(n):
     return [*found, *products(), *random_numbers(n)]
 
 
+def own_product(x):
+    """A product by cupola's own kernels."""
+    with mock.patch.object(cublas, "usable", lambda device: None):
+        return np.matmul(x, x)
+
+
 def products():
     """Products of square matrices; the floor is the peers' cuBLAS."""
     found, side = [], 4096
@@ -157,9 +171,15 @@ def products():
         ]
         if "torch" in PEERS:
             PEERS["torch"][0].backends.cuda.matmul.allow_tf32 = False
-        ways.append(Way("cupola", partial(np.matmul, x, x), []))
-        timed(ways, rounds=7, warm=2)
-        made = records.medians({way.name: way.seconds for way in ways}, "ms", {"cupola": goal})
+        ways.append(Way("cupola without cuBLAS", partial(own_product, x), []))
+        goals = {"cupola without cuBLAS": goal, "cupola with cuBLAS": "ratio <= 1.05"}
+        if cublas.usable(0):
+            ways.append(Way("cupola with cuBLAS", partial(np.matmul, x, x), []))
+        exact = ways[0].start()
+        for way in ways[1:]:
+            assert float(abs(cupola.asarray(way.start()) / cupola.asarray(exact) - 1).max()) < 0.01
+        timed(ways, rounds=7, warm=2, calls=4)
+        made = records.medians({way.name: way.seconds for way in ways}, "ms", goals)
         for row, way in zip(made, ways, strict=True):
             row.note = f"{2 * side**3 / statistics.median(way.seconds) / 1e12:.1f} TFLOP/s"
         found += records.titled(f"matmul of {side} x {side}, {kind}", made)
@@ -180,7 +200,7 @@ def random_numbers(n):
         torch = PEERS["torch"][0]
         tensor = torch.empty(n, device="cuda")
         ways.append(Way("torch", tensor.uniform_, []))
-    timed(ways, rounds=7, warm=2)
+    timed(ways, rounds=7, warm=2, calls=4)
     made = rows(ways, lambda way: out.nbytes, {"cupola": "ratio <= 1.11"})
     return records.titled("random.random, float32", made)
 
@@ -224,7 +244,7 @@ def main():
     else:
         made = on_a_gpu(2**16 if options.quick else 2**28)
         bench_elementwise.FIRST, bench_elementwise.FIRST_OF_CUPY = FIRST, FIRST[:2]
-        made += records.titled("first use in a process", bench_elementwise.first())
+        made += records.titled("first use in a process", bench_elementwise.first("value <= 5"))
     measures = [*records.RUNTIME, "csrc/kernels/algorithms"]
     records.publish(options.out, __file__, __doc__, made, measures)
 

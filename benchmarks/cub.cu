@@ -14,11 +14,6 @@ std::size_t call(void* temporary, std::size_t bytes, Run run) {
     return bytes;
 }
 
-struct Above {
-    float bound;
-    __device__ bool operator()(float x) const { return x > bound; }
-};
-
 }  // namespace
 
 #define FLOOR(name, in_type, out_type)                                                       \
@@ -38,9 +33,11 @@ FLOOR(scan, float, float) {
     });
 }
 
-FLOOR(select, float, float) {
+extern "C" std::size_t cub_select(void* temporary, std::size_t bytes, const float* in,
+                                  const unsigned char* flags, float* out, long long* count,
+                                  long long n, cudaStream_t stream) {
     return call(temporary, bytes, [&](void* where, std::size_t& size) {
-        return cub::DeviceSelect::If(where, size, in, out, count, n, Above{0.5f}, stream);
+        return cub::DeviceSelect::Flagged(where, size, in, flags, out, count, n, stream);
     });
 }
 

@@ -42,6 +42,15 @@ def pack_arrays(
     (root / target).write_bytes(table + bytes(-head % 16) + b"".join(pieces))
 
 
+def write_entries(ptx: Path, target: Path) -> None:
+    """The declarations of a PTX text's kernels, which describe them beside machine code.
+
+    They are a hundredth of the text, which cupola.algorithms would read at its first use.
+    """
+    heads = re.findall(r"\.entry \w+\([^)]*\)", ptx.read_text())
+    target.write_text("\n".join(f".visible {head};" for head in heads) + "\n")
+
+
 def gather_headers(csrc: Path, first: str = "cpu/emitted/emitted.hpp") -> str:
     """A header and all that it includes of csrc, as one text; system headers stay as they are."""
     seen: set[str] = set()

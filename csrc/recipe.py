@@ -170,7 +170,8 @@ class Recipe:
         names += [f"cpu/kernels.{level}.so" for level in self.levels()]
         made = {name: self.native / "lib" / name for name in names}
         for source in self.sources("kernels/algorithms/*.cu"):
-            for name in (f"{source.stem}.ptx", f"{source.stem}.fatbin"):
+            for suffix in (".ptx", ".fatbin", ".entries"):
+                name = source.stem + suffix
                 made[f"algorithms/{name}"] = ALGORITHMS / name
         return made
 
@@ -245,22 +246,32 @@ class Recipe:
         return [*ptx, *code, pack]
 
     def algorithm_steps(self, toolkit: Any, architectures: Any) -> list[Any]:
-        """The images of cupola.algorithms: for each source one of PTX and one of machine code.
+        """The images of cupola.algorithms: of each source PTX, its kernels, and machine code.
 
-        The second is an empty file where the build has no architectures.
+        The last is an empty file where the build has no architectures.
         """
         image = self.build.image
         options = (*image.STANDARD, "-Icsrc/kernels/algorithms", "-Icsrc/kernels/array")
         cubins, made = oldest_of_each_generation(architectures), []
         for source in self.sources("kernels/algorithms/*.cu"):
             target = ALGORITHMS / source.stem
-            made.append(image.compile_ptx(toolkit, source, target.with_suffix(".ptx"), options))
-            fatbin = target.with_suffix(".fatbin")
+            ptx, fatbin = target.with_suffix(".ptx"), target.with_suffix(".fatbin")
+            made += [image.compile_ptx(toolkit, source, ptx, options), self._entries(ptx)]
             if cubins:
                 made.append(image.compile_code(toolkit, source, fatbin, options, cubins))
             else:
                 made.append(self._empty(fatbin))
         return made
+
+    def _entries(self, ptx: Path) -> Any:
+        target = ptx.with_suffix(".entries")
+        return self.build.step.Step(
+            target=target,
+            inputs=(ptx, Path(packing.__file__)),
+            action=lambda: packing.write_entries(self.root / ptx, self.root / target),
+            label=f"write {target.name}",
+            quiet=True,
+        )
 
     def _empty(self, target: Path) -> Any:
         return self.build.step.Step(

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cupola.device import Device, _DeviceLike
-from cupola.inspection.result_types import Flags
+from cupola.inspection.flags import Flags
 from cupola.reductions import Reductions
 from cupola.stream import _StreamProtocol
 

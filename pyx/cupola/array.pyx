@@ -136,7 +136,7 @@ cdef class Array(ArrayMethods):
     @property
     def flags(self):
         """`Flags`, a named tuple: c_contiguous, f_contiguous, writeable."""
-        from cupola.inspection.result_types import Flags
+        from cupola.inspection.flags import Flags
         self.require_live()
         return Flags(
             self.contiguous, is_f_contiguous(self.shape, self.steps, self.itemsize),

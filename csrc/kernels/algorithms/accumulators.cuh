@@ -127,7 +127,7 @@ __device__ T scan_lanes(const Op& op, T value, int lane, int first = 0) {
 
 // For each kernel: its name, the types of elements and of results, and of the argument `spec` from
 // which the accumulator is made.
-#define CUPOLA_ACCUMULATORS(ROW)                                                        \
+#define CUPOLA_SUMS(ROW)                                                                \
     ROW(sum_bool, cupola::arrays::b8, u64, u64, Sum<cupola::arrays::b8, u64, u64>{})    \
     ROW(sum_int32, cupola::arrays::i32, u64, u64, Sum<cupola::arrays::i32, u64, u64>{}) \
     ROW(sum_int64, u64, u64, u64, Sum<u64, u64>{})                                      \
@@ -138,21 +138,24 @@ __device__ T scan_lanes(const Op& op, T value, int lane, int first = 0) {
     ROW(sum_complex64, cupola::arrays::c64, cupola::arrays::c64, u64,                   \
         Sum<cupola::arrays::c64, cupola::arrays::c64>{})                                \
     ROW(sum_complex128, cupola::arrays::c128, cupola::arrays::c128, u64,                \
-        Sum<cupola::arrays::c128, cupola::arrays::c128>{})                              \
-    ROW(product_int64, u64, u64, u64, Product<u64, u64>{})                              \
-    ROW(product_float16, cupola::arrays::f16, cupola::arrays::f16, u64,                 \
-        Product<cupola::arrays::f16, float>{})                                          \
-    ROW(product_float32, float, float, u64, Product<float, float>{})                    \
-    ROW(product_float64, double, double, u64, Product<double, double>{})                \
-    ROW(product_complex64, cupola::arrays::c64, cupola::arrays::c64, u64,               \
-        Product<cupola::arrays::c64, cupola::arrays::c64>{})                            \
-    ROW(product_complex128, cupola::arrays::c128, cupola::arrays::c128, u64,            \
-        Product<cupola::arrays::c128, cupola::arrays::c128>{})                          \
-    ROW(extreme_8, u8, u8, ExtremeSpec, Extreme<u8>(spec))                              \
-    ROW(extreme_16, u16, u16, ExtremeSpec, Extreme<u16>(spec))                          \
-    ROW(extreme_32, u32, u32, ExtremeSpec, Extreme<u32>(spec))                          \
-    ROW(extreme_64, u64, u64, ExtremeSpec, Extreme<u64>(spec))                          \
-    ROW(extreme_complex64, cupola::arrays::c64, cupola::arrays::c64, u64,               \
-        ComplexExtreme<cupola::arrays::c64>{spec != 0})                                 \
-    ROW(extreme_complex128, cupola::arrays::c128, cupola::arrays::c128, u64,            \
+        Sum<cupola::arrays::c128, cupola::arrays::c128>{})
+#define CUPOLA_PRODUCTS(ROW)                                                 \
+    ROW(product_int64, u64, u64, u64, Product<u64, u64>{})                   \
+    ROW(product_float16, cupola::arrays::f16, cupola::arrays::f16, u64,      \
+        Product<cupola::arrays::f16, float>{})                               \
+    ROW(product_float32, float, float, u64, Product<float, float>{})         \
+    ROW(product_float64, double, double, u64, Product<double, double>{})     \
+    ROW(product_complex64, cupola::arrays::c64, cupola::arrays::c64, u64,    \
+        Product<cupola::arrays::c64, cupola::arrays::c64>{})                 \
+    ROW(product_complex128, cupola::arrays::c128, cupola::arrays::c128, u64, \
+        Product<cupola::arrays::c128, cupola::arrays::c128>{})
+#define CUPOLA_EXTREMES(ROW)                                                 \
+    ROW(extreme_8, u8, u8, ExtremeSpec, Extreme<u8>(spec))                   \
+    ROW(extreme_16, u16, u16, ExtremeSpec, Extreme<u16>(spec))               \
+    ROW(extreme_32, u32, u32, ExtremeSpec, Extreme<u32>(spec))               \
+    ROW(extreme_64, u64, u64, ExtremeSpec, Extreme<u64>(spec))               \
+    ROW(extreme_complex64, cupola::arrays::c64, cupola::arrays::c64, u64,    \
+        ComplexExtreme<cupola::arrays::c64>{spec != 0})                      \
+    ROW(extreme_complex128, cupola::arrays::c128, cupola::arrays::c128, u64, \
         ComplexExtreme<cupola::arrays::c128>{spec != 0})
+#define CUPOLA_ACCUMULATORS(ROW) CUPOLA_SUMS(ROW) CUPOLA_PRODUCTS(ROW) CUPOLA_EXTREMES(ROW)

@@ -164,25 +164,26 @@ __device__ void choose(Engine engine, i64* out, u64 n, u64 stride, const double*
 }  // namespace
 
 #define ARGUMENTS(...) __VA_ARGS__
-#define KERNEL(name, parameters, call, ...)                                                 \
+// The first argument: how Philox has its keys. Kernels with calls keep few values in registers.
+#define KERNEL(Keys, name, parameters, call, ...)                                           \
     extern "C" __global__ void random_##name##_philox(u64 key, u64 position, u64 upper,     \
                                                       parameters) {                         \
-        call(Philox{key, position, upper}, __VA_ARGS__);                                    \
+        call(Philox<Keys>(key, position, upper), __VA_ARGS__);                              \
     }                                                                                       \
     extern "C" __global__ void random_##name##_xorwow(u32* states, u64 count, parameters) { \
         call(Xorwow{states, count}, __VA_ARGS__);                                           \
     }
-#define REALS(name)                                                                              \
-    KERNEL(name##_f32, ARGUMENTS(float* out, u64 n, u64 stride, float a, float b), name, out, n, \
-           stride, a, b)                                                                         \
-    KERNEL(name##_f64, ARGUMENTS(double* out, u64 n, u64 stride, double a, double b), name, out, \
-           n, stride, a, b)
+#define REALS(name)                                                                                \
+    KERNEL(HeldKeys, name##_f32, ARGUMENTS(float* out, u64 n, u64 stride, float a, float b), name, \
+           out, n, stride, a, b)                                                                   \
+    KERNEL(HeldKeys, name##_f64, ARGUMENTS(double* out, u64 n, u64 stride, double a, double b),    \
+           name, out, n, stride, a, b)
 #define INTEGERS(bits, T, size)                                                      \
-    KERNEL(integers##bits##_##size,                                                  \
+    KERNEL(HeldKeys, integers##bits##_##size,                                        \
            ARGUMENTS(T* out, u64 n, u64 stride, u64 low, u64 values, u64 threshold), \
            integers##bits, out, n, stride, low, values, threshold)
 #define CONTINUOUS(name, T)                                                                \
-    KERNEL(continuous_##name,                                                              \
+    KERNEL(RoundKeys, continuous_##name,                                                   \
            ARGUMENTS(T* out, u64 n, u64 stride, int kind, const double* a_array, double a, \
                      const double* b_array, double b, const double* c_array, double c),    \
            fill_continuous, out, n, stride, kind, {a_array, a}, {b_array, b}, {c_array, c})
@@ -197,9 +198,9 @@ INTEGERS(32, u64, 8)
 INTEGERS(64, u64, 8)
 CONTINUOUS(f32, float)
 CONTINUOUS(f64, double)
-KERNEL(discrete,
+KERNEL(RoundKeys, discrete,
        ARGUMENTS(i64* out, u64 n, u64 stride, int kind, const double* a_array, double a,
                  const double* b_array, double b),
        fill_discrete, out, n, stride, kind, {a_array, a}, {b_array, b})
-KERNEL(choice, ARGUMENTS(i64* out, u64 n, u64 stride, const double* sums, u64 values), choose, out,
-       n, stride, sums, values)
+KERNEL(RoundKeys, choice, ARGUMENTS(i64* out, u64 n, u64 stride, const double* sums, u64 values),
+       choose, out, n, stride, sums, values)

@@ -16,28 +16,61 @@ struct Words {
     }
 };
 
+// The keys of Philox's rounds, made where they are used.
+struct RoundKeys {
+    u64 first;
+
+    __device__ explicit RoundKeys(u64 key) : first(key) {}
+    __device__ u32 low(int round) const { return static_cast<u32>(first) + round * 0x9e3779b9u; }
+    __device__ u32 high(int round) const {
+        return static_cast<u32>(first >> 32) + round * 0xbb67ae85u;
+    }
+};
+
+// The same in registers. The compiler would add them up again for each item, which takes a third
+// of the time of a uniform number.
+struct HeldKeys {
+    u32 keys[10][2];
+
+    __device__ explicit HeldKeys(u64 key) {
+        const RoundKeys made(key);
+#pragma unroll
+        for (int round = 0; round < 10; ++round) {
+            keys[round][0] = made.low(round);
+            keys[round][1] = made.high(round);
+            asm("" : "+r"(keys[round][0]), "+r"(keys[round][1]));
+        }
+    }
+    __device__ u32 low(int round) const { return keys[round][0]; }
+    __device__ u32 high(int round) const { return keys[round][1]; }
+};
+
 // Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (2011).
-__device__ inline Words philox4x32_10(Words counter, u32 key0, u32 key1) {
+template <class Keys>
+__device__ Words philox4x32_10(Words counter, const Keys& keys) {
     u32* c = counter.word;
+#pragma unroll
     for (int round = 0; round < 10; ++round) {
         const u64 p = 0xd2511f53ull * c[0], q = 0xcd9e8d57ull * c[2];
-        c[0] = static_cast<u32>(q >> 32) ^ c[1] ^ key0;
+        c[0] = static_cast<u32>(q >> 32) ^ c[1] ^ keys.low(round);
         c[1] = static_cast<u32>(q);
-        c[2] = static_cast<u32>(p >> 32) ^ c[3] ^ key1;
+        c[2] = static_cast<u32>(p >> 32) ^ c[3] ^ keys.high(round);
         c[3] = static_cast<u32>(p);
-        key0 += 0x9e3779b9u;
-        key1 += 0xbb67ae85u;
     }
     return counter;
 }
 
 // An item's words have the counters (position + item, upper + k): the low half is the item's, and
 // k counts the item's own blocks, so that rejections take nothing from other items.
+template <class Keys>
 struct Philox {
-    u64 key, position, upper;
+    Keys keys;
+    u64 position, upper;
     u32 number = 0;
     u64 low = 0;
 
+    __device__ Philox(u64 key, u64 position, u64 upper)
+        : keys(key), position(position), upper(upper) {}
     __device__ void start(u64) {}
     __device__ void finish(u64) {}
     __device__ void begin(u64 item) {
@@ -48,7 +81,7 @@ struct Philox {
         const u32 third = static_cast<u32>(upper) + number++;
         return philox4x32_10({{static_cast<u32>(low), static_cast<u32>(low >> 32), third,
                                static_cast<u32>(upper >> 32)}},
-                             static_cast<u32>(key), static_cast<u32>(key >> 32));
+                             keys);
     }
 };
 

@@ -61,8 +61,9 @@ struct PhiloxThread {
     }
     __device__ u32 next() {
         if (used == 4) {
+            const RoundKeys keys(static_cast<u64>(key[1]) << 32 | key[0]);
             const Words words =
-                philox4x32_10({{counter[0], counter[1], counter[2], counter[3]}}, key[0], key[1]);
+                philox4x32_10({{counter[0], counter[1], counter[2], counter[3]}}, keys);
             for (int i = 0; i < 4; ++i) made[i] = words.word[i];
             if (++counter[0] == 0) ++counter[1];
             used = 0;

@@ -7,9 +7,6 @@
 
 namespace cupola::algorithms {
 
-constexpr int block_threads = 256;
-constexpr int warps = block_threads / 32;
-
 // The top two bits of a tile's state say what the others are: nothing, the tile's own count, or the
 // count of all elements up to its end.
 constexpr u64 own = u64(1) << 62, total_so_far = u64(2) << 62, count_bits = own - 1;
@@ -43,36 +40,68 @@ __device__ inline u64 count_before(u64* states, i64 tile, u64 count) {
     return before;
 }
 
-// Lanes of a warp have neighbouring elements, so loads and stores are coalesced, and ballots give
-// the ranks of elements.
-template <int items, class Load, class Write>
-__device__ void select(const std::uint8_t* __restrict__ flags, i64 n, u64* states, u64* count,
-                       Load load, Write write) {
-    __shared__ unsigned counts[warps];
-    __shared__ u64 block_start;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const i64 tile = blockIdx.x;
-    const i64 start = tile * (block_threads * items) + warp * (32 * items) + lane;
-    unsigned set[items], mine = 0;
-    if (start - lane + 32 * items <= n) {
-        std::uint8_t loaded[items];
-#pragma unroll
-        for (int k = 0; k < items; k++) loaded[k] = flags[start + 32 * k];
-#pragma unroll
-        for (int k = 0; k < items; k++) set[k] = __ballot_sync(~0u, loaded[k] != 0);
+// Four elements of a lane, which one or a few loads move where they are aligned.
+template <class T>
+struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) Four {
+    T element[4];
+};
+
+template <class T>
+__device__ bool is_aligned(const T* address) {
+    return reinterpret_cast<u64>(address) % alignof(Four<T>) == 0;
+}
+
+// A byte that is 0 or 1 for each of four flags. `left`: how many there are.
+__device__ inline u32 load_flags(const std::uint8_t* flags, i64 left, bool aligned) {
+    Four<std::uint8_t> found{};
+    if (aligned && left >= 4) {
+        found = *reinterpret_cast<const Four<std::uint8_t>*>(flags);
     } else {
 #pragma unroll
-        for (int k = 0; k < items; k++)
-            set[k] = __ballot_sync(~0u, start + 32 * k < n && flags[start + 32 * k] != 0);
+        for (int j = 0; j < 4; j++)
+            if (j < left) found.element[j] = flags[j];
     }
+    u32 set = 0;
 #pragma unroll
-    for (int k = 0; k < items; k++) {
-        mine += __popc(set[k]);
-        if (set[k] >> lane & 1) load(k, start + 32 * k);
+    for (int j = 0; j < 4; j++) set |= (found.element[j] ? 1u : 0u) << (8 * j);
+    return set;
+}
+
+// The elements of a tile move through shared memory, so that stores are coalesced, too.
+// `load(k, at, set)` reads four elements from `at` on, and `move(k, j, to)` puts one of them into
+// shared memory; `store` writes the tile's elements from a position on.
+template <int threads, int rounds, class Load, class Move, class Store>
+__device__ void select(const std::uint8_t* __restrict__ flags, i64 n, u64* states, u64* count,
+                       Load load, Move move, Store store) {
+    constexpr int warps = threads / 32, warp_items = 128 * rounds;
+    __shared__ unsigned counts[warps];
+    __shared__ u64 tile_start;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const i64 tile = blockIdx.x;
+    const i64 start = tile * (warps * warp_items) + warp * warp_items + 4 * lane;
+    const bool aligned = is_aligned(flags);
+    u32 set[rounds], rank[rounds], mine = 0;
+#pragma unroll
+    for (int k = 0; k < rounds; k++)
+        set[k] = load_flags(flags + start + 128 * k, n - (start + 128 * k), aligned);
+#pragma unroll
+    for (int k = 0; k < rounds; k++)
+        if (set[k]) load(k, start + 128 * k, set[k]);
+#pragma unroll
+    for (int k = 0; k < rounds; k++) {
+        const u32 own_count = __popc(set[k]);
+        u32 sum = own_count;
+#pragma unroll
+        for (int distance = 1; distance < 32; distance *= 2) {
+            const u32 below = __shfl_up_sync(~0u, sum, distance);
+            if (lane >= distance) sum += below;
+        }
+        rank[k] = mine + sum - own_count;
+        mine += __shfl_sync(~0u, sum, 31);
     }
     if (lane == 0) counts[warp] = mine;
     __syncthreads();
-    unsigned before_warp = 0, all = 0;
+    u32 before_warp = 0, all = 0;
 #pragma unroll
     for (int w = 0; w < warps; w++) {
         before_warp += w < warp ? counts[w] : 0;
@@ -81,31 +110,48 @@ __device__ void select(const std::uint8_t* __restrict__ flags, i64 n, u64* state
     if (warp == 0) {
         const u64 before = count_before(states, tile, all);
         if (lane == 0) {
-            block_start = before;
+            tile_start = before;
             if (tile == gridDim.x - 1) *count = before + all;
         }
     }
-    __syncthreads();
-    u64 rank = block_start + before_warp;
 #pragma unroll
-    for (int k = 0; k < items; k++) {
-        if (set[k] >> lane & 1)
-            write(k, start + 32 * k, rank + __popc(set[k] & ((1u << lane) - 1)));
-        rank += __popc(set[k]);
+    for (int k = 0; k < rounds; k++) {
+        u32 to = before_warp + rank[k];
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            if (set[k] >> (8 * j) & 1) move(k, j, to++);
     }
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < all; i += threads) store(i, tile_start + i);
 }
 
-// Tiles of words of 16 bytes are smaller: a thread's words stay in registers. The host knows both.
+// Threads of a block, and elements of a tile: 32 KB of shared memory for all but bytes. The host
+// knows both.
 template <class T>
-constexpr int items_of = sizeof(T) == 16 ? 8 : 16;
+constexpr int threads_of = sizeof(T) > 4 ? 256 : 512;
+template <class T>
+constexpr int rounds_of = sizeof(T) == 16 ? 2 : 4;
 
 template <class T>
 __device__ void select_words(const std::uint8_t* flags, const T* __restrict__ source,
                              T* __restrict__ out, i64 n, u64* states, u64* count) {
-    T words[items_of<T>];
-    select<items_of<T>>(
-        flags, n, states, count, [&](int k, i64 at) { words[k] = source[at]; },
-        [&](int k, i64, u64 rank) { out[rank] = words[k]; });
+    constexpr int threads = threads_of<T>, rounds = rounds_of<T>;
+    __shared__ T staged[threads * 4 * rounds];
+    Four<T> words[rounds];
+    const bool aligned = is_aligned(source);
+    select<threads, rounds>(
+        flags, n, states, count,
+        [&](int k, i64 at, u32 set) {
+            if (aligned && n - at >= 4) {
+                words[k] = *reinterpret_cast<const Four<T>*>(source + at);
+            } else {
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    if (set >> (8 * j) & 1) words[k].element[j] = source[at + j];
+            }
+        },
+        [&](int k, int j, u32 to) { staged[to] = words[k].element[j]; },
+        [&](u32 i, u64 to) { out[to] = staged[i]; });
 }
 
 }  // namespace cupola::algorithms
@@ -113,16 +159,22 @@ __device__ void select_words(const std::uint8_t* flags, const T* __restrict__ so
 using namespace cupola::algorithms;
 
 #define CUPOLA_SELECT(bits, T)                                                                \
-    extern "C" __global__ void __launch_bounds__(block_threads) select_##bits(                \
+    extern "C" __global__ void __launch_bounds__(threads_of<T>) select_##bits(                \
         const std::uint8_t* flags, const T* source, T* out, u64* states, u64* count, i64 n) { \
         select_words<T>(flags, source, out, n, states, count);                                \
     }
 CUPOLA_WORDS(CUPOLA_SELECT)
 
-extern "C" __global__ void __launch_bounds__(block_threads)
+extern "C" __global__ void __launch_bounds__(512)
     select_indices(const std::uint8_t* flags, i64* out, u64* states, u64* count, i64 n) {
-    select<16>(
-        flags, n, states, count, [](int, i64) {}, [&](int, i64 at, u64 rank) { out[rank] = at; });
+    constexpr int threads = 512, rounds = 4;
+    __shared__ std::uint16_t staged[threads * 4 * rounds];
+    const i64 tile_begin = static_cast<i64>(blockIdx.x) * (threads * 4 * rounds);
+    const int own = static_cast<int>(threadIdx.x / 32 * (128 * rounds) + threadIdx.x % 32 * 4);
+    select<threads, rounds>(
+        flags, n, states, count, [](int, i64, u32) {},
+        [&](int k, int j, u32 to) { staged[to] = static_cast<std::uint16_t>(own + 128 * k + j); },
+        [&](u32 i, u64 to) { out[to] = tile_begin + staged[i]; });
 }
 
 // One axis of the positions: (flat / divisor) % size.

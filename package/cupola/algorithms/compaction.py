@@ -9,7 +9,7 @@ import numpy as np
 
 from cupola.algorithms.arguments import refuse_capture
 from cupola.algorithms.images import kernel
-from cupola.algorithms.launching import BLOCK, WIDTHS, launch
+from cupola.algorithms.launching import WIDTHS, launch
 from cupola.array import Array
 from cupola.creation import empty, zeros
 
@@ -70,12 +70,15 @@ def _compacted(mask: Array, source: Array | None, dtype: np.dtype[np.generic]) -
     out: Array = empty(room, dtype, device=device)
     if room == 0:
         return out
-    tiles = -(-n // (BLOCK * (8 if source is not None and dtype.itemsize == 16 else 16)))
+    # The threads of a block, and the elements of each, as in select.cu.
+    wide = source is not None and dtype.itemsize > 4
+    threads = 256 if wide else 512
+    tiles = -(-n // (threads * (8 if wide and dtype.itemsize == 16 else 16)))
     # The states of the tiles and, at the end, the count.
     states: Array = zeros(tiles + 1, np.uint64, device=device)
     name = "select_indices" if source is None else f"select_{dtype.itemsize * 8}"
     sources = () if source is None else (source,)
-    kernel("select", name, device)[tiles, BLOCK](mask, *sources, out, states, states[tiles:], n)
+    kernel("select", name, device)[tiles, threads](mask, *sources, out, states, states[tiles:], n)
     count = int(states[tiles].item())
-    # A view keeps all of the memory: most of it must be used.
-    return out[:count] if 2 * count >= room else out[:count].copy()
+    # A view keeps all of the memory: a good part of it must be used.
+    return out[:count] if 3 * count >= room else out[:count].copy()

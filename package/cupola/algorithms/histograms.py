@@ -9,7 +9,7 @@ import numpy as np
 
 from cupola.algorithms.arguments import integer_of, refuse_capture, require_device
 from cupola.algorithms.images import kernel
-from cupola.algorithms.launching import BLOCK, launch
+from cupola.algorithms.launching import launch
 from cupola.algorithms.rows import array_of, packed
 from cupola.algorithms.searching import ELEMENTS, as_type
 from cupola.array import Array
@@ -17,11 +17,11 @@ from cupola.creation import empty, to_device, zeros
 from cupola.device import Device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
-ITEMS = 4  # of a thread, as in csrc/kernels/algorithms/histogram.cu
+COUNTING = 512  # threads of a block that counts
 SHARED = 48 << 10  # bytes of shared memory that each device has for a block
 # So many bytes of counters leave room for several blocks on a multiprocessor.
 SPARING = 16 << 10
-MAX_COPIES = BLOCK // 32
+MAX_COPIES = 8
 # Integers without a kernel of their own, and a type that holds them.
 NEXT = {
     np.dtype(np.int8): np.dtype(np.int32), np.dtype(np.int16): np.dtype(np.int32),
@@ -96,14 +96,25 @@ def _counted(index: Array, weights: Array | None, bins: int) -> Array:
     return out
 
 
-def _launch(name: str, counter: int, bins: int, index: Array, *arguments: Any) -> None:
-    """A launch of blocks that stay: each one adds its own counts once."""
-    device, copies = index.device_index, 0
+def _launch(
+    name: str, counter: int, bins: int, index: Array, *arguments: Any, edges: int | None = None
+) -> None:
+    """A launch of blocks that stay: each one adds its own counts once.
+
+    `edges` are the bytes of edges, which are in shared memory, too, where there is room.
+    """
+    device, copies, shared = index.device_index, 0, 0
     if bins * counter <= SHARED:
         copies = min(max(SPARING // (bins * counter), 1), MAX_COPIES)
-    blocks = min(-(-index.size // (BLOCK * ITEMS)), 8 * Device(device).multiprocessor_count)
+        shared = -(-copies * bins * counter // 8) * 8
+    if edges is not None:
+        staged = copies > 0 and shared + edges <= SHARED
+        shared += edges if staged else 0
+        arguments = (*arguments, int(staged))
+    items = 16 if index.itemsize <= 4 else 8
+    blocks = min(-(-index.size // (COUNTING * items)), 4 * Device(device).multiprocessor_count)
     made = kernel("histogram", name, device)
-    made[blocks, BLOCK, None, copies * bins * counter](index, *arguments, copies)
+    made[blocks, COUNTING, None, shared](index, *arguments, copies)
 
 
 def histogram(
@@ -145,8 +156,8 @@ def histogram(
     parts = None if weights is None else _weights("histogram", array, weights)
     edges = _edges(array, bins, range)
     even = np.ndim(bins) == 0 and not isinstance(bins, Array)
-    counts = _binned(array.reshape(-1), edges, even, parts)
     there = to_device(edges, device=array.device_index)
+    counts = _binned(array.reshape(-1), edges, there, even, parts)
     if density:
         lengths = to_device(np.array(np.diff(edges), float), device=array.device_index)
         counts = counts / lengths / counts.sum()
@@ -175,8 +186,10 @@ def _edges(array: Array, bins: Any, limits: Any) -> np.ndarray[Any, Any]:
         raise ArgumentValueError(f"histogram: {error}") from None
 
 
-def _binned(array: Array, edges: np.ndarray[Any, Any], even: bool, weights: Array | None) -> Array:
-    """The counts, or the sums of weights."""
+def _binned(
+    array: Array, edges: np.ndarray[Any, Any], there: Array, even: bool, weights: Array | None
+) -> Array:
+    """The counts, or the sums of weights; `there` are the edges on the device."""
     bins, device = edges.size - 1, array.device_index
     common = np.result_type(array.dtype, edges.dtype)
     if common.char not in ELEMENTS or common.kind == "c":
@@ -191,10 +204,12 @@ def _binned(array: Array, edges: np.ndarray[Any, Any], even: bool, weights: Arra
         common = np.dtype(np.float64)
         array = as_type(array, NEXT.get(array.dtype, array.dtype))
     start, end = float(edges[0]), float(edges[-1])
-    known = to_device(edges.astype(common), device=device)
+    known = as_type(there, common)
     name = f"{ELEMENTS[array.dtype.char]}_{ELEMENTS[common.char]}"
     array = packed(array)
-    form = (known, array.size, bins, int(even), start, bins / (end - start) if even else 0.0)
+    scale = bins / (end - start) if even else 0.0
+    error = _estimate_error(common, edges.dtype, bins, max(abs(start), abs(end)) * scale)
+    form = (known, array.size, bins, int(even), start, scale, error)
     if weights is not None:
         index: Array = empty(array.size, np.int64, device=device)
         if array.size:
@@ -206,8 +221,23 @@ def _binned(array: Array, edges: np.ndarray[Any, Any], even: bool, weights: Arra
     out: Array = zeros(bins, np.int64, device=device)
     if array.size and bins:
         known, *rest = form
-        _launch(f"histogram_{name}", 4, bins, array, known, out, *rest)
+        _launch(f"histogram_{name}", 4, bins, array, known, out, *rest, edges=known.nbytes)
     return out
+
+
+def _estimate_error(
+    common: np.dtype[Any], edges: np.dtype[Any], bins: int, largest: float
+) -> float:
+    """Most bins by which the estimate of an element's bin can be wrong; 1 where it says nothing.
+
+    `largest` is the larger edge, in bins. The difference and the factor are rounded to the common
+    type, the edges to theirs.
+    """
+    if common.kind != "f" or edges.kind != "f" or bins >= 1 << 30:
+        return 1.0
+    eps = max(float(np.finfo(one).eps) for one in (common, edges))
+    error = 8 * eps * (largest + bins)
+    return error if error < 0.25 else 1.0
 
 
 def _sums(index: Array, weights: Array, bins: int) -> Array:

@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from cupola import library, loader
+from cupola import library
 from cupola.exceptions import ImageError, MissingFileError
 
 if TYPE_CHECKING:
@@ -53,15 +53,18 @@ def _load(image: str, device: int) -> Module:
     from cupola.device import is_cpu
     from cupola.module import Module
 
-    text = _read(f"{image}.ptx")
-    path = os.path.join(_FOLDER, f"{image}.fatbin")
-    if not is_cpu(device) and os.path.getsize(path):
+    path = os.path.join(_FOLDER, f"{image}.ptx")
+    if is_cpu(device):
+        from cupola.loader import register_cpu_code
+
+        register_cpu_code(path)
+    elif code := _read(f"{image}.fatbin"):
+        entries = _read(f"{image}.entries").decode()
         try:
-            return Module(_read(f"{image}.fatbin"), path, None, device, ptx=text.decode())
+            return Module(code, f"{path[:-4]}.fatbin", None, device, ptx=entries)
         except ImageError:
             pass  # no machine code for this device: the driver compiles the PTX
-    loader.register_cpu_code(os.path.join(_FOLDER, f"{image}.ptx"))
-    return Module(text, os.path.join(_FOLDER, f"{image}.ptx"), None, device)
+    return Module(_read(f"{image}.ptx"), path, None, device)
 
 
 def _read(name: str) -> bytes:

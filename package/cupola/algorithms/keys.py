@@ -3,20 +3,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cupola.algorithms.arguments import is_device_array, require_device
-from cupola.algorithms.choose import fill_where
 from cupola.algorithms.compaction import nonzero_of, select
-from cupola.algorithms.gather import put_into, take_from
 from cupola.algorithms.layouts import broadcast_to
-from cupola.algorithms.positions import Positions
 from cupola.array import Array
 from cupola.creation import asarray, empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+if TYPE_CHECKING:
+    from cupola.algorithms.positions import Positions
+
+# The modules for what is not a mask of a whole array are imported at their use: x[mask] is common.
 TITLE = "x[key]"
 Indices = Any  # a numpy.ndarray or an Array
 
@@ -59,6 +60,8 @@ def get_items(array: Array, key: Any) -> Array:
     keys = _parsed(array, key)
     if len(keys) == 1 and _is_whole_mask(keys[0], array):
         return select(array, keys[0], TITLE)
+    from cupola.algorithms.gather import take_from
+
     return take_from(*_selected(array, keys))
 
 
@@ -79,6 +82,9 @@ def set_items(array: Array, key: Any, value: Any) -> None:
     device that takes temporary memory of 8 bytes for each position of the indexed axes, unless
     `value` is a single element. A mask and a single element need no wait.
     """
+    from cupola.algorithms.choose import fill_where
+    from cupola.algorithms.gather import put_into
+
     if not array.flags.writeable:
         raise ArgumentValueError("this array's memory is read-only")
     keys = _parsed(array, key)
@@ -179,6 +185,8 @@ def _fitting(mask: Indices, array: Array, axis: int) -> Indices:
 
 def _selected(array: Array, keys: list[Any]) -> Selection:
     """The view, with its axes in the result's order, and the positions."""
+    from cupola.algorithms.positions import Positions
+
     taken = sum(
         part.ndim if _is_mask(part) else 1
         for part in keys

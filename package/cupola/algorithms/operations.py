@@ -15,6 +15,8 @@ from cupola.exceptions import ArgumentTypeError
 SUM, PRODUCT, MINIMUM, MAXIMUM = np.add, np.multiply, np.minimum, np.maximum
 OPERATIONS = (SUM, PRODUCT, MINIMUM, MAXIMUM)
 _NAMES = {SUM: "sum", PRODUCT: "product"}
+# The text of a dtype takes NumPy longer than a launch takes cupola.
+_TYPES = {np.dtype(code): str(np.dtype(code)) for code in ("?", "i4", *"efdFD")}
 
 
 class Operation(NamedTuple):
@@ -67,10 +69,10 @@ def _number(ufunc: np.ufunc, x: Array, result: np.dtype) -> Operation:
     name = _NAMES[ufunc]
     if result.kind in "fc":
         x = x if x.dtype == result else x.astype(result)
-        return Operation(x, f"{name}_{result}", 0, result, result)
+        return Operation(x, f"{name}_{_TYPES[result]}", 0, result, result)
     # Integers wrap, so the low bits of 64 are the result of each type.
     made = result if result.itemsize == 8 else np.dtype(np.int64)
     if ufunc is SUM and x.dtype in (np.bool_, np.int32):
-        return Operation(x, f"{name}_{x.dtype}", 0, made, result)
+        return Operation(x, f"{name}_{_TYPES[x.dtype]}", 0, made, result)
     x = x if x.dtype.itemsize == 8 and x.dtype.kind in "iu" else x.astype(made)
     return Operation(x, f"{name}_int64", 0, made, result)

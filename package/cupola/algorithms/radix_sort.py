@@ -33,12 +33,12 @@ class _Form(NamedTuple):
 # By the bytes of a key, and of an index between passes.
 _FORMS = {
     (1, 0): _Form("sort_keys_8", 512, 9728),
-    (2, 0): _Form("sort_keys_16", 512, 9728),
-    (4, 0): _Form("sort_keys_32", 384, 7296),
+    (2, 0): _Form("sort_keys_16", 384, 8064),
+    (4, 0): _Form("sort_keys_32", 384, 8064),
     (8, 0): _Form("sort_keys_64", 384, 5760),
     (1, 4): _Form("sort_pairs_8", 512, 8704),
     (2, 4): _Form("sort_pairs_16", 512, 8704),
-    (4, 4): _Form("sort_pairs_32", 384, 7680),
+    (4, 4): _Form("sort_pairs_32", 384, 8832),
     (8, 4): _Form("sort_pairs_64", 384, 5760),
     (8, 8): _Form("sort_wide_pairs_64", 384, 4224),
 }

@@ -16,8 +16,8 @@ from cupola.array import Array
 from cupola.creation import empty, zeros
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
-_THREADS = 256
-_ITEMS = {1: 15, 2: 15, 4: 15, 8: 11, 16: 5}  # of a thread, by the bytes of a total; as in scan.cu
+_THREADS, _TILE_THREADS = 256, 384
+_ITEMS = {1: 31, 2: 31, 4: 31, 8: 15, 16: 7}  # of a thread, by the bytes of a total; as in scan.cuh
 _SHORT = 1024  # the longest rows that a warp scans
 _COLUMNS = 4096  # as many columns fill a device
 
@@ -186,15 +186,20 @@ def _scan_rows(operation: Operation, made: Array, rows: int, n: int) -> None:
         warps = -(-rows // (32 // n)) if n <= 16 else rows
         _launch("rows", operation, warps * 32)(x, made, rows, n, operation.spec)
         return
-    tiles = -(-n // (_THREADS * _ITEMS[operation.total_bytes]))
+    tiles = -(-n // (_TILE_THREADS * _ITEMS[operation.total_bytes]))
     words = None
     if tiles > 1:
         pieces = -(-operation.total_bytes // 4)
         size = rows * (tiles + tiles // 32 + tiles // 1024) * pieces
         words = zeros(size, np.uint64, device=x.device_index)
-    _launch("tiles", operation, rows * tiles * _THREADS)(x, made, words, n, tiles, operation.spec)
+    launch = _kernel("tiles", operation)[rows * tiles, _TILE_THREADS]
+    launch(x, made, words, n, tiles, operation.spec)
 
 
 def _launch(form: str, operation: Operation, threads: int) -> Any:
-    found = kernel("scan", f"scan_{form}_{operation.kernel}", operation.x.device_index)
-    return found[-(-threads // _THREADS), _THREADS]
+    return _kernel(form, operation)[-(-threads // _THREADS), _THREADS]
+
+
+def _kernel(form: str, operation: Operation) -> Any:
+    image = f"scan_{operation.kernel.partition('_')[0]}"
+    return kernel(image, f"scan_{form}_{operation.kernel}", operation.x.device_index)

@@ -24,14 +24,6 @@ class DriverInfo(NamedTuple):
     """A warning about a rejected driver, or an empty text."""
 
 
-class Flags(NamedTuple):
-    """An array's memory layout, as in NumPy."""
-
-    c_contiguous: bool
-    f_contiguous: bool
-    writeable: bool
-
-
 class MemoryInfo(NamedTuple):
     """A device's memory, in bytes."""
 

@@ -1,17 +1,21 @@
-// csrc/kernels/algorithms/scan.cu - scans of rows: in tiles, by a warp, and of columns.
+// csrc/kernels/algorithms/scan.cuh - scans of rows: in tiles, by a warp, and of columns.
+//
+// Each source that includes it makes one image of few kernels: a driver takes about 50 us to load
+// one.
+#pragma once
+
 #include "tile_totals.cuh"
 
-using namespace cupola::algorithms;
+namespace cupola::algorithms {
 
-namespace {
+constexpr int threads = 256, tile_threads = 384, warps = tile_threads / 32;
 
-constexpr int threads = 256, warps = threads / 32;
-
-// Elements of a thread: odd, so that the threads of a warp read from all banks.
+// Elements of a thread: as many as shared memory holds, because a wait for earlier tiles takes as
+// long for few. Odd, so that the threads of a warp read from all banks.
 template <class T>
-constexpr int items_of = sizeof(T) >= 16  ? 5
-                         : sizeof(T) == 8 ? 11
-                                          : 15;
+constexpr int items_of = sizeof(T) >= 16  ? 7
+                         : sizeof(T) == 8 ? 15
+                                          : 31;
 
 // A tile of a row. Reads and writes each element once.
 template <class Op>
@@ -31,18 +35,24 @@ __device__ void scan_tile(const Op& op, const typename Op::In* in, typename Op::
     const i64 row = blockIdx.x / tiles;
     const u32 tile = blockIdx.x % tiles;
     const i64 start = static_cast<i64>(tile) * (warps * warp_items) + warp * warp_items;
-    const i64 left = n - start;
+    const int left = static_cast<int>(max(min(n - start, i64{warp_items}), i64{0}));
     in += row * n + start;
     out += row * n + start;
 
     T* own = shared.elements[warp];
-#pragma unroll
-    for (int i = 0; i < items; ++i) {
-        const int at = 32 * i + lane;
-        own[at] = at < left ? op.load(in[at]) : T{};
-    }
-    __syncwarp();
     T values[items];
+    // All loads are before the stores, which the compiler does not reorder.
+    if (left == warp_items) {
+#pragma unroll
+        for (int i = 0; i < items; ++i) values[i] = op.load(in[32 * i + lane]);
+    } else {
+#pragma unroll
+        for (int i = 0; i < items; ++i)
+            values[i] = 32 * i + lane < left ? op.load(in[32 * i + lane]) : T{};
+    }
+#pragma unroll
+    for (int i = 0; i < items; ++i) own[32 * i + lane] = values[i];
+    __syncwarp();
 #pragma unroll
     for (int i = 0; i < items; ++i) values[i] = own[lane * items + i];
 #pragma unroll
@@ -77,9 +87,14 @@ __device__ void scan_tile(const Op& op, const typename Op::In* in, typename Op::
     for (int i = 0; i < items; ++i) own[lane * items + i] = values[i];
     __syncwarp();
 #pragma unroll
-    for (int i = 0; i < items; ++i) {
-        const int at = 32 * i + lane;
-        if (at < left) out[at] = op.store(own[at]);
+    for (int i = 0; i < items; ++i) values[i] = own[32 * i + lane];
+    if (left == warp_items) {
+#pragma unroll
+        for (int i = 0; i < items; ++i) out[32 * i + lane] = op.store(values[i]);
+    } else {
+#pragma unroll
+        for (int i = 0; i < items; ++i)
+            if (32 * i + lane < left) out[32 * i + lane] = op.store(values[i]);
     }
 }
 
@@ -133,10 +148,10 @@ __device__ void scan_columns(const Op& op, const typename Op::In* in, typename O
     }
 }
 
-}  // namespace
+}  // namespace cupola::algorithms
 
 #define CUPOLA_SCANS(name, I, O, SPEC, ...)                                                  \
-    extern "C" __global__ void __launch_bounds__(threads)                                    \
+    extern "C" __global__ void __launch_bounds__(tile_threads, 3)                            \
         scan_tiles_##name(const I* in, O* out, u64* words, i64 n, u32 tiles, SPEC spec) {    \
         scan_tile(__VA_ARGS__, in, out, words, n, tiles);                                    \
     }                                                                                        \
@@ -148,5 +163,3 @@ __device__ void scan_columns(const Op& op, const typename Op::In* in, typename O
         scan_columns_##name(const I* in, O* out, i64 columns, i64 n, i64 inner, SPEC spec) { \
         scan_columns(__VA_ARGS__, in, out, columns, n, inner);                               \
     }
-
-CUPOLA_ACCUMULATORS(CUPOLA_SCANS)

@@ -1,0 +1,14 @@
+# cupola/inspection/flags.py - the named tuple of an array's flags.
+"""`Flags`, apart from `result_types`: most functions of arrays use them, at their first call too."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Flags(NamedTuple):
+    """An array's memory layout, as in NumPy."""
+
+    c_contiguous: bool
+    f_contiguous: bool
+    writeable: bool
