@@ -212,6 +212,7 @@ def test_the_instructions_of_newer_tensor_cores(driver):
     )
     rows, inner, columns = 140, 83, 130
     a, b = numbers((rows, inner), "f2", 13), numbers((inner, columns), "f2", 14)
+    shared = matrix_product.FAMILIES[np.dtype("f2")].shared
     for first in (True, False):
         for second in (True, False):
             x = cupola.to_device(a if first else np.ascontiguousarray(a.T)).view(np.uint16)
@@ -219,7 +220,7 @@ def test_the_instructions_of_newer_tensor_cores(driver):
             out = cupola.empty((rows, columns), np.float16)
             left = x, inner if first else rows, first, 0
             right = y, inner if second else columns, second, 0
-            module["matmul_f16"][4, 256](
+            module["matmul_f16"][4, 256, None, shared](
                 out.view(np.uint16), *left, *right, rows, columns, inner, 1
             )
             check(out, a, b)

@@ -53,18 +53,16 @@ __device__ bool is_aligned(const T* address) {
 
 // A byte that is 0 or 1 for each of four flags. `left`: how many there are.
 __device__ inline u32 load_flags(const std::uint8_t* flags, i64 left, bool aligned) {
-    Four<std::uint8_t> found{};
+    u32 found = 0;
     if (aligned && left >= 4) {
-        found = *reinterpret_cast<const Four<std::uint8_t>*>(flags);
+        found = *reinterpret_cast<const u32*>(flags);
     } else {
 #pragma unroll
         for (int j = 0; j < 4; j++)
-            if (j < left) found.element[j] = flags[j];
+            if (j < left) found |= static_cast<u32>(flags[j]) << (8 * j);
     }
-    u32 set = 0;
-#pragma unroll
-    for (int j = 0; j < 4; j++) set |= (found.element[j] ? 1u : 0u) << (8 * j);
-    return set;
+    constexpr u32 low = 0x7f7f7f7fu;  // a sum carries into the high bit of a byte that is not 0
+    return (((found & low) + low) | found) >> 7 & 0x01010101u;
 }
 
 // The elements of a tile move through shared memory, so that stores are coalesced, too.
@@ -87,17 +85,21 @@ __device__ void select(const std::uint8_t* __restrict__ flags, i64 n, u64* state
 #pragma unroll
     for (int k = 0; k < rounds; k++)
         if (set[k]) load(k, start + 128 * k, set[k]);
+    // A byte for each round: a warp has at most 128 flags in one.
+    u32 sums = 0;
+#pragma unroll
+    for (int k = 0; k < rounds; k++) sums |= static_cast<u32>(__popc(set[k])) << (8 * k);
+    const u32 own_counts = sums;
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const u32 below = __shfl_up_sync(~0u, sums, distance);
+        if (lane >= distance) sums += below;
+    }
+    const u32 all_counts = __shfl_sync(~0u, sums, 31), before_lane = sums - own_counts;
 #pragma unroll
     for (int k = 0; k < rounds; k++) {
-        const u32 own_count = __popc(set[k]);
-        u32 sum = own_count;
-#pragma unroll
-        for (int distance = 1; distance < 32; distance *= 2) {
-            const u32 below = __shfl_up_sync(~0u, sum, distance);
-            if (lane >= distance) sum += below;
-        }
-        rank[k] = mine + sum - own_count;
-        mine += __shfl_sync(~0u, sum, 31);
+        rank[k] = mine + (before_lane >> (8 * k) & 255);
+        mine += all_counts >> (8 * k) & 255;
     }
     if (lane == 0) counts[warp] = mine;
     __syncthreads();

@@ -25,6 +25,7 @@ class Family(NamedTuple):
     name: str
     tile: int  # rows and columns
     large: int  # those of a second kernel, 0 where there is none
+    shared: int = 0  # bytes of dynamic shared memory
 
 
 _REALS = {"f4": Family("matmul", "f32", 64, 128), "f8": Family("matmul", "f64", 32, 64)}
@@ -34,7 +35,8 @@ _SIMPLE |= {f"{kind}{size}": f"i{8 * size}" for kind in "iu" for size in (1, 2, 
 FAMILIES = {
     np.dtype(code): family
     for code, family in {
-        "f2": Family("matmul_half", "f16", 128, 0),
+        # Three steps of two sides of 128 x 40 elements, and 96 bytes of operands.
+        "f2": Family("matmul_half", "f16", 128, 0, 3 * 2 * 128 * 40 * 2 + 96),
         **_REALS,
         **{code: Family("matmul_simple", name, 32, 0) for code, name in _SIMPLE.items()},
     }.items()
@@ -70,7 +72,7 @@ def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], 
         name += "_large" if many else "_small"
         tiles = large if many else tiles
     grid = tiles, min(count, _MOST_BATCHES)
-    kernel(family.image, name, device)[grid, _BLOCK](
+    kernel(family.image, name, device)[grid, _BLOCK, None, family.shared](
         out, *a.arguments(), *b.arguments(), rows, columns, inner, count
     )
 

@@ -1,5 +1,5 @@
 # cupola/inspection/flags.py - the named tuple of an array's flags.
-"""`Flags`, apart from `result_types`: most functions of arrays use them, at their first call too."""
+"""`Flags`, apart from `result_types`: functions of arrays import it at their first call."""
 
 from __future__ import annotations
 
