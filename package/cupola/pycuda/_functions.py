@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from pathlib import Path
 from typing import Any
@@ -74,11 +75,16 @@ class InOut(In, Out):
 _SCALARS = {np.dtype(letter).type for letter in "?bBhHiIlLqQefdFD"}
 
 
+# The address of a value, by its exact type; the most common ones.
+ADDRESS_OF: dict[type, Any] = {DeviceAllocation: operator.attrgetter("_address")}
+
+
 def _argument(place: int, value: Any) -> Any:
     """cupola's argument for one of PyCUDA's."""
     kind = type(value)
-    if kind is DeviceAllocation:
-        return value._address
+    address = ADDRESS_OF.get(kind)
+    if address is not None:
+        return address(value)
     if kind in _SCALARS or isinstance(value, (np.number, np.bool_, np.void)):
         return value
     if isinstance(value, (DeviceAllocation, PointerHolderBase, ManagedAllocation)):
@@ -137,11 +143,14 @@ class Function:
             raise ValueError("must specify block size")
         handlers, values = [], []
         for place, value in enumerate(args):
-            if isinstance(value, ArgumentHandler):
+            kind = type(value)
+            if kind in _SCALARS:
+                values.append(value)
+            elif kind in ADDRESS_OF or not isinstance(value, ArgumentHandler):
+                values.append(_argument(place, value))
+            else:
                 handlers.append(value)
                 values.append(int(value.get_device_alloc()))
-            else:
-                values.append(_argument(place, value))
         for handler in handlers:
             handler.pre_call(stream)
         if time_kernel:
@@ -198,7 +207,8 @@ class Function:
     def prepared_call(self, grid, block, *args, shared_size=None, **kwargs):
         """Launch with arguments of the prepared types."""
         _no_more(kwargs)
-        self.prepared_async_call(grid, block, None, *args, shared_size=shared_size)
+        shared = self._shared if shared_size is None else shared_size
+        self._launch(grid, block, None, shared, self._prepared(args))
 
     def prepared_async_call(self, grid, block, stream, *args, shared_size=None, **kwargs):
         """Launch in a stream with arguments of the prepared types."""
@@ -291,7 +301,10 @@ _LETTERS = {letter: np.dtype(letter).type for letter in "bBhHiIlLqQfdFD"}
 
 
 def _address(value: Any) -> Any:
-    return value if type(value) is int else _argument(0, value)
+    kind = type(value)
+    if kind is DeviceAllocation:
+        return value._address
+    return value if kind is int else _argument(0, value)
 
 
 def _converter(kind: Any) -> Any:

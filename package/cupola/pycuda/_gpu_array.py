@@ -100,7 +100,10 @@ class GPUArray:
     @property
     def ptr(self):
         """The address of the first element."""
-        return 0 if self.gpudata is None else int(self.gpudata)
+        memory = self.gpudata
+        if type(memory) is drv.DeviceAllocation:
+            return memory._address
+        return 0 if memory is None else int(memory)
 
     @property
     def __cuda_array_interface__(self):
@@ -176,9 +179,11 @@ class GPUArray:
         kind = self.dtype if dtype is None else np.dtype(dtype)
         if shape is not None and shape != self.shape:
             return GPUArray(shape, kind, self.allocator)
-        strides = like_strides(kind.itemsize, self.shape, self.strides)
         if self.flags.c_contiguous:
-            strides = None
+            made = GPUArray(self.shape, kind, self.allocator)
+            made.flags = self.flags
+            return made
+        strides = like_strides(kind.itemsize, self.shape, self.strides)
         return GPUArray(self.shape, kind, self.allocator, strides=strides)
 
     @staticmethod
