@@ -69,7 +69,7 @@ NAMES = {
     **{
         name: f"use numpy.{name} {COPIES}"
         for name in (
-            "einsum", "linalg", "fft", "interp", "kron",
+            "einsum", "linalg", "interp", "kron",
         )
     },
     **{

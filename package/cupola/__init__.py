@@ -206,7 +206,17 @@ _RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
 _MOVED = {"nvrtc": "toolkit.nvrtc"}
 # Threads that first use different names import one after another.
 _importing = _RLock()
-_SUBMODULES = ("array", "array_api", "build", "driver", "exceptions", "kernels", "paths", "random")
+_SUBMODULES = (
+    "array",
+    "array_api",
+    "build",
+    "driver",
+    "exceptions",
+    "fft",
+    "kernels",
+    "paths",
+    "random",
+)
 
 __all__ = [
     "ArgumentError",

@@ -3,6 +3,7 @@ from cupola import array_api as array_api
 from cupola import build as build
 from cupola import driver as driver
 from cupola import exceptions as exceptions
+from cupola import fft as fft
 from cupola import kernels as kernels
 from cupola import paths as paths
 from cupola import random as random

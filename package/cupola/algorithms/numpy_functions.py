@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,25 @@ NAMES = (
     "vstack",
     "where",
 )
+# The same of NumPy's modules.
+FFT = (
+    "fft",
+    "fft2",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftn",
+)
 
 
 class NumpyFunctions:
@@ -104,11 +124,12 @@ class NumpyFunctions:
             for name in NAMES
             if hasattr(np, name)  # some came after NumPy 2.0
         }
+        self._names |= {getattr(np.fft, name): f"fft.{name}" for name in FFT}
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """The function for NumPy's; None where there is none."""
         name = self._names.get(function)
-        return None if name is None else getattr(cupola, name)
+        return None if name is None else attrgetter(name)(cupola)
 
 
 numpy_functions = NumpyFunctions()
