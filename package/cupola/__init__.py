@@ -90,6 +90,7 @@ _HOMES = {
     "concatenate": "algorithms.joins",
     "convolve": "kernels",
     "count_nonzero": "algorithms.selection",
+    "cross": "algorithms.matrices",
     "cumprod": "algorithms.scans",
     "cumsum": "algorithms.scans",
     "cumulative_prod": "algorithms.scans",
@@ -171,6 +172,7 @@ _HOMES = {
     "tile": "algorithms.arrangement",
     "to_device": "creation",
     "top_k": "algorithms.order_statistics",
+    "trace": "algorithms.matrices",
     "tril": "algorithms.matrices",
     "triu": "algorithms.matrices",
     "union1d": "algorithms.sets",
@@ -214,6 +216,7 @@ _SUBMODULES = (
     "exceptions",
     "fft",
     "kernels",
+    "linalg",
     "paths",
     "random",
 )

@@ -5,6 +5,7 @@ from cupola import driver as driver
 from cupola import exceptions as exceptions
 from cupola import fft as fft
 from cupola import kernels as kernels
+from cupola import linalg as linalg
 from cupola import paths as paths
 from cupola import random as random
 from cupola.algorithms.arithmetic import clip as clip
@@ -34,8 +35,10 @@ from cupola.algorithms.joins import dstack as dstack
 from cupola.algorithms.joins import hstack as hstack
 from cupola.algorithms.joins import stack as stack
 from cupola.algorithms.joins import vstack as vstack
+from cupola.algorithms.matrices import cross as cross
 from cupola.algorithms.matrices import diag as diag
 from cupola.algorithms.matrices import diagonal as diagonal
+from cupola.algorithms.matrices import trace as trace
 from cupola.algorithms.matrices import tril as tril
 from cupola.algorithms.matrices import triu as triu
 from cupola.algorithms.order_statistics import argpartition as argpartition

@@ -31,6 +31,7 @@ NAMES = (
     "compress",
     "concatenate",
     "count_nonzero",
+    "cross",
     "cumprod",
     "cumsum",
     "cumulative_prod",
@@ -84,6 +85,7 @@ NAMES = (
     "take_along_axis",
     "tensordot",
     "tile",
+    "trace",
     "tril",
     "triu",
     "union1d",
@@ -113,6 +115,21 @@ FFT = (
     "rfft2",
     "rfftn",
 )
+LINALG = (
+    "cross",
+    "diagonal",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+)
 
 
 class NumpyFunctions:
@@ -124,7 +141,9 @@ class NumpyFunctions:
             for name in NAMES
             if hasattr(np, name)  # some came after NumPy 2.0
         }
-        self._names |= {getattr(np.fft, name): f"fft.{name}" for name in FFT}
+        for module, names in (("fft", FFT), ("linalg", LINALG)):
+            found = getattr(np, module)
+            self._names |= {getattr(found, name): f"{module}.{name}" for name in names}
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """The function for NumPy's; None where there is none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math as _math
 
-from cupola.array_api import fft
+from cupola.array_api import fft, linalg
 from cupola.array_api.creation import (
     arange,
     asarray,
@@ -256,6 +256,7 @@ __all__ = [
     "isnan",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log10",
