@@ -123,6 +123,7 @@ _HOMES = {
     "hsplit": "algorithms.splits",
     "hstack": "algorithms.joins",
     "inner": "algorithms.products",
+    "insert": "algorithms.arrangement",
     "intersect1d": "algorithms.sets",
     "isclose": "algorithms.comparisons",
     "isin": "algorithms.sets",

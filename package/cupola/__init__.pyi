@@ -14,6 +14,7 @@ from cupola.algorithms.arrangement import delete as delete
 from cupola.algorithms.arrangement import flip as flip
 from cupola.algorithms.arrangement import fliplr as fliplr
 from cupola.algorithms.arrangement import flipud as flipud
+from cupola.algorithms.arrangement import insert as insert
 from cupola.algorithms.arrangement import repeat as repeat
 from cupola.algorithms.arrangement import roll as roll
 from cupola.algorithms.arrangement import rot90 as rot90

@@ -53,6 +53,7 @@ NAMES = (
     "hsplit",
     "hstack",
     "inner",
+    "insert",
     "intersect1d",
     "isclose",
     "isin",
