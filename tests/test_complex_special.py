@@ -1,4 +1,4 @@
-"""Complex functions at zeros, infinities and NaN: NumPy's values, which are those of annex G of C."""
+"""Complex functions at zeros, infinities and NaN: NumPy's values, those of annex G of C."""
 
 import warnings
 

@@ -118,7 +118,7 @@ shapes = st.lists(st.integers(1, 5), min_size=1, max_size=5)
 @given(shapes, st.data())
 def test_several_axes(library, shape, data):
     axes = data.draw(st.lists(st.integers(-len(shape), len(shape) - 1), min_size=1, max_size=4))
-    s = data.draw(st.one_of(st.none(), st.just([n for n in range(2, len(axes) + 2)])))
+    s = data.draw(st.one_of(st.none(), st.just(list(range(2, len(axes) + 2)))))
     norm = data.draw(st.sampled_from([None, "ortho", "forward"]))
     x = numbers(shape, "c16")
     check("fftn", x, s, axes, norm)
@@ -285,7 +285,7 @@ def test_the_error_names_the_wheel(driver, monkeypatch):
     monkeypatch.setattr(libraries, "_places", lambda name: iter([("here", "it is not")]))
     libraries._load.cache_clear()
     with pytest.raises(
-        cupola.MissingFileError, match="here: it is not\n.*pip install nvidia-cufft,"
+        cupola.MissingFileError, match=r"here: it is not\n.*pip install nvidia-cufft,"
     ):
         libraries.load("cufft")
     libraries._load.cache_clear()

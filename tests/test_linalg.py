@@ -1,5 +1,7 @@
 """cupola.linalg, cross and trace against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 from working import refused
@@ -151,7 +153,7 @@ def test_powers_that_are_refused(driver):
 
 @pytest.mark.parametrize("lengths", [(2, 3, 4), (5, 2, 6, 3), (10, 1, 9, 2, 8, 3), (4, 4, 4, 4)])
 def test_products_of_several_matrices(driver, lengths):
-    pairs = list(zip(lengths, lengths[1:], strict=False))
+    pairs = list(itertools.pairwise(lengths))
     arrays = [numbers(pair, "f8", at) for at, pair in enumerate(pairs)]
     check(lambda *several: np.linalg.multi_dot(several), *arrays)
     check(lambda *several: np.linalg.multi_dot(several), arrays[0][0], *arrays[1:])

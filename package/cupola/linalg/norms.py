@@ -154,8 +154,8 @@ def _of_matrices(title: str, x: Array, axes: tuple[int, ...], order: Any, keepdi
         return _root_of_squares(x, axes, keepdims)
     if order in _OF_SINGULAR_VALUES:
         raise ArgumentValueError(
-            f"{title}: the order {order!r} of a matrix needs its singular values, which cupola does "
-            f"not compute: use numpy.{title}(x.get(), ...), or one of 'fro', 1, -1, inf, -inf"
+            f"{title}: the order {order!r} of a matrix needs its singular values, which cupola "
+            f"does not compute: use numpy.{title}(x.get(), ...), or one of 'fro', 1, -1, inf, -inf"
         )
     summed = {1: rows, -1: rows, np.inf: columns, -np.inf: columns}.get(order)
     if summed is None:

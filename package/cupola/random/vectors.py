@@ -125,7 +125,8 @@ class Vectors:
             raise ArgumentTypeError(f"{title}: nsample: expected an int, got an array")
         if draws > total:
             raise ArgumentValueError(
-                f"{title}: nsample: expected at most {total:.0f}, the sum of colors, got {draws:.0f}"
+                f"{title}: nsample: expected at most {total:.0f}, the sum of colors, got "
+                f"{draws:.0f}"
             )
         shape = shape_of(title, size, {})
         made: Array = empty((*shape, kinds.size), np.int64)
