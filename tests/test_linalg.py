@@ -81,6 +81,8 @@ def test_norms_that_are_refused(driver):
         np.linalg.norm(x[0], "fro")
     with refused(cupola.ArgumentValueError, saying="argument ord"):
         np.linalg.norm(x, 3)
+    with refused(cupola.ArgumentValueError, saying="argument ord"):
+        np.linalg.norm(x, [1])
     with refused(cupola.ArgumentTypeError, saying="expected a cupola.Array"):
         cupola.linalg.norm([1.0])
 

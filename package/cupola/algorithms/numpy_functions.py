@@ -137,14 +137,17 @@ class NumpyFunctions:
     """The table from NumPy's functions to cupola's, each imported when it is first used."""
 
     def __init__(self) -> None:
-        self._names: dict[Callable[..., Any], str] = {
-            getattr(np, name): name
-            for name in NAMES
-            if hasattr(np, name)  # some came after NumPy 2.0
-        }
-        for module, names in (("fft", FFT), ("linalg", LINALG)):
-            found = getattr(np, module)
-            self._names |= {getattr(found, name): f"{module}.{name}" for name in names}
+        self._names: dict[Callable[..., Any], str] = {}
+        for module, prefix, names in (
+            (np, "", NAMES),
+            (np.fft, "fft.", FFT),
+            (np.linalg, "linalg.", LINALG),
+        ):
+            self._names |= {
+                getattr(module, name): prefix + name
+                for name in names
+                if hasattr(module, name)  # some came after NumPy 2.0
+            }
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """The function for NumPy's; None where there is none."""

@@ -152,12 +152,13 @@ def _of_matrices(title: str, x: Array, axes: tuple[int, ...], order: Any, keepdi
     rows, columns = axes
     if order in (None, "fro", "f"):
         return _root_of_squares(x, axes, keepdims)
-    if order in _OF_SINGULAR_VALUES:
+    if np.isscalar(order) and order in _OF_SINGULAR_VALUES:
         raise ArgumentValueError(
             f"{title}: the order {order!r} of a matrix needs its singular values, which cupola "
             f"does not compute: use numpy.{title}(x.get(), ...), or one of 'fro', 1, -1, inf, -inf"
         )
-    summed = {1: rows, -1: rows, np.inf: columns, -np.inf: columns}.get(order)
+    axes_of_order = {1: rows, -1: rows, np.inf: columns, -np.inf: columns}
+    summed = axes_of_order.get(order) if np.isscalar(order) else None
     if summed is None:
         raise ArgumentValueError(
             f"{title}: argument ord: expected 'fro', 1, -1, inf or -inf for matrices, got {order!r}"
