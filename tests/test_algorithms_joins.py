@@ -184,6 +184,61 @@ def test_pad(driver, data):
     same(empty[inner], host)
 
 
+COMPUTED = ["linear_ramp", "maximum", "mean", "median", "minimum"]
+
+
+@quickly
+@given(data=st.data())
+def test_pad_with_computed_values(driver, data):
+    dtype = data.draw(st.sampled_from(["?", "i2", "u1", "i8", "f4", "f8", "c16"]))
+    mode = data.draw(st.sampled_from(COMPUTED[:3] if dtype == "c16" else COMPUTED))
+    mode = "mean" if dtype == "?" and mode in ("linear_ramp", "median") else mode
+    shape = tuple(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)))
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    host = random.integers(0, 2 if dtype == "?" else 99, shape).astype(dtype)
+    widths = tuple((random.integers(0, 6), random.integers(0, 6)) for _ in shape)
+    options = {}
+    if mode == "linear_ramp":
+        ends = [0, 3, ((5, 70),), tuple((k, 9) for k in range(host.ndim))]
+        options["end_values"] = data.draw(st.sampled_from(ends))
+    elif data.draw(st.booleans()):
+        lengths = [1, 2, 50, ((1, 3),)]
+        options["stat_length"] = data.draw(st.sampled_from(lengths))
+    expected = np.pad(host, widths, mode, **options)
+    found = np.pad(cupola.to_device(host), widths, mode, **options)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    if host.dtype.kind in "fc":
+        np.testing.assert_allclose(found.get(), expected, rtol=1e-5, atol=1e-5)
+    else:
+        np.testing.assert_array_equal(found.get(), expected)
+
+
+def test_insert(driver):
+    host = np.arange(24).reshape(4, 6)
+    there = cupola.to_device(host)
+    for obj, values, axis in [
+        (1, 99, 0), (1, [1.5, 2, 3, 4], 1), (-1, [[1], [2]], 0), ([1, 3], 99, 0),
+        ([3, 1], [[7], [8]], 0), ([0, 0, 6], [1, 2, 3], 1), (slice(1, 5, 2), 99, 1),
+        (slice(2, 3), [[5]], 1), ([2, 20], 1, None),
+        (np.array([True, False, True, False]), 99, 0), ([1], [[1], [2], [3], [4]], 1), ([], 0, 0),
+        (24, [1, 2, 3], None), ([4], 7, 0),
+    ]:  # fmt: skip
+        both(np.insert, host, there, obj, values, axis)
+    values = cupola.to_device(np.array([1.0, 2.0], "f4"))
+    same(np.insert(there, [1, 5], values), np.insert(host, [1, 5], [1, 2]))
+    pairs = np.zeros(3, PAIR)
+    same(np.insert(cupola.to_device(pairs), 1, pairs[:2]), np.insert(pairs, 1, pairs[:2]))
+    for call, words in [
+        (lambda: cupola.insert(there, 5, 1, 0), "out of bounds"),
+        (lambda: cupola.insert(there, [1, 2], [1, 2, 3], 1), "insert: "),
+        (lambda: cupola.insert(there, 0, [[[1]]], 0), "3 axes, the array 2"),
+        (lambda: cupola.insert(there, there[0], 1, 0), "obj.get()"),
+        (lambda: cupola.insert(there, 0, 1, 2), "insert: argument axis"),
+    ]:
+        with refused(cupola.ArgumentError, saying=words):
+            call()
+
+
 def test_delete(driver):
     host = np.arange(24).reshape(4, 6)
     there = cupola.to_device(host)
@@ -227,7 +282,12 @@ def test_wrong_arguments(driver):
         (lambda: cupola.roll(x, (1, 2, 3), (0, 1)), "roll: 3 numbers"),
         (lambda: cupola.fliplr(x[0]), "fliplr: argument axis: 1"),
         (lambda: cupola.rot90(x, axes=(0, 0)), "rot90: argument axis names an axis twice"),
-        (lambda: cupola.pad(x, 1, "linear_ramp"), "pad: argument mode is one of"),
+        (lambda: cupola.pad(x, 1, "ramp"), "pad: argument mode is one of"),
+        (lambda: cupola.pad(x, 1, lambda *_: None), "functions are not supported"),
+        (lambda: cupola.pad(x, 1, "mean", stat_length=0), "stat_length: expected at least 1"),
+        (lambda: cupola.pad(x, 1, "mean", end_values=0), "takes no argument end_values"),
+        (lambda: cupola.pad(x[:0], 1, "minimum"), "pad: axis 0 has no elements"),
+        (lambda: cupola.pad(x, 1, "reflect", reflect_type="odd"), "only 'even'"),
         (lambda: cupola.pad(x, -1), "pad: argument pad_width is negative"),
         (lambda: cupola.pad(x, [[1, 2, 3]]), "pad: argument pad_width"),
         (lambda: cupola.pad(x[:0], 1, "edge"), "pad: axis 0 has no elements"),

@@ -297,12 +297,14 @@ BESIDE_BUILD |= {"makers.reduction_definition", "makers.scan_definition"}
 # The folders of package/cupola, with the other folders that each imports.
 FAMILIES = {
     "algorithms": {"toolkit"},
-    "array_api": set(),
+    "array_api": {"fft", "linalg"},
     "build": {"image", "inspection", "makers", "ops"},
     "command": {"build", "compiler", "image", "on_cpu", "pycuda", "toolkit"},
     "compiler": {"toolkit"},
+    "fft": {"algorithms", "toolkit"},
     "image": set(),
     "inspection": set(),
+    "linalg": {"algorithms"},
     "makers": {"compiler", "ops"},
     "on_cpu": {"toolkit"},
     "ops": set(),

@@ -90,6 +90,7 @@ _HOMES = {
     "concatenate": "algorithms.joins",
     "convolve": "kernels",
     "count_nonzero": "algorithms.selection",
+    "cross": "algorithms.matrices",
     "cumprod": "algorithms.scans",
     "cumsum": "algorithms.scans",
     "cumulative_prod": "algorithms.scans",
@@ -122,6 +123,7 @@ _HOMES = {
     "hsplit": "algorithms.splits",
     "hstack": "algorithms.joins",
     "inner": "algorithms.products",
+    "insert": "algorithms.arrangement",
     "intersect1d": "algorithms.sets",
     "isclose": "algorithms.comparisons",
     "isin": "algorithms.sets",
@@ -171,6 +173,7 @@ _HOMES = {
     "tile": "algorithms.arrangement",
     "to_device": "creation",
     "top_k": "algorithms.order_statistics",
+    "trace": "algorithms.matrices",
     "tril": "algorithms.matrices",
     "triu": "algorithms.matrices",
     "union1d": "algorithms.sets",
@@ -206,7 +209,18 @@ _RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
 _MOVED = {"nvrtc": "toolkit.nvrtc"}
 # Threads that first use different names import one after another.
 _importing = _RLock()
-_SUBMODULES = ("array", "array_api", "build", "driver", "exceptions", "kernels", "paths", "random")
+_SUBMODULES = (
+    "array",
+    "array_api",
+    "build",
+    "driver",
+    "exceptions",
+    "fft",
+    "kernels",
+    "linalg",
+    "paths",
+    "random",
+)
 
 __all__ = [
     "ArgumentError",

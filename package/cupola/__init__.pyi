@@ -3,7 +3,9 @@ from cupola import array_api as array_api
 from cupola import build as build
 from cupola import driver as driver
 from cupola import exceptions as exceptions
+from cupola import fft as fft
 from cupola import kernels as kernels
+from cupola import linalg as linalg
 from cupola import paths as paths
 from cupola import random as random
 from cupola.algorithms.arithmetic import clip as clip
@@ -12,6 +14,7 @@ from cupola.algorithms.arrangement import delete as delete
 from cupola.algorithms.arrangement import flip as flip
 from cupola.algorithms.arrangement import fliplr as fliplr
 from cupola.algorithms.arrangement import flipud as flipud
+from cupola.algorithms.arrangement import insert as insert
 from cupola.algorithms.arrangement import repeat as repeat
 from cupola.algorithms.arrangement import roll as roll
 from cupola.algorithms.arrangement import rot90 as rot90
@@ -33,8 +36,10 @@ from cupola.algorithms.joins import dstack as dstack
 from cupola.algorithms.joins import hstack as hstack
 from cupola.algorithms.joins import stack as stack
 from cupola.algorithms.joins import vstack as vstack
+from cupola.algorithms.matrices import cross as cross
 from cupola.algorithms.matrices import diag as diag
 from cupola.algorithms.matrices import diagonal as diagonal
+from cupola.algorithms.matrices import trace as trace
 from cupola.algorithms.matrices import tril as tril
 from cupola.algorithms.matrices import triu as triu
 from cupola.algorithms.order_statistics import argpartition as argpartition

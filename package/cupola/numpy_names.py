@@ -27,7 +27,7 @@ MADE_ON_THE_HOST = (
     "tri",
 )
 # Modules of NumPy that it may import lazily.
-MODULES = ("fft", "linalg", "ma", "polynomial")
+MODULES = ("ma", "polynomial")
 OTHERS = {
     "ElementwiseKernel": "use cupola.elementwise(parameters, body)",
     "RawKernel": "use cupola.compile(source)[name]",

@@ -1,11 +1,9 @@
 // csrc/kernels/algorithms/random.cu - arrays of random numbers, by either generator.
-#include "random_discrete.cuh"
+#include "random_each.cuh"
 
 using namespace cupola::random;
 
 namespace {
-
-__device__ u64 this_thread() { return blockIdx.x * u64{blockDim.x} + threadIdx.x; }
 
 // Groups of N elements are items: each is made of one call of the generator, rejections aside.
 template <int N, class T, class Engine, class Make>
@@ -108,26 +106,6 @@ __device__ void integers64(Engine engine, T* out, u64 n, u64 stride, u64 low, u6
     });
 }
 
-template <class Engine, class Make>
-__device__ void fill_each(Engine engine, u64 n, u64 stride, Make make) {
-    const u64 thread = this_thread();
-    if (thread >= n) return;
-    engine.start(thread);
-    for (u64 i = thread; i < n; i += stride) {
-        engine.begin(i);
-        Numbers<Engine> numbers{engine};
-        make(numbers, i);
-    }
-    engine.finish(thread);
-}
-
-// A number, or an array with an element for each result.
-struct Parameter {
-    const double* array;
-    double number;
-    __device__ double at(u64 i) const { return array ? array[i] : number; }
-};
-
 template <class T, class Engine>
 __device__ void fill_continuous(Engine engine, T* out, u64 n, u64 stride, int kind, Parameter a,
                                 Parameter b, Parameter c) {
@@ -163,16 +141,6 @@ __device__ void choose(Engine engine, i64* out, u64 n, u64 stride, const double*
 
 }  // namespace
 
-#define ARGUMENTS(...) __VA_ARGS__
-// The first argument: how Philox has its keys. Kernels with calls keep few values in registers.
-#define KERNEL(Keys, name, parameters, call, ...)                                           \
-    extern "C" __global__ void random_##name##_philox(u64 key, u64 position, u64 upper,     \
-                                                      parameters) {                         \
-        call(Philox<Keys>(key, position, upper), __VA_ARGS__);                              \
-    }                                                                                       \
-    extern "C" __global__ void random_##name##_xorwow(u32* states, u64 count, parameters) { \
-        call(Xorwow{states, count}, __VA_ARGS__);                                           \
-    }
 #define REALS(name)                                                                                \
     KERNEL(HeldKeys, name##_f32, ARGUMENTS(float* out, u64 n, u64 stride, float a, float b), name, \
            out, n, stride, a, b)                                                                   \

@@ -2,6 +2,7 @@
 //
 // The branch cuts are those of C and NumPy; the sign of a zero selects the side. Inverse functions
 // use Kahan's formulas (Branch Cuts for Complex Elementary Functions, 1987), which do not cancel.
+// At infinities and NaN the values are those of annex G of C, and of the array API for expm1.
 #pragma once
 
 #include "arithmetic.cuh"
@@ -64,6 +65,11 @@ __device__ Complex<R> exp2::of(Complex<R> z, Complex<R>) {
 }
 template <class R>
 __device__ Complex<R> expm1::of(Complex<R> z, Complex<R>) {
+    if (z.imag == 0) return {::expm1(z.real) + R(0), z.imag};  // -0 becomes 0
+    if (isinf(z.real) && !isfinite(z.imag)) {
+        if (z.real < 0) return {-1, ::copysign(R(0), z.imag)};
+        return {z.real, R(NAN)};
+    }
     const R half = ::sin(z.imag / 2);
     return {::expm1(z.real) * ::cos(z.imag) - 2 * half * half, ::exp(z.real) * ::sin(z.imag)};
 }
@@ -115,20 +121,27 @@ __device__ Complex<R> sqrt::of(Complex<R> z, Complex<R>) {
 template <class R>
 __device__ Complex<R> sinh::of(Complex<R> z, Complex<R>) {
     if (z.imag == 0) return {::sinh(z.real), z.imag};
+    if (!isfinite(z.imag) && (z.real == 0 || isinf(z.real))) return {z.real, R(NAN)};
     return {::sinh(z.real) * ::cos(z.imag), ::cosh(z.real) * ::sin(z.imag)};
 }
 template <class R>
 __device__ Complex<R> cosh::of(Complex<R> z, Complex<R>) {
-    if (z.imag == 0)
-        return {::cosh(z.real), z.real == 0 ? R(0) : ::copysign(z.imag, z.real * z.imag)};
+    if (z.imag == 0) return {::cosh(z.real), ::copysign(R(1), z.real) * z.imag};
+    if (!isfinite(z.imag)) {
+        if (z.real == 0) return {R(NAN), 0};
+        if (isinf(z.real)) return {R(HUGE_VAL), R(NAN)};
+    }
     return {::cosh(z.real) * ::cos(z.imag), ::sinh(z.real) * ::sin(z.imag)};
 }
 template <class R>
 __device__ Complex<R> tanh::of(Complex<R> z, Complex<R>) {
     const R far = sizeof(R) == 8 ? R(22) : R(11);
+    if (z.imag == 0) return {::tanh(z.real), z.imag};
+    if (z.real == 0 && !isfinite(z.imag)) return {z.real, R(NAN)};
     if (::fabs(z.real) > far) {
         if (!isfinite(z.imag) && !isinf(z.real)) return {R(NAN), R(NAN)};
-        const R product = isfinite(z.imag) ? 4 * ::sin(z.imag) * ::cos(z.imag) : R(0);
+        const R product =
+            isfinite(z.imag) ? 4 * ::sin(z.imag) * ::cos(z.imag) : ::copysign(R(0), z.imag);
         return {::copysign(R(1), z.real), product * ::exp(-2 * ::fabs(z.real))};
     }
     const R t = ::tan(z.imag), beta = 1 + t * t, s = ::sinh(z.real), rho = ::sqrt(1 + s * s);
@@ -165,13 +178,25 @@ __device__ Complex<R> arcsin::of(Complex<R> z, Complex<R>) {
         const R turn = isinf(z.imag) ? half_pi<R> / 2 : half_pi<R>;
         return {::copysign(turn, z.real), ::copysign(R(HUGE_VAL), z.imag)};
     }
+    if (z.real == 0 && isnan(z.imag)) return z;
     const Complex<R> below = root(Complex<R>{1 - z.real, -z.imag});
     const Complex<R> above = root(Complex<R>{1 + z.real, z.imag});
     return {::atan2(z.real, below.real * above.real - below.imag * above.imag),
             ::asinh(cross(below, above))};
 }
+// The angle of a number with an infinite imaginary part, without its sign.
+template <class R>
+__device__ R infinite_angle(R real) {
+    if (!isinf(real)) return isnan(real) ? real : half_pi<R>;
+    return real > 0 ? half_pi<R> / 2 : 3 * (half_pi<R> / 2);
+}
 template <class R>
 __device__ Complex<R> arccos::of(Complex<R> z, Complex<R>) {
+    if (isinf(z.imag)) return {infinite_angle(z.real), -z.imag};
+    if (isnan(z.imag)) {
+        if (z.real == 0) return {half_pi<R>, z.imag};
+        if (isinf(z.real)) return {z.imag, -R(HUGE_VAL)};
+    }
     const Complex<R> below = root(Complex<R>{1 - z.real, -z.imag});
     const Complex<R> above = root(Complex<R>{1 + z.real, z.imag});
     return {2 * ::atan2(below.real, above.real), ::asinh(cross(above, below))};
@@ -183,6 +208,11 @@ __device__ Complex<R> arcsinh::of(Complex<R> z, Complex<R>) {
 }
 template <class R>
 __device__ Complex<R> arccosh::of(Complex<R> z, Complex<R>) {
+    if (isinf(z.imag)) return {R(HUGE_VAL), ::copysign(infinite_angle(z.real), z.imag)};
+    if (isnan(z.imag)) {
+        if (z.real == 0) return {z.imag, half_pi<R>};
+        if (isinf(z.real)) return {R(HUGE_VAL), z.imag};
+    }
     const Complex<R> below = root(Complex<R>{z.real - 1, z.imag});
     const Complex<R> above = root(Complex<R>{z.real + 1, z.imag});
     return {::asinh(below.real * above.real + below.imag * above.imag),
@@ -190,6 +220,7 @@ __device__ Complex<R> arccosh::of(Complex<R> z, Complex<R>) {
 }
 template <class R>
 __device__ Complex<R> arctanh::of(Complex<R> z, Complex<R>) {
+    if (isnan(z.imag) && (z.real == 0 || isinf(z.real))) return {::copysign(R(0), z.real), z.imag};
     const R a = ::fabs(z.real);
     const R distance = (1 - a) * (1 - a) + z.imag * z.imag;
     const R half = ::log1p(4 * a / distance) / 4;

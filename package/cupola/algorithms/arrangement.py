@@ -1,5 +1,5 @@
 # cupola/algorithms/arrangement.py - the elements of an array repeated, shifted and turned.
-"""`repeat`, `tile`, `roll`, `flip`, `rot90` and `delete`."""
+"""`repeat`, `tile`, `roll`, `flip`, `rot90`, `delete` and `insert`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import axes_of, integer_of, is_device_array
+from cupola.algorithms.arguments import axes_of, integer_of, is_device_array, require_device
 from cupola.algorithms.gather import take_from
+from cupola.algorithms.joins import concatenate
 from cupola.algorithms.launching import launch
 from cupola.algorithms.layouts import broadcast_to
 from cupola.algorithms.positions import CHECKED, Positions
 from cupola.algorithms.rows import array_of, axis_of
+from cupola.algorithms.shapes import moveaxis
 from cupola.array import Array
-from cupola.creation import empty, empty_like, to_device
+from cupola.creation import asarray, empty, empty_like, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
@@ -232,3 +234,54 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Array:
         raise ArgumentValueError(f"delete: argument obj: {error}") from None
     positions = Positions("delete", [kept], [number], [length], array.device_index)
     return take_from(array, number, positions)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
+    """The array with values before some of its elements along an axis, as ``numpy.insert``.
+
+    Parameters
+    ----------
+    arr : Array
+    obj : int, slice, or array_like of integers or bool, on the host
+        Before which elements.
+    values : number, array_like or Array
+        They broadcast to the new elements, and are cast to the type of `arr`.
+    axis : int, optional
+        By default the elements in C order.
+
+    Returns
+    -------
+    Array
+        A new array, queued on the current stream.
+    """
+    array = array_of("insert", "arr", arr)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
+    number = axis_of("insert", axis, array.ndim)
+    if is_device_array(obj):
+        raise ArgumentTypeError(
+            "insert: argument obj: expected indices on the host, got an array of a device; pass "
+            "obj.get()"
+        )
+    length, device = array.shape[number], array.device_index
+    new = asarray(values) if is_device_array(values) else to_device(values, device=device)
+    require_device("insert", "values", new, device)
+    new = new.astype(array.dtype, copy=False)
+    if new.ndim > array.ndim:
+        raise ArgumentValueError(
+            f"insert: argument values has {new.ndim} axes, the array {array.ndim}"
+        )
+    new = new.reshape((1,) * (array.ndim - new.ndim) + new.shape)
+    indices = np.arange(length)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    try:
+        if indices.ndim == 0:
+            new = moveaxis(new, 0, number)  # as NumPy: an int inserts values along the first axis
+        single = np.flatnonzero(indices).size == 1 if indices.dtype == bool else indices.size == 1
+        count = new.shape[number] if single else np.insert(np.arange(length), obj, 0).size - length
+        order = np.insert(np.arange(length), obj, length + np.arange(count))
+        shape = _lengthened(array.shape, number, count)
+        joined = concatenate([array, broadcast_to(new, shape)], number)
+    except (ValueError, IndexError) as error:
+        raise ArgumentValueError(f"insert: {error}") from None
+    positions = Positions("insert", [order], [number], [length + count], device)
+    return take_from(joined, number, positions)

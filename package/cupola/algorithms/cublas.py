@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_longlong, c_void_p
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,9 +11,10 @@ import numpy as np
 
 from cupola.array import note_use
 from cupola.device import Device, is_cpu
-from cupola.exceptions import DriverError, Error
+from cupola.exceptions import Error
 from cupola.stream import Stream
 from cupola.toolkit import libraries
+from cupola.toolkit.math_library import MathLibrary
 
 if TYPE_CHECKING:
     from cupola.algorithms.matrix_stacks import Matrices
@@ -51,7 +51,7 @@ _TYPES = {
 }
 
 
-class Cublas:
+class Cublas(MathLibrary):
     """The loaded library.
 
     Parameters
@@ -60,9 +60,8 @@ class Cublas:
     """
 
     def __init__(self, found: libraries.Library) -> None:
-        self._calls = found.calls(_PROTOTYPES, "cuBLAS 12")
+        super().__init__(found, "cuBLAS", _PROTOTYPES, "cuBLAS 12")
         self._handles: dict[int, c_void_p] = {}
-        self._lock = threading.Lock()  # a handle has one stream at a time
 
     def multiply(
         self, out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], count: int
@@ -86,10 +85,10 @@ class Cublas:
             return False
         device = out.device_index
         stream = Stream.current(device)
-        with self._lock, Device(device):
+        with self.lock, Device(device):
             handle = self._handle(device)
-            self._call("cublasSetStream_v2", handle, stream.handle)
-            self._call(
+            self.call("cublasSetStream_v2", handle, stream.handle)
+            self.call(
                 "cublasGemmStridedBatchedEx",
                 handle, int(b.deep), int(not a.deep), columns, rows, inner, byref(kind.one),
                 b.first.ptr, kind.data, left, b.batch, a.first.ptr, kind.data, right, a.batch,
@@ -103,14 +102,9 @@ class Cublas:
     def _handle(self, device: int) -> c_void_p:
         if device not in self._handles:
             made = c_void_p()
-            self._call("cublasCreate_v2", byref(made))
+            self.call("cublasCreate_v2", byref(made))
             self._handles[device] = made
         return self._handles[device]
-
-    def _call(self, name: str, *arguments: Any) -> None:
-        status = self._calls[name](*arguments)
-        if status:
-            raise DriverError(f"cuBLAS: {name} failed with the status {status} of cublasStatus_t")
 
 
 def _leading(x: Matrices, lines: int, inner: int) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cupola.algorithms.arguments import integer_of, refuse_capture, require_device
+from cupola.algorithms.bin_rules import number_of_bins
 from cupola.algorithms.images import kernel
 from cupola.algorithms.launching import launch
 from cupola.algorithms.rows import array_of, packed
@@ -128,9 +129,11 @@ def histogram(
     ----------
     a : Array
         Real numbers; the shape does not matter.
-    bins : int, or array_like or Array
+    bins : int, str, or array_like or Array
         The number of equal bins; or edges in ascending order. Edges on a device are copied to the
-        host, and the call waits for them. Names of rules, as "auto", raise an error.
+        host, and the call waits for them. Or a rule for the number: "auto", "doane", "fd", "rice",
+        "scott", "sqrt", "stone" or "sturges", for whose statistics the call waits; one that is
+        rounded differently from NumPy's may give a bin more or less.
     range : pair of numbers, optional
         The first and the last edge of equal bins. By default the least and the greatest element,
         for which the call waits.
@@ -155,6 +158,10 @@ def histogram(
     if array.dtype.char not in ELEMENTS or array.dtype.kind == "c":
         raise ArgumentTypeError(f"histogram: argument a: expected real numbers, got {array.dtype}")
     parts = None if weights is None else _weights("histogram", array, weights)
+    if isinstance(bins, str) and parts is not None:
+        raise ArgumentTypeError(
+            f"histogram: argument bins: the rule {bins!r} does not take weights; pass a number"
+        )
     edges = _edges(array, bins, range)
     even = np.ndim(bins) == 0 and not isinstance(bins, Array)
     there = to_device(edges, device=array.device_index)
@@ -168,10 +175,7 @@ def histogram(
 def _edges(array: Array, bins: Any, limits: Any) -> np.ndarray[Any, Any]:
     """The edges, by NumPy's rules, on the host."""
     if isinstance(bins, str):
-        raise ArgumentTypeError(
-            f"histogram: argument bins: rules such as {bins!r} are not supported; pass the number "
-            "of bins, or edges"
-        )
+        refuse_capture("histogram", array.device_index, "a rule counts bins; pass their number")
     ends = np.empty(0, array.dtype)
     if isinstance(bins, Array):
         bins = bins.get()
@@ -182,6 +186,9 @@ def _edges(array: Array, bins: Any, limits: Any) -> np.ndarray[Any, Any]:
     try:
         if type(bins) is int and _are_numbers(limits):
             return _equal_edges(array.dtype, bins, *limits)
+        if isinstance(bins, str):
+            np.histogram_bin_edges(ends, 1, limits)  # checks the limits
+            bins = number_of_bins(bins, array, limits, ends, lambda x, n: _tried(x, n, limits))
         return np.histogram_bin_edges(ends, bins, limits)
     except TypeError as error:
         raise ArgumentTypeError(f"histogram: argument bins: {error}") from None
@@ -199,6 +206,13 @@ def _are_numbers(limits: Any) -> bool:
 def _equal_edges(dtype: np.dtype[Any], bins: int, low: float, high: float) -> np.ndarray[Any, Any]:
     """The edges of equal bins, which take NumPy longer than the counts a GPU."""
     return np.histogram_bin_edges(np.empty(0, dtype), bins, (low, high))
+
+
+def _tried(array: Array, bins: int, limits: Any) -> np.ndarray[Any, Any]:
+    """The counts on the host, for a rule that tries several numbers of bins."""
+    edges = _edges(array, bins, limits)
+    there = to_device(edges, device=array.device_index)
+    return _binned(array, edges, there, True, None).get()
 
 
 def _binned(

@@ -1,5 +1,5 @@
 # cupola/algorithms/matrices.py - diagonals and triangles.
-"""`diagonal`, `diag`, `tril` and `triu`."""
+"""`diagonal`, `diag`, `trace`, `cross`, `tril` and `triu`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import axes_of, integer_of
+from cupola.algorithms.arguments import axes_of, integer_of, require_device
 from cupola.algorithms.choose import choose
-from cupola.algorithms.rows import array_of
+from cupola.algorithms.rows import array_of, axis_of
+from cupola.algorithms.shapes import moveaxis
 from cupola.array import Array
-from cupola.creation import arange, strided_view, zeros
+from cupola.creation import arange, empty, strided_view, zeros
 from cupola.exceptions import ArgumentValueError
 
 
@@ -78,6 +79,77 @@ def diag(v: Any, k: Any = 0) -> Array:
     n = array.size + abs(integer_of("diag", "k", k))
     made: Array = zeros((n, n), array.dtype, device=array.device_index)
     _diagonal("diag", made, k, 0, 1)[...] = array
+    return made
+
+
+def trace(
+    a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
+) -> Array:
+    """Sums of diagonals, as ``numpy.trace``.
+
+    Parameters
+    ----------
+    a : Array
+        Of two axes or more.
+    offset, axis1, axis2 : int
+        As of `diagonal`.
+    dtype : data-type, optional
+        As of `Array.sum`.
+    out : Array, optional
+
+    Returns
+    -------
+    Array
+        Of the other axes, queued on the current stream.
+    """
+    view = _diagonal("trace", array_of("trace", "a", a), offset, axis1, axis2)
+    return view.sum(-1, dtype, out)
+
+
+def cross(
+    a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axis: Any = None
+) -> Array:
+    """Cross products of vectors of three elements, as ``numpy.cross``.
+
+    Parameters
+    ----------
+    a, b : Array
+        With three elements along an axis; other axes broadcast. Vectors of two elements raise an
+        error.
+    axisa, axisb, axisc : int
+        The axis of vectors in `a`, in `b` and in the result.
+    axis : int, optional
+        All three.
+
+    Returns
+    -------
+    Array
+        A new array, queued on the current stream.
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = array_of("cross", "a", a), array_of("cross", "b", b)
+    require_device("cross", "b", y, x.device_index)
+    x = moveaxis(x, axis_of("cross", axisa, x.ndim), -1)
+    y = moveaxis(y, axis_of("cross", axisb, y.ndim), -1)
+    for name, one in (("a", x), ("b", y)):
+        if one.shape[-1] != 3:
+            raise ArgumentValueError(
+                f"cross: argument {name}: expected vectors of 3 elements, got {one.shape[-1]}"
+            )
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    made: Array = empty(shape, np.result_type(x.dtype, y.dtype), device=x.device_index)
+    for to in range(3):
+        one, other = (to + 1) % 3, (to + 2) % 3
+        made[..., to] = x[..., one] * y[..., other] - x[..., other] * y[..., one]
+    place = axis_of("cross", axisc, made.ndim)
+    return made if place == made.ndim - 1 else moveaxis(made, -1, place).copy()
+
+
+def identity_like(array: Array) -> Array:
+    """Identity matrices with the shape and the type of a stack of square ones."""
+    made: Array = zeros(array.shape, array.dtype, device=array.device_index)
+    _diagonal("eye", made, 0, -2, -1)[...] = 1
     return made
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ NAMES = (
     "compress",
     "concatenate",
     "count_nonzero",
+    "cross",
     "cumprod",
     "cumsum",
     "cumulative_prod",
@@ -51,6 +53,7 @@ NAMES = (
     "hsplit",
     "hstack",
     "inner",
+    "insert",
     "intersect1d",
     "isclose",
     "isin",
@@ -83,6 +86,7 @@ NAMES = (
     "take_along_axis",
     "tensordot",
     "tile",
+    "trace",
     "tril",
     "triu",
     "union1d",
@@ -93,22 +97,62 @@ NAMES = (
     "vstack",
     "where",
 )
+# The same of NumPy's modules.
+FFT = (
+    "fft",
+    "fft2",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftn",
+)
+LINALG = (
+    "cross",
+    "diagonal",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+)
 
 
 class NumpyFunctions:
     """The table from NumPy's functions to cupola's, each imported when it is first used."""
 
     def __init__(self) -> None:
-        self._names: dict[Callable[..., Any], str] = {
-            getattr(np, name): name
-            for name in NAMES
-            if hasattr(np, name)  # some came after NumPy 2.0
-        }
+        self._names: dict[Callable[..., Any], str] = {}
+        for module, prefix, names in (
+            (np, "", NAMES),
+            (np.fft, "fft.", FFT),
+            (np.linalg, "linalg.", LINALG),
+        ):
+            self._names |= {
+                getattr(module, name): prefix + name
+                for name in names
+                if hasattr(module, name)  # some came after NumPy 2.0
+            }
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """The function for NumPy's; None where there is none."""
         name = self._names.get(function)
-        return None if name is None else getattr(cupola, name)
+        return None if name is None else attrgetter(name)(cupola)
 
 
 numpy_functions = NumpyFunctions()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cupola.algorithms.gather import take_from
+from cupola.algorithms.pad_values import STATISTICS, ramp, statistic
 from cupola.algorithms.positions import Positions
 from cupola.algorithms.rows import array_of
 from cupola.array import Array
@@ -37,6 +38,9 @@ OUTSIDE: dict[str, Callable[[Indices, int], Indices]] = {
     "symmetric": _mirrored,
     "wrap": lambda at, n: at % n,
 }
+_OTHERS = ("constant", "empty", "linear_ramp")
+_OPTIONS = {"constant": ("constant_values", 0), "linear_ramp": ("end_values", 0)}
+_EMPTY = "only the modes 'constant' and 'empty' extend it"
 
 
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Array:
@@ -47,10 +51,15 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Ar
     array : Array
     pad_width : int, or sequence or dict of int
         Elements before and after each axis, in one of NumPy's forms.
-    mode : {"constant", "edge", "reflect", "symmetric", "wrap", "empty"}
-        NumPy's other modes raise an error.
+    mode : str
+        "constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "mean",
+        "median", "minimum" or "empty". Functions raise an error.
     constant_values : number, or sequence of numbers
         For ``mode="constant"``; by default 0.
+    end_values : number, or sequence of numbers
+        For ``mode="linear_ramp"``, the outermost elements; by default 0.
+    stat_length : int, or sequence of int, optional
+        For statistics, how many elements at an end of an axis; by default all.
     reflect_type : {"even"}
         For ``mode="reflect"`` and ``"symmetric"``.
 
@@ -60,10 +69,16 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Ar
         A new array, queued on the current stream.
     """
     source = array_of("pad", "array", array)
-    if mode not in OUTSIDE and mode not in ("constant", "empty"):
-        modes = ", ".join(["constant", *OUTSIDE, "empty"])
+    if callable(mode):
+        raise ArgumentTypeError(
+            "pad: argument mode: functions are not supported; make the array with mode='empty' and "
+            "write its border"
+        )
+    if mode not in OUTSIDE and mode not in STATISTICS and mode not in _OTHERS:
+        modes = ", ".join(["constant", *OUTSIDE, "linear_ramp", *STATISTICS, "empty"])
         raise ArgumentValueError(f"pad: argument mode is one of {modes}, got {mode!r}")
-    values = kwargs.pop("constant_values", 0) if mode == "constant" else 0
+    option, default = _OPTIONS.get(mode, ("stat_length", None) if mode in STATISTICS else ("", 0))
+    values = kwargs.pop(option, default) if option else default
     if mode in ("reflect", "symmetric") and kwargs.pop("reflect_type", "even") != "even":
         raise ArgumentValueError("pad: argument reflect_type: only 'even' is supported")
     if kwargs:
@@ -77,6 +92,8 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Ar
     made[tuple(inner)] = source
     if mode == "constant":
         _fill(made, inner, _pairs("constant_values", values, source.ndim))
+    elif mode == "linear_ramp" or mode in STATISTICS:
+        _compute(made, inner, mode, _pairs(option, values, source.ndim))
     elif mode != "empty":
         _extend(made, inner, OUTSIDE[mode])
     return made
@@ -97,6 +114,24 @@ def _fill(made: Array, inner: list[slice], values: list[tuple[Any, Any]]) -> Non
                 border[...] = np.asarray(value).astype(made.dtype)[()]
 
 
+def _compute(made: Array, inner: list[slice], mode: str, values: list[tuple[Any, Any]]) -> None:
+    """Borders by statistics or ramps, along one axis after the other, as NumPy's."""
+    for axis in range(made.ndim):
+        known = made[(*(slice(None),) * axis, *inner[axis:])]
+        for at_end, key in enumerate(_borders(made, inner, axis)):
+            border, value = made[key], values[axis][at_end]
+            if border.shape[axis] == 0:
+                continue
+            if known.shape[axis] == 0:
+                raise ArgumentValueError(f"pad: axis {axis} has no elements; {_EMPTY}")
+            if not border.size:
+                continue
+            if mode == "linear_ramp":
+                border[...] = ramp(known, axis, bool(at_end), border.shape[axis], value)
+            else:
+                border[...] = statistic(mode, known, axis, bool(at_end), value)
+
+
 def _extend(made: Array, inner: list[slice], outside: Callable[[Indices, int], Indices]) -> None:
     for axis in range(made.ndim):
         known = made[(*(slice(None),) * axis, *inner[axis:])]
@@ -106,10 +141,7 @@ def _extend(made: Array, inner: list[slice], outside: Callable[[Indices, int], I
             if border.shape[axis] == 0:
                 continue
             if n == 0:
-                raise ArgumentValueError(
-                    f"pad: axis {axis} has no elements; only the modes 'constant' and 'empty' "
-                    "extend it"
-                )
+                raise ArgumentValueError(f"pad: axis {axis} has no elements; {_EMPTY}")
             at = np.arange(*key[axis].indices(made.shape[axis])) - inner[axis].start
             positions = Positions("pad", [outside(at, n)], [axis], [n], made.device_index)
             border[...] = take_from(known, axis, positions)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from cupola.algorithms.gather import put_into, take_from
 from cupola.algorithms.joins import concatenate
 from cupola.algorithms.launching import launch
 from cupola.algorithms.positions import CHECKED, CLIP, Positions
-from cupola.algorithms.rows import array_of, packed
+from cupola.algorithms.rows import array_of, axis_of, packed
 from cupola.algorithms.scans import cumsum
 from cupola.algorithms.searching import ELEMENTS, as_type, searched
-from cupola.algorithms.sorts import argsort, sort
+from cupola.algorithms.shapes import moveaxis
+from cupola.algorithms.sorts import argsort, lexsort, sort
 from cupola.array import Array
-from cupola.creation import empty, full, to_device
-from cupola.exceptions import ArgumentTypeError
+from cupola.creation import arange, empty, full, to_device, zeros
 
 
 def unique(
@@ -32,17 +33,18 @@ def unique(
     Parameters
     ----------
     ar : Array
-        It is flattened.
+        It is flattened where there is no `axis`.
     return_index : bool
         Also return the first index of each element.
     return_inverse : bool
         Also return, in the shape of `ar`, the place of each element in the result.
     return_counts : bool
         Also return how often each element occurs.
-    axis : None
-        Rows as elements are not supported.
+    axis : int, optional
+        The axis whose slices are the elements. They are sorted by their first number, then by the
+        second one, and so on: one sort for each number of a slice.
     equal_nan : bool
-        Whether all NaN are one element.
+        Whether all NaN are one element; of slices with NaN none are equal.
     sorted : bool
         Without effect: the result is always sorted.
 
@@ -57,11 +59,10 @@ def unique(
         While the stream is being captured: the call waits for the number of elements.
     """
     array = array_of("unique", "ar", ar)
-    if axis is not None:
-        raise ArgumentTypeError(
-            "unique: argument axis: only None is supported; copy the array with get()"
-        )
     refuse_capture("unique", array.device_index, WAIT)
+    if axis is not None:
+        number = axis_of("unique", axis, array.ndim)
+        return _unique_slices(array, number, return_index, return_inverse, return_counts)
     flat = packed(array.reshape(-1))
     order = argsort(flat) if return_index or return_inverse else None
     known = sort(flat) if order is None else _at(flat, order)
@@ -73,18 +74,51 @@ def unique(
     if order is not None and return_index:
         found.append(_at(order, starts))
     if order is not None and return_inverse:
-        places = empty(flat.shape, np.int64, device=flat.device_index)
-        of = Positions(
-            "unique", [order], [0], [flat.size], flat.device_index, CHECKED, different=True
-        )
-        if flat.size:
-            put_into(places, 0, of, cumsum(flags, dtype=np.int64) - 1)
-        found.append(places.reshape(array.shape))
+        found.append(_places(order, flags).reshape(array.shape))
     if return_counts:
-        end = full(1, flat.size, np.int64, device=flat.device_index)
-        ends = concatenate([starts[1:], end[: starts.size]])
-        found.append(ends - starts)
+        found.append(_counts(starts, flat.size))
     return tuple(found)
+
+
+def _places(order: Array, flags: Array) -> Array:
+    """The place of each element among the different ones, from the order of a sort."""
+    device, size = order.device_index, order.size
+    places = empty(order.shape, np.int64, device=device)
+    of = Positions("unique", [order], [0], [size], device, CHECKED, different=True)
+    if size:
+        put_into(places, 0, of, cumsum(flags, dtype=np.int64) - 1)
+    return places
+
+
+def _counts(starts: Array, size: int) -> Array:
+    """The lengths of runs of equal elements."""
+    end = full(1, size, np.int64, device=starts.device_index)
+    found: Array = concatenate([starts[1:], end[: starts.size]]) - starts
+    return found
+
+
+def _unique_slices(array: Array, axis: int, index: bool, inverse: bool, counts: bool) -> Any:
+    first = moveaxis(array, axis, 0)
+    n, device = first.shape[0], array.device_index
+    rows = packed(first).reshape(n, math.prod(first.shape[1:]))
+    flags: Array = zeros(n, np.bool_, device=device)
+    order = arange(n, device=device)
+    if rows.size:
+        order = lexsort([rows[:, column] for column in reversed(range(rows.shape[1]))])
+        known = take_from(rows, 0, Positions("unique", [order], [0], [n], device, CHECKED))
+        flags[1:] = np.not_equal(known[1:], known[:-1]).any(1)
+    flags[:1] = True  # without numbers, all are equal
+    starts = nonzero_of(flags, "unique")[0]
+    kept = _at(order, starts)
+    of = Positions("unique", [kept], [0], [n], device, CHECKED)
+    found = [moveaxis(take_from(first, 0, of), 0, axis)]
+    if index:
+        found.append(kept)
+    if inverse:
+        found.append(_places(order, flags))
+    if counts:
+        found.append(_counts(starts, n))
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def _changes(known: Array, equal_nan: bool) -> Array:

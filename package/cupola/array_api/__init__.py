@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math as _math
 
+from cupola.array_api import fft, linalg
 from cupola.array_api.creation import (
     arange,
     asarray,
@@ -228,6 +229,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "fft",
     "eye",
     "finfo",
     "flip",
@@ -254,6 +256,7 @@ __all__ = [
     "isnan",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log10",

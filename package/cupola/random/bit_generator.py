@@ -91,7 +91,9 @@ class BitGenerator:
         self.fill("integers32_4", made, 4, 0, 0, 0)
         return made
 
-    def fill(self, name: str, target: Array, group: int, *arguments: Any) -> None:
+    def fill(
+        self, name: str, target: Array, group: int, *arguments: Any, image: str = "random"
+    ) -> None:
         """Launch the kernel of a distribution for a contiguous array.
 
         Parameters
@@ -103,12 +105,14 @@ class BitGenerator:
             Elements of an item.
         arguments
             Those after the array and its length.
+        image : str
+            The source with the kernel.
         """
         items = -(-target.size // group)
         if not items:
             return
         device = target.device_index
-        kernel = images.kernel("random", f"random_{name}_{self._suffix}", device)
+        kernel = images.kernel(image, f"random_{name}_{self._suffix}", device)
         most = _BLOCK * _BLOCKS * _multiprocessors_of(device)
         blocks = -(-min(items, most) // _BLOCK)
         with self._lock:

@@ -184,13 +184,15 @@ class Distributions:
     def _each(
         self, kernel: str, name: str, kind: int, count: int,
         values: dict[str, tuple[Any, Range]], size: Any, dtype: Any, out: Any,
+        image: str = "random",
     ) -> Array:  # fmt: skip
         checked = {key: parameter(name, key, *value) for key, value in values.items()}
         shape = shape_of(name, size, checked)
         made = result(name, shape, dtype, out, size is not None)
         pairs = [pair(value, made.shape, made.device_index) for value in checked.values()]
         pairs += [(0, 0.0)] * (count - len(pairs))
-        self._bits.fill(kernel, made, 1, kind, *(part for two in pairs for part in two))
+        flat = (part for two in pairs for part in two)
+        self._bits.fill(kernel, made, 1, kind, *flat, image=image)
         return finish(made, out)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.random.bit_generator import BitGenerator
-from cupola.random.distributions import Distributions
 from cupola.random.parameters import (
     ANY,
     FINITE,
@@ -21,6 +20,8 @@ from cupola.random.parameters import (
     shape_of,
 )
 from cupola.random.permutations import Permutations
+from cupola.random.rare_distributions import RareDistributions
+from cupola.random.vectors import Vectors
 
 if TYPE_CHECKING:
     from cupola.array import Array
@@ -30,7 +31,7 @@ _METHODS = ("zig", "inv")
 _GROUP = {4: 4, 8: 2}
 
 
-class Generator(Distributions, Permutations):
+class Generator(RareDistributions, Permutations, Vectors):
     """Arrays of random numbers on the current device, by the methods of `numpy.random.Generator`.
 
     Results are new arrays, on the current stream of the device; nothing waits. Without a size they

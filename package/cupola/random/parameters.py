@@ -29,6 +29,10 @@ NOT_NEGATIVE = Range("at least 0", lambda x: x >= 0)
 POSITIVE = Range("above 0", lambda x: x > 0)
 SHARE = Range("from 0 to 1", lambda x: 0 <= x <= 1)
 POSITIVE_SHARE = Range("above 0 and at most 1", lambda x: 0 < x <= 1)
+UNIT = Range("at least 0 and below 1", lambda x: 0 <= x < 1)
+ABOVE_ONE = Range("above 1", lambda x: x > 1)
+PART = Range("from 0 to 10**9 - 1", lambda x: 0 <= x < 10**9)
+DRAWS = Range("from 0 to 2 * 10**9 - 2", lambda x: 0 <= x <= 2 * (10**9 - 1))
 COUNT = Range("from 0 to 2**63 - 1", lambda x: 0 <= x < 2**63)
 
 

@@ -1,5 +1,5 @@
 # cupola/toolkit/libraries.py - finds a toolkit's libraries, and their headers.
-"""NVRTC, nvJitLink and cuBLAS, found at first use."""
+"""NVRTC, nvJitLink, cuBLAS and cuFFT, found at first use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ WHAT_FOR = {
     "nvrtc": "NVRTC, which compiles CUDA C++",
     "nvJitLink": "nvJitLink, which links compiled code",
     "cublas": "cuBLAS, which multiplies matrices",
+    "cufft": "cuFFT, which computes Fourier transforms",
 }
+WHEELS = {"cublas": "nvidia-cublas", "cufft": "nvidia-cufft"}  # of CUDA 13; others: an extra
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ _lock = threading.Lock()
 
 
 def load(name: str) -> Library:
-    """Find and load NVRTC ("nvrtc"), nvJitLink ("nvJitLink") or cuBLAS ("cublas").
+    """Find and load a library by its name in `WHAT_FOR`.
 
     Raises
     ------
@@ -101,11 +103,12 @@ def _load(name: str) -> Library:
         if isinstance(found, Library):
             return found
         tried.append(f"  {place}: {found}")
+    wheels = WHEELS.get(name, "'cupola[compile]'")
     raise MissingFileError(
         f"{WHAT_FOR[name]} at run time, was not found:\n"
         + "\n".join(tried)
-        + "\nEither install its wheels: pip install 'cupola[compile]',\nor install a CUDA toolkit "
-        "(12.8 or newer, not newer than the driver) and set CUDA_HOME to its folder"
+        + f"\nEither install its wheels: pip install {wheels},\nor install a CUDA toolkit (12.8 or "
+        "newer, not newer than the driver) and set CUDA_HOME to its folder"
     )
 
 
