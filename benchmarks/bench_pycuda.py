@@ -41,7 +41,7 @@ RUNS = {"PyCUDA": [sys.executable], "cupola": [sys.executable, "-m", "cupola", "
 
 
 def run(name, *arguments):
-    """What a program prints."""
+    """The output of a program."""
     done = subprocess.run(
         [*RUNS[name], *map(str, arguments)], capture_output=True, text=True, env=os.environ
     )
