@@ -10,7 +10,7 @@ from pathlib import Path
 import images
 import numpy as np
 import pytest
-from test_driver import good
+from test_driver import good, run
 from wrapped import wrap
 
 import cupola
@@ -203,6 +203,28 @@ def test_what_is_not_known_of_an_assertion_is_none():
     found = [error.file, error.line, error.function, error.expression, error.kernel]
     assert [*found, error.block, error.thread] == [None] * 7
     assert pickle.loads(pickle.dumps(error)).name == "CUDA_ERROR_ASSERT"
+
+
+@pytest.mark.cpu_only("a seed is of the CPU device")
+def test_a_seed_of_the_environment_orders_all_launches(script):
+    """The blocks print in an order that repeats."""
+    code = """
+    module["say"][6, 1](1)
+    module["say"][6, 1](2)
+    cupola.Device().synchronize()
+    """
+    usual = script(code)
+    orders = [script(code, CUPOLA_CPU_SEED=str(seed)) for seed in (5, 5, 6)]
+    assert orders[0] == orders[1] != orders[2] and usual not in orders
+    assert all(sorted(order.split()) == sorted(usual.split()) for order in orders)
+
+
+@pytest.mark.cpu_only("a seed is of the CPU device")
+@pytest.mark.parametrize("value", ["x", "-1", "1.5", str(2**64)])
+def test_a_seed_is_a_whole_number(value):
+    answer = run("import cupola; cupola.zeros(1)", CUPOLA_CPU_SEED=value)
+    assert answer.returncode != 0
+    assert f'CUPOLA_CPU_SEED is "{value}"; expected a whole number' in answer.stderr
 
 
 # A driver that writes as NVIDIA's does: at the wait of the host, to the descriptors 1 and 2.

@@ -69,7 +69,7 @@ std::uint64_t findings() {
 void summarise() {
     Book& all = book();
     std::lock_guard lock(all.mutex);
-    if (all.met.empty()) return;
+    if (all.met.empty() || all.keeps) return;
     const std::uint64_t different = all.met.size();
     std::uint64_t times = 0;
     for (const auto& [key, count] : all.met) times += count;

@@ -20,6 +20,6 @@ void keep_findings();
 std::string take_findings();
 
 std::uint64_t findings();  // number of different keys
-void summarise();          // at process exit: prints the number of findings, if any
+void summarise();          // at process exit: prints their number, unless they are kept
 
 }  // namespace cupola::cpu::sanitizer
