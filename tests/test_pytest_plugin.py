@@ -122,7 +122,7 @@ def by_test(text):
 
 
 def part_of(text, test):
-    """What the report says of one failed test."""
+    """The text of the report on one failed test."""
     return re.search(rf"^_+ {re.escape(test)} _+\n(.*?)(?=^_+ \S+ _+$|^=)", text, re.M | re.S)[1]
 
 
