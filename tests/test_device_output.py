@@ -169,7 +169,8 @@ def test_beyond_the_limit_the_oldest_text_is_lost(script):
     note, *lines = out.getvalue().splitlines()
     assert 900_000 < len(out.getvalue()) < (1 << 20) + 300, len(out.getvalue())
     lost = int(note[1:].split()[0])
-    assert "CU_LIMIT_PRINTF_FIFO_SIZE" in note and lost + sum(len(l) + 1 for l in lines) == 30000 * 41
+    assert "CU_LIMIT_PRINTF_FIFO_SIZE" in note
+    assert lost + sum(len(line) + 1 for line in lines) == 30000 * 41
     assert len({int(line.split()[0]) for line in lines}) == len(lines)
     """
     script(code)
