@@ -80,7 +80,7 @@ $(VENV)/lint: $(VENV)/ready
 # points to them.
 build: $(VENV)/ready
 	@$(BIN)/python setup.py --quiet build_ext --inplace
-	@test $(VENV)/installed -nt $(VENV)/ready || { $(call step,installing cupola into $(VENV),\
+	@test $(VENV)/installed -nt $(VENV)/ready -a $(VENV)/installed -nt pyproject.toml || { $(call step,installing cupola into $(VENV),\
 	    $(PIP) --no-build-isolation --no-deps --editable . && touch $(VENV)/installed); }
 	@$(call end_of_line)
 

@@ -1,4 +1,4 @@
-"""tests/hooks.py - cupola's entry points of setuptools, however old the installed cupola's are."""
+"""tests/hooks.py - cupola's entry points, however old the installed cupola's are."""
 
 import os
 from pathlib import Path
@@ -10,6 +10,8 @@ ENTRY_POINTS = """
 cupola = _cupola_setuptools:finalize
 [distutils.setup_keywords]
 cuda_kernels = _cupola_setuptools:keyword
+[pytest11]
+cupola = _cupola_pytest
 """
 
 

@@ -314,10 +314,11 @@ FAMILIES = {
     "timeline": {"inspection"},
     "toolkit": {"image"},
 }
-# The modules beside these folders: public ones, those of cupola/__init__.py, and the loader.
+# The modules beside these folders: public ones, those of cupola/__init__.py, the loader, and the
+# pytest plugin.
 TOP = {"arguments", "cache", "exceptions", "kernel_library", "manifest", "paths"}
 TOP |= {"deprecation", "library", "numpy_names", "version", "__init__", "__main__"}
-TOP |= {"loader"}
+TOP |= {"loader", "testing"}
 
 
 def module_of(path):

@@ -56,11 +56,11 @@ void Context::end_close() {
     streams_.others.clear();
 }
 
-void Context::poison(CUresult code, std::string text) {
+void Context::poison(CUresult code, std::string text, std::string assertion) {
     int none = CUDA_SUCCESS;
     if (!error_.compare_exchange_strong(none, code)) return;
     Log::get().error(text);
-    Driver::get().set_last_fault(std::move(text));
+    Driver::get().set_last_fault(std::move(text), std::move(assertion));
 }
 
 std::shared_ptr<Stream> Context::legacy() {

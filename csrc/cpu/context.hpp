@@ -44,7 +44,7 @@ class Context : public std::enable_shared_from_this<Context> {
 
     // After a kernel's first fault, every call returns it until the context is closed.
     CUresult error() const { return static_cast<CUresult>(error_.load(std::memory_order_acquire)); }
-    void poison(CUresult code, std::string text);
+    void poison(CUresult code, std::string text, std::string assertion = {});
     void check() const {
         require(alive(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
         require(error() == CUDA_SUCCESS, error());

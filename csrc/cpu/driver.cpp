@@ -32,9 +32,15 @@ std::string Driver::last_fault() const {
     return fault_;
 }
 
-void Driver::set_last_fault(std::string text) {
+std::string Driver::last_assertion() const {
+    std::lock_guard lock(fault_mutex_);
+    return assertion_;
+}
+
+void Driver::set_last_fault(std::string text, std::string assertion) {
     std::lock_guard lock(fault_mutex_);
     fault_ = std::move(text);
+    assertion_ = std::move(assertion);
 }
 
 }  // namespace cupola::cpu

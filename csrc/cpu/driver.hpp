@@ -80,12 +80,14 @@ class Driver {
 
     // The last fault in one line; empty if there was none.
     std::string last_fault() const;
-    void set_last_fault(std::string text);
+    // As Fault::assertion; empty if the last fault was none.
+    std::string last_assertion() const;
+    void set_last_fault(std::string text, std::string assertion);
 
   private:
     static std::atomic<Driver*> instance;
     mutable std::mutex fault_mutex_;
-    std::string fault_;
+    std::string fault_, assertion_;
 };
 
 // Delivers log lines at the end, when no lock is held.

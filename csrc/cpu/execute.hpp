@@ -29,6 +29,8 @@ class GridChecks;
 class Unwritten;
 }  // namespace sanitizer
 
+class SeededOrder;
+
 struct Dim3 {
     std::uint32_t x = 1, y = 1, z = 1;
 };
@@ -55,6 +57,8 @@ struct Fault {
     using Kind = FaultKind;
     Kind kind;
     std::string text;  // one line: kernel, block, thread, PTX line, address
+    // Of a failed assertion, a line each: file, line, function, block, thread, kernel, expression.
+    std::string assertion = {};
 };
 
 struct Parameter {
@@ -132,7 +136,8 @@ struct Launch {
     sanitizer::Unwritten* unwritten = nullptr;     // in global memory
     // The bindings of the module's texture and surface variables at the launch.
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> references;
-    Range workspace;  // of a cooperative grid: the barrier of its blocks
+    std::shared_ptr<SeededOrder> order;  // nullptr: the usual order
+    Range workspace;                     // of a cooperative grid: the barrier of its blocks
 };
 
 namespace sanitizer {

@@ -7,9 +7,11 @@
 
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/held_output.hpp"
 #include "cpu/library.hpp"
 #include "cpu/module.hpp"
 #include "cpu/occupancy.hpp"
+#include "cpu/seeded_order.hpp"
 #include "cpu/stream.hpp"
 #include "cpu/texture_reference.hpp"
 
@@ -62,7 +64,7 @@ struct GridOperation final : Operation {
     void run(CUresult status) override {
         if (status != CUDA_SUCCESS) return;
         Driver& driver = Driver::get();
-        if (driver.settings.mode == compiler::Mode::automatic &&
+        if (driver.settings.mode == compiler::Mode::automatic && !grid.launch.order &&
             compiler::is_interpreted(function->kernel())) {
             counted.store(now());
             grid.launch.tick = [this] { count_time(); };
@@ -78,7 +80,8 @@ struct GridOperation final : Operation {
         if (!grid.fault || grid.fault->kind == Fault::Kind::stopped) return;
         if (grid.fault->kind == Fault::Kind::assertion)
             std::fprintf(stderr, "%s\n", grid.fault->text.c_str());
-        context->poison(code_of(grid.fault->kind), std::move(grid.fault->text));
+        context->poison(code_of(grid.fault->kind), std::move(grid.fault->text),
+                        std::move(grid.fault->assertion));
     }
 };
 
@@ -196,10 +199,16 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
     launch.unwritten = &Driver::get().memory.unwritten;
     if (function->references()) launch.references = function->references()->bound();
     launch.grid_id = ++last_grid;
-    launch.print = [printed = &operation->grid.printed](std::string_view text) {
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        printed->store(true, std::memory_order_relaxed);
-    };
+    launch.order = SeededOrder::next();
+    if (HeldOutput::get().is_on()) {
+        launch.print = [limit = call.context->get_limit(CU_LIMIT_PRINTF_FIFO_SIZE)](
+                           std::string_view text) { HeldOutput::get().add(text, limit); };
+    } else {
+        launch.print = [printed = &operation->grid.printed](std::string_view text) {
+            std::fwrite(text.data(), 1, text.size(), stdout);
+            printed->store(true, std::memory_order_relaxed);
+        };
+    }
     operation->grid.context = call.context.get();
     operation->grid.context_alive = &call.context->alive_flag();
     operation->grid.priority =

@@ -5,6 +5,7 @@
 
 #include "cpu/cooperative_grid.hpp"
 #include "cpu/executor.hpp"
+#include "cpu/seeded_grid.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -127,9 +128,12 @@ void Scheduler::run(Grid& grid) {
         grid.note({Fault::Kind::out_of_memory,
                    "the thread that enforces CUPOLA_CPU_TIMEOUT cannot be started"});
     try {
-        if (grid.launch.checks.watching()) grid.launch.watch = sanitizer::check_grid(grid.launch);
+        if (grid.launch.checks.watching() || grid.launch.order)
+            grid.launch.watch = sanitizer::check_grid(grid.launch);
         MemoryMap::Pin pin(memory_);
-        if (grid.launch.cooperative)
+        if (grid.launch.order)
+            run_seeded(grid);
+        else if (grid.launch.cooperative)
             run_resident(grid);
         else
             run_in_turn(grid);

@@ -92,6 +92,15 @@ bool known_flag(const char* name, bool& out, std::string& error) {
     return true;
 }
 
+// Absent where the variable is not set.
+bool known_seed(const char* name, std::optional<std::uint64_t>& out, std::string& error) {
+    if (environment::text_of(name).empty()) return true;
+    std::uint64_t value = 0;
+    if (!environment::read_whole(name, 0, ~std::uint64_t{0}, value, error)) return false;
+    out = value;
+    return true;
+}
+
 bool known_level(const char* name, std::string& error) {
     const std::string_view text = environment::text_of(name);
     if (text.empty() || interpreter::use_level(text.data())) return true;
@@ -135,6 +144,7 @@ bool Settings::read(Settings& settings, std::string& error) {
            known_capability("CUPOLA_CPU_COMPUTE_CAPABILITY", settings.capability, error) &&
            known_flag("CUPOLA_CPU_FMA", settings.fma, error) &&
            environment::read_seconds("CUPOLA_CPU_TIMEOUT", settings.timeout, error) &&
+           known_seed("CUPOLA_CPU_SEED", settings.seed, error) &&
            known_checks("CUPOLA_CPU_CHECK", settings.checks, error);
 }
 

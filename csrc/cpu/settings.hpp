@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cpu/compiler/machine_code.hpp"
@@ -17,6 +19,7 @@ struct Settings {
     compiler::Mode mode = compiler::Mode::automatic;  // CUPOLA_CPU_MODE
     sanitizer::Checks checks;                         // CUPOLA_CPU_CHECK
     bool fma = true;                                  // CUPOLA_CPU_FMA: fuse products with sums
+    std::optional<std::uint64_t> seed;                // CUPOLA_CPU_SEED: a random order
     std::size_t memory = 0;  // bytes of all devices together: half of this machine's memory
 
     // Returns false and one line in `error` if a variable is malformed.

@@ -16,6 +16,7 @@
 #include "cpu/pool.hpp"
 #include "cpu/primary_context.hpp"
 #include "cpu/sanitizer/findings.hpp"
+#include "cpu/seeded_order.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -65,6 +66,7 @@ CUresult initialize(unsigned flags) {
     }
     // Machine code is ignored.
     if (settings.checks.any()) settings.mode = compiler::Mode::interpret;
+    if (settings.seed) SeededOrder::set_seed(*settings.seed);
     compiler::set_processor_count(settings.threads);
     auto* driver = new Driver(settings);
     Driver::set(*driver);

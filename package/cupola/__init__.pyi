@@ -120,6 +120,7 @@ from cupola.exceptions import ArgumentTypeError as ArgumentTypeError
 from cupola.exceptions import ArgumentValueError as ArgumentValueError
 from cupola.exceptions import ChunkError as ChunkError
 from cupola.exceptions import CompileError as CompileError
+from cupola.exceptions import DeviceAssertionError as DeviceAssertionError
 from cupola.exceptions import DriverError as DriverError
 from cupola.exceptions import Error as Error
 from cupola.exceptions import ExchangeError as ExchangeError

@@ -7,6 +7,7 @@
       LibraryError             also ImportError: libcupola.so is missing or of another build
       DriverError              a driver call failed, or there is no usable driver
         OutOfMemoryError       also MemoryError
+        DeviceAssertionError   also AssertionError: an assert in a kernel failed
       ArgumentError            a wrong argument
         ArgumentTypeError      also TypeError
         ArgumentValueError     also ValueError
@@ -26,6 +27,7 @@ __all__ = [
     "ArgumentValueError",
     "ChunkError",
     "CompileError",
+    "DeviceAssertionError",
     "DriverError",
     "Error",
     "ExchangeError",
@@ -79,6 +81,55 @@ class OutOfMemoryError(DriverError, MemoryError):
     """The device, or page-locked host memory, is exhausted."""
 
     __module__ = "cupola"
+
+
+def _indices(text: str) -> tuple[int, ...] | None:
+    return tuple(map(int, text.split())) or None
+
+
+class DeviceAssertionError(DriverError, AssertionError):
+    """An ``assert`` in a kernel failed, in a launch before the call that raises this.
+
+    The CPU device knows all of it. NVIDIA's driver writes it to standard error; cupola reads it
+    there only while ``sys.stdout`` is replaced, and the kernel's name is not in it. An attribute
+    without a known value is None.
+
+    Attributes
+    ----------
+    file : str or None
+        The source file, as the compiler was given it.
+    line : int or None
+        The line of the ``assert``, from 1.
+    function : str or None
+        The function that it is in.
+    expression : str or None
+        The expression that was false.
+    kernel : str or None
+        The kernel's name.
+    block, thread : tuple of 3 int, or None
+        ``blockIdx`` and ``threadIdx`` as (x, y, z). Of several failures it is one.
+    """
+
+    __module__ = "cupola"
+
+    def __init__(
+        self, text: str = "", code: int = 0, name: str = "", log: str = "", assertion: str = ""
+    ) -> None:
+        super().__init__(text, code, name, log)
+        self._assertion = assertion
+        file, line, function, block, thread, kernel, expression = (
+            assertion.split("\n", 6) if assertion else [""] * 7
+        )
+        self.file = file or None
+        self.line = int(line) if line else None
+        self.function = function or None
+        self.expression = expression or None
+        self.kernel = kernel or None
+        self.block = _indices(block)
+        self.thread = _indices(thread)
+
+    def __reduce__(self):
+        return type(self), (str(self), self.code, self.name, self.log, self._assertion)
 
 
 class ArgumentError(Error):

@@ -47,6 +47,11 @@ cdef extern from "cupola/cupola.h" nogil:
         const char* text
         const char* log
 
+    void cupola_output_set_sink(
+        int (*wanted)() noexcept, void (*write)(const char* text, size_t bytes) noexcept)
+    void cupola_output_deliver()
+    const char* cupola_output_assertion()
+
     const char* cupola_last_error()
     void cupola_last_error_info(cupola_error_info* out)
 

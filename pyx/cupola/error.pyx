@@ -5,14 +5,17 @@ from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_ERROR_DRIVER, CUPOLA_ERROR_FORKED,
     CUPOLA_ERROR_IMAGE, CUPOLA_ERROR_NO_DRIVER, CUPOLA_ERROR_NOT_FOUND,
     CUPOLA_ERROR_OUT_OF_MEMORY, CUPOLA_ERROR_TYPE, CUPOLA_ERROR_VALUE, cupola_error_info,
-    cupola_last_error_info, text,
+    cupola_last_error_info, cupola_output_assertion, text,
 )
 from cupola.abi cimport require
 
 from cupola.exceptions import (
-    ArgumentTypeError, ArgumentValueError, DriverError, Error, ImageError, OutOfMemoryError,
-    UnknownNameError,
+    ArgumentTypeError, ArgumentValueError, DeviceAssertionError, DriverError, Error, ImageError,
+    OutOfMemoryError, UnknownNameError,
 )
+
+
+cdef int CUDA_ERROR_ASSERT = 710
 
 
 cdef int fail(int status) except -1 nogil:
@@ -28,6 +31,7 @@ cdef object failure(int status):
     cdef str what = text(info.text)
     cdef str name = text(info.name)
     cdef str log = text(info.log)
+    cdef str assertion
     if status == CUPOLA_ERROR_TYPE:
         return ArgumentTypeError(what)
     if status == CUPOLA_ERROR_VALUE:
@@ -38,6 +42,9 @@ cdef object failure(int status):
         return ImageError(what, log)
     if status == CUPOLA_ERROR_OUT_OF_MEMORY:
         return OutOfMemoryError(what, info.code, name, log)
+    if info.code == CUDA_ERROR_ASSERT:
+        assertion = text(cupola_output_assertion())
+        return DeviceAssertionError(what, info.code, name, log, assertion)
     if status in (CUPOLA_ERROR_DRIVER, CUPOLA_ERROR_NO_DRIVER, CUPOLA_ERROR_FORKED):
         return DriverError(what, info.code, name, log)
     return Error(what or f"libcupola failed with status {status}")

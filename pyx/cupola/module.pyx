@@ -26,6 +26,7 @@ from cupola.kernel cimport adopt as adopt_kernel
 import weakref
 from collections.abc import Mapping
 
+import cupola.output  # no-cython-lint - before an image with printf is loaded
 from cupola.exceptions import (
     ArgumentTypeError, ArgumentValueError, ImageError, UnknownNameError,
 )

@@ -112,6 +112,9 @@ OWN = {
     "cupola_cpu_describe",
     "cupola_cpu_device",
     "cupola_cpu_execution",
+    "cupola_cpu_held_output",
+    "cupola_cpu_hold_output",
+    "cupola_cpu_last_assertion",
     "cupola_cpu_last_fault",
     "cupola_cpu_last_refusal",
     "cupola_cpu_make_ahead",
@@ -119,6 +122,9 @@ OWN = {
     "cupola_cpu_ir",
     "cupola_cpu_machine_code",
     "cupola_cpu_printed",
+    "cupola_cpu_set_seed",
+    "cupola_cpu_take_findings",
+    "cupola_cpu_take_output",
 }
 
 

@@ -54,7 +54,7 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
       rank_(rank),
       threads_(launch.block.x * launch.block.y * launch.block.z) {
     warp_count = (threads_ + lanes - 1) / lanes;
-    alone = !launch.cooperative && cluster.size() == 1;
+    alone = !launch.cooperative && cluster.size() == 1 && !launch.order;
     void* p = std::aligned_alloc(alignof(Warp), sizeof(Warp) * warp_count);
     if (!p) throw std::bad_alloc();
     warps_.reset(static_cast<Warp*>(p));
@@ -165,6 +165,7 @@ void BlockState::enter(Warp& w) {
     }
     if (native_) return run_native(ip);
     if (watch_) {
+        if (launch_.order) return run_seeded(ip);
         while (ip && ip != &halt) ip = watch_->step(ip, w);
         return;
     }

@@ -48,6 +48,8 @@ class BlockState final : public Block {
     // Runs each warp that is ready for one time slice.
     enum class Turn { moved, stuck, faulted };
     Turn turn();
+    // As turn(), for one warp that the launch's seeded order selects.
+    Turn seeded_turn();
     bool done() const { return live_warps == 0; }
     // Called when every warp is blocked: releases lanes that wait for others of their warp, or
     // returns false.
@@ -98,6 +100,9 @@ class BlockState final : public Block {
     std::string line_text(std::uint32_t line) const;
     void fault_text(Warp& w, const DecodedOp* ip, Fault::Kind kind, unsigned lane,
                     const std::string& what);
+    // Adds Fault::assertion to the fault. `place`: its lines of file, line and function.
+    void describe_assertion(const Warp& w, unsigned lane, const std::string& place,
+                            const std::string& expression);
 
     // memory.cpp: checks access to `bytes` bytes of any size. Returns nullptr if access is not
     // allowed; a fault has then been noted. `align` is a power of two.
@@ -117,6 +122,7 @@ class BlockState final : public Block {
     void write_specials(const Specials& specials, unsigned index, std::byte* file);
     void enter(Warp& w);
     void run_native(const DecodedOp* ip);
+    void run_seeded(const DecodedOp* ip);
     std::uint32_t lanes_of(unsigned index) const;
     bool complete(unsigned id) const;
     void release(unsigned id);
@@ -145,6 +151,7 @@ class BlockState final : public Block {
     bool can_batch_ = false;       // machine code may run several blocks in one call
     TextureViews textures_;
     std::optional<Fault> fault_;
+    std::vector<unsigned> sequence_;  // seeded order: the warps, the next one first
 };
 
 // special.cpp

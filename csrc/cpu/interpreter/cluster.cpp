@@ -8,10 +8,12 @@
 #include <algorithm>
 
 #include "cpu/interpreter/control.hpp"
+#include "cpu/interpreter/seeded.hpp"
 
 namespace cupola::cpu {
 
 std::unique_ptr<ClusterRunner> ClusterRunner::make(const Launch& launch) {
+    if (launch.order) return std::make_unique<interpreter::SeededCluster>(launch);
     return std::make_unique<interpreter::ClusterState>(launch);
 }
 
@@ -86,6 +88,10 @@ ClusterRunner::Progress ClusterState::advance() {
         moved |= turn == BlockState::Turn::moved;
         live |= !block->done();
     }
+    return progress_of(moved, live);
+}
+
+ClusterRunner::Progress ClusterState::progress_of(bool moved, bool live) {
     if (!live) return Progress::done;
     if (news_) moved |= release_if_complete();
     return moved ? Progress::running : stuck();

@@ -11,7 +11,7 @@
 
 namespace cupola::cpu::interpreter {
 
-class ClusterState final : public ClusterRunner {
+class ClusterState : public ClusterRunner {
   public:
     explicit ClusterState(const Launch& launch);
     void begin(std::uint64_t cluster) override;
@@ -35,6 +35,13 @@ class ClusterState final : public ClusterRunner {
     void use_barrier();
     bool uses_barrier() const { return used_; }
 
+  protected:
+    const Launch& launch() const { return launch_; }
+    Progress progress_of(bool moved, bool live);
+
+    std::vector<std::unique_ptr<BlockState>> blocks_;
+    std::optional<Fault> fault_;
+
   private:
     void locate(std::uint64_t cluster, std::uint32_t& x, std::uint32_t& y, std::uint32_t& z) const;
     bool release_if_complete();
@@ -46,11 +53,9 @@ class ClusterState final : public ClusterRunner {
     std::uint64_t stride_;
     Aligned<std::byte> memory_;
     std::uintptr_t shared_ = 0;
-    std::vector<std::unique_ptr<BlockState>> blocks_;
     Dim3 id_;
     bool used_ = false;  // whether this cluster uses the barrier
     bool news_ = false;  // lanes arrived since the last check
-    std::optional<Fault> fault_;
 };
 
 }  // namespace cupola::cpu::interpreter

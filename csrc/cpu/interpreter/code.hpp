@@ -229,6 +229,8 @@ void make_ready(Warp& w, std::uint32_t mask, const DecodedOp* at);
 const DecodedOp* wait_for_lanes(Warp& w, std::uint32_t want, const DecodedOp* code,
                                 const DecodedOp* then);
 const DecodedOp* stop_faulted(Warp& w);
+// A seeded order interrupts the running lanes before `at`: other lanes run, or other warps.
+const DecodedOp* interrupt(Warp& w, const DecodedOp* at);
 bool force_ready(Warp& w);  // releases lanes whose partners do not arrive
 
 // A handler is a Body that then calls the next handler. Where the compiler is known to turn that

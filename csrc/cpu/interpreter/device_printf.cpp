@@ -214,6 +214,8 @@ void report_assertion(BlockState& block, Warp& w, const DecodedOp* ip, unsigned 
     block.fault_text(w, ip, Fault::Kind::assertion, lane,
                      part[1] + ":" + std::to_string(line) + ": " + part[2] + ": Assertion `" +
                          part[0] + "` failed.");
+    block.describe_assertion(w, lane, part[1] + "\n" + std::to_string(line) + "\n" + part[2],
+                             part[0]);
 }
 
 }  // namespace cupola::cpu::interpreter

@@ -6,6 +6,7 @@
 // warps.
 #include "cpu/interpreter/block.hpp"
 #include "cpu/interpreter/divergence.hpp"
+#include "cpu/seeded_order.hpp"
 
 namespace cupola::cpu::interpreter {
 
@@ -145,6 +146,29 @@ const DecodedOp* wait_for_lanes(Warp& w, std::uint32_t want, const DecodedOp* co
                                 const DecodedOp* then) {
     w.waiting[w.waiting_count++] = {w.mask, then, code, -1, want};
     return pick(w);
+}
+
+const DecodedOp* interrupt(Warp& w, const DecodedOp* at) {
+    constexpr std::uint32_t longest = 64;  // instructions for which code order is ignored
+    SeededOrder& order = *block_of(w).launch().order;
+    const std::uint32_t part = order.some_of(w.mask);
+    const bool splits =
+        part != w.mask && (w.ready_count == 0 ? order.below(4) != 0 : order.below(3) == 0);
+    if (splits) {
+        make_ready(w, w.mask & ~part, at);
+        set_mask(w, part);
+    } else if (w.ready_count > 0) {
+        make_ready(w, w.mask, at);
+        at = take(w, order.below(w.ready_count));
+    }
+    if (w.ready_count > 0) {
+        w.forced = static_cast<std::int32_t>(1 + order.below(longest));
+        update_reconvergence_pc(w);
+    }
+    // Lanes that stop where they were split off would join the others again.
+    if (splits) return at;
+    w.resume = {w.mask, at};
+    return leave(w, Status::yielded);
 }
 
 const DecodedOp* stop_faulted(Warp& w) { return leave(w, Status::faulted); }

@@ -158,4 +158,14 @@ void BlockState::fault_text(Warp& w, const DecodedOp* ip, Fault::Kind kind, unsi
         sanitizer::write("memory: " + what, {"kernel " + kernel_.name() + ", " + line, thread});
 }
 
+void BlockState::describe_assertion(const Warp& w, unsigned lane, const std::string& place,
+                                    const std::string& expression) {
+    const unsigned thread = w.index * lanes + lane;
+    char indices[120];
+    std::snprintf(indices, sizeof indices, "\n%u %u %u\n%u %u %u\n", index_of_block[0],
+                  index_of_block[1], index_of_block[2], thread % shape[0],
+                  thread / shape[0] % shape[1], thread / shape[0] / shape[1]);
+    fault_->assertion = place + indices + kernel_.name() + "\n" + expression;
+}
+
 }  // namespace cupola::cpu::interpreter

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 
 namespace cupola::cpu::sanitizer {
 namespace {
@@ -11,6 +13,9 @@ namespace {
 struct Book {
     std::mutex mutex;
     std::map<std::string, std::uint64_t> met;  // number of occurrences by key
+    bool keeps = false;
+    std::set<std::string> kept;  // keys since the last take_findings()
+    std::string text;            // their reports
 };
 
 // Never destroyed: threads outlive static objects.
@@ -26,14 +31,33 @@ const char* plural(std::uint64_t count) { return count == 1 ? "" : "s"; }
 bool is_news(const std::string& key) {
     Book& all = book();
     std::lock_guard lock(all.mutex);
-    return ++all.met[key] == 1;
+    const bool first = ++all.met[key] == 1;
+    return all.keeps ? all.kept.insert(key).second : first;
 }
 
 void write(const std::string& headline, const std::vector<std::string>& lines) {
     // In one write, so that output of other threads does not split it.
     std::string text = "========= cupola: " + headline + "\n";
     for (const std::string& line : lines) text += "=========     " + line + "\n";
-    std::fputs(text.c_str(), stderr);
+    Book& all = book();
+    std::lock_guard lock(all.mutex);
+    if (all.keeps)
+        all.text += text;
+    else
+        std::fputs(text.c_str(), stderr);
+}
+
+void keep_findings() {
+    Book& all = book();
+    std::lock_guard lock(all.mutex);
+    all.keeps = true;
+}
+
+std::string take_findings() {
+    Book& all = book();
+    std::lock_guard lock(all.mutex);
+    all.kept.clear();
+    return std::exchange(all.text, {});
 }
 
 std::uint64_t findings() {
@@ -45,7 +69,7 @@ std::uint64_t findings() {
 void summarise() {
     Book& all = book();
     std::lock_guard lock(all.mutex);
-    if (all.met.empty()) return;
+    if (all.met.empty() || all.keeps) return;
     const std::uint64_t different = all.met.size();
     std::uint64_t times = 0;
     for (const auto& [key, count] : all.met) times += count;

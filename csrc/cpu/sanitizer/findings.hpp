@@ -14,7 +14,12 @@ namespace cupola::cpu::sanitizer {
 bool is_news(const std::string& key);
 void write(const std::string& headline, const std::vector<std::string>& lines);
 
+// From now on, findings are kept for take_findings() instead of printed.
+void keep_findings();
+// The reports since the last call. Reports their findings again if they occur again.
+std::string take_findings();
+
 std::uint64_t findings();  // number of different keys
-void summarise();          // at process exit: prints the number of findings, if any
+void summarise();          // at process exit: prints their number, unless they are kept
 
 }  // namespace cupola::cpu::sanitizer

@@ -22,6 +22,7 @@
 #include "cupola/memory.h"
 #include "cupola/module.h"
 #include "cupola/operation.h"
+#include "cupola/output.h"
 #include "cupola/pipeline.h"
 #include "cupola/profile.h"
 #include "cupola/reduce.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/context/device.hpp"
+#include "runtime/driver/output.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 #include "runtime/profile/profile.hpp"
 
@@ -79,6 +80,7 @@ int cupola_device_memory(int device, size_t* free_bytes, size_t* total_bytes) {
 }
 
 int cupola_device_synchronize(int device) {
+    const Output::Wait wait;
     return guard([&] {
         const Context& c = context(device);
         ContextScope current(c);

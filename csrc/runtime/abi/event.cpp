@@ -5,6 +5,7 @@
 
 #include "runtime/context/device.hpp"
 #include "runtime/context/event.hpp"
+#include "runtime/driver/output.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 #include "runtime/profile/profile.hpp"
 
@@ -88,6 +89,7 @@ int cupola_event_record(cupola_event* event, cupola_stream* stream) {
 }
 
 int cupola_event_synchronize(cupola_event* event) {
+    const Output::Wait wait;
     return guard([&] {
         Event& e = *unwrap(check_not_null(event, "event"));
         ContextScope current(e.context);
@@ -98,6 +100,7 @@ int cupola_event_synchronize(cupola_event* event) {
 }
 
 int cupola_event_query(cupola_event* event, int* done) {
+    const Output::Wait wait;
     return guard([&] {
         Event& e = *unwrap(check_not_null(event, "event"));
         check_not_null(done, "done");

@@ -2,6 +2,7 @@
 #include "cupola/module.h"
 
 #include "runtime/context/device.hpp"
+#include "runtime/driver/output.hpp"
 #include "runtime/module/link.hpp"
 #include "runtime/module/module.hpp"
 
@@ -10,7 +11,9 @@ using namespace cupola;
 int cupola_module_load(int device, const void* image, size_t size, cupola_module** out) {
     return guard([&] {
         check_not_null(out, "out");
-        *out = wrap(make<Module>(context(device), image, size).detach());
+        Context& c = context(device);
+        if (Output::must_search() && uses_output(c, image, size)) Output::found_printf();
+        *out = wrap(make<Module>(c, image, size).detach());
     });
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/context/capture.hpp"
 #include "runtime/context/device.hpp"
 #include "runtime/context/event.hpp"
+#include "runtime/driver/output.hpp"
 #include "runtime/profile/profile.hpp"
 
 using namespace cupola;
@@ -69,6 +70,7 @@ int cupola_stream_pop(cupola_stream* stream) {
 }
 
 int cupola_stream_synchronize(cupola_stream* stream) {
+    const Output::Wait wait;
     return guard([&] {
         Stream& s = *unwrap(check_not_null(stream, "stream"));
         Capture::refuse(s, "waited for");
@@ -77,6 +79,7 @@ int cupola_stream_synchronize(cupola_stream* stream) {
 }
 
 int cupola_stream_query(cupola_stream* stream, int* done) {
+    const Output::Wait wait;
     return guard([&] {
         Stream& s = *unwrap(check_not_null(stream, "stream"));
         check_not_null(done, "done");

@@ -11,9 +11,10 @@ namespace cupola {
 struct Error {
     cupola_status status;
     std::string text;
-    int code = 0;        // CUresult, of a failed driver call
-    std::string name{};  // "CUDA_ERROR_..."
-    std::string log{};   // of the driver's JIT compiler
+    int code = 0;             // CUresult, of a failed driver call
+    std::string name{};       // "CUDA_ERROR_..."
+    std::string log{};        // of the driver's JIT compiler
+    std::string assertion{};  // as cupola_output_assertion
 };
 
 // The exception in flight as a value. Exceptions of other libraries are rethrown.

@@ -104,6 +104,10 @@ Attempt attempt(const std::string& name) {
     driver->cpu = result.cpu;
     *reinterpret_cast<void**>(&driver->fault) = dlsym(handle, "cupola_cpu_last_fault");
     *reinterpret_cast<void**>(&driver->refusal) = dlsym(handle, "cupola_cpu_last_refusal");
+    *reinterpret_cast<void**>(&driver->assertion) = dlsym(handle, "cupola_cpu_last_assertion");
+    *reinterpret_cast<void**>(&driver->hold_output) = dlsym(handle, "cupola_cpu_hold_output");
+    *reinterpret_cast<void**>(&driver->held_output) = dlsym(handle, "cupola_cpu_held_output");
+    *reinterpret_cast<void**>(&driver->take_output) = dlsym(handle, "cupola_cpu_take_output");
     Lookup lookup(handle);
     if (!lookup) {
         // Stub libraries of older toolkits have cuInit, but no working cuGetProcAddress.

@@ -50,6 +50,8 @@ void fail_driver(const Driver* driver, CUresult code, const char* call, const st
     error.text = std::string(call) + ": " + (name ? name : "error") + " (" + text + ")";
     if (const char* fault = of_device_code(code) ? last_fault(driver) : nullptr; fault && *fault)
         error.text += std::string("\n  ") + fault;
+    if (code == CUDA_ERROR_ASSERT && driver && driver->assertion && !drivers_ended())
+        error.assertion = driver->assertion();
     if (!what.empty()) error.text += "\n  " + what;
     if (of_device_code(code)) {
         if (const auto report = report_launches.load(); report && driver)

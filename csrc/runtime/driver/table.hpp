@@ -23,7 +23,7 @@ struct StagingSettings {
 struct Driver {
     // Each launch reads these fields, so they share a cache line with the table's first rows.
     // Reasons for a launch to take the slow path; usually none.
-    enum { logged = 1, waited_for = 2, profiled = 4 };
+    enum { logged = 1, waited_for = 2, profiled = 4, prints = 8 };
     mutable std::atomic<unsigned> instrumented{0};
     bool synchronous = false;  // CUPOLA_SYNC=1: wait for each launch
     Log log = Log::off;
@@ -33,6 +33,11 @@ struct Driver {
     // cupola_cpu_last_fault and _refusal; null in NVIDIA's driver.
     const char* (*fault)(void) = nullptr;
     const char* (*refusal)(void) = nullptr;
+    // cupola_cpu_last_assertion, _hold_output, _held_output and _take_output; null likewise.
+    const char* (*assertion)(void) = nullptr;
+    void (*hold_output)(int on) = nullptr;
+    std::size_t (*held_output)(void) = nullptr;
+    std::size_t (*take_output)(char* to, std::size_t room) = nullptr;
     bool cpu = false;       // cupola's CPU device
     int first_ordinal = 0;  // cupola's number of its device 0
     StagingSettings staging;

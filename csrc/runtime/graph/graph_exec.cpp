@@ -4,6 +4,7 @@
 
 #include "runtime/base/demangle.hpp"
 #include "runtime/base/intern.hpp"
+#include "runtime/driver/output.hpp"
 #include "runtime/graph/graph.hpp"
 #include "runtime/launch/may_wait.hpp"
 #include "runtime/memory/memory.hpp"
@@ -131,6 +132,8 @@ void GraphExec::launch_otherwise(Stream& stream) {
     if (context.driver->debug())
         log(std::string("launch ") + title_.load() + ", stream " +
             hex(reinterpret_cast<std::uintptr_t>(stream.handle)));
+    if (context.driver->instrumented.load(std::memory_order_relaxed) & Driver::prints)
+        Output::before_launch();
     const Span span(CUPOLA_PROFILE_GRAPH, title_.load(std::memory_order_relaxed), &stream);
     if (const auto capture = Capture::of(stream)) {  // add a child node to the captured graph
         RetainedByNode all;

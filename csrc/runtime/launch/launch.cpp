@@ -1,6 +1,7 @@
 // csrc/runtime/launch/launch.cpp - checks launches, and holds the rare parts of the launch path.
 #include "runtime/launch/launch.hpp"
 
+#include "runtime/driver/output.hpp"
 #include "runtime/profile/profile.hpp"
 
 namespace cupola {
@@ -113,6 +114,8 @@ void Kernel::launch_instrumented(const cupola_dimensions& d, const cupola_attrib
                                  void** pointers, Stream& stream) {
     const Driver& driver = context.driver;
     if (driver.debug()) log_launch(d);
+    if (driver.instrumented.load(std::memory_order_relaxed) & Driver::prints)
+        Output::before_launch();
     {
         const Span span(CUPOLA_PROFILE_LAUNCH, interned_title_, &stream, 0, &d);
         launch_in_context(d, attributes, pointers, stream);

@@ -7,6 +7,7 @@
 #include "image/image.hpp"
 #include "runtime/base/demangle.hpp"
 #include "runtime/base/name_suggestions.hpp"
+#include "runtime/driver/output.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 #include "runtime/memory/memory.hpp"
 #include "runtime/module/parameter.hpp"
@@ -90,6 +91,20 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
 }
 
 }  // namespace
+
+// Of damaged or unsupported entries the driver gives the reason.
+bool uses_output(const Context& context, const void* image, std::size_t size) {
+    const std::vector<image::Entry> entries = entries_for(context, image, size);
+    return std::any_of(entries.begin(), entries.end(), [&](const image::Entry& entry) {
+        if (!runs(entry, context)) return false;
+        try {
+            return entry.compressed ? Output::is_used_in(image::unpack(entry))
+                                    : Output::is_used_in(entry.payload);
+        } catch (const image::Error&) {
+            return false;
+        }
+    });
+}
 
 Module::Module(Context& context, const void* image, std::size_t size) : context(context) {
     std::vector<image::Entry> entries = entries_for(context, image, size);

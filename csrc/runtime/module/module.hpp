@@ -72,6 +72,9 @@ class Module : public RetainedObject {
     std::map<CUfunction, std::vector<std::uint32_t>> sizes_;
 };
 
+// Whether code of the image for this device calls printf or assert. Throws as Module does.
+bool uses_output(const Context& context, const void* image, std::size_t size);
+
 inline Module* unwrap(cupola_module* module) { return reinterpret_cast<Module*>(module); }
 inline const Module* unwrap(const cupola_module* m) { return reinterpret_cast<const Module*>(m); }
 inline cupola_module* wrap(Module* module) { return reinterpret_cast<cupola_module*>(module); }

@@ -1,0 +1,50 @@
+// csrc/cpu/api/testing.cpp - exports of cupola for tests of kernels: printf, failed assertions,
+// findings of the checks, seeded orders.
+#include <string>
+
+#include "cpu/driver.hpp"
+#include "cpu/held_output.hpp"
+#include "cpu/sanitizer/findings.hpp"
+#include "cpu/seeded_order.hpp"
+
+using namespace cupola::cpu;
+
+// Whether the text of printf, of grids that are launched from now on, waits for
+// cupola_cpu_take_output. Without it, the text goes to C's stdout.
+CUPOLA_API void cupola_cpu_hold_output(int on) { HeldOutput::get().hold(on != 0); }
+
+// The number of bytes that wait.
+CUPOLA_API size_t cupola_cpu_held_output(void) { return HeldOutput::get().bytes(); }
+
+// Moves up to `room` of the oldest bytes to `to`, and returns their number.
+CUPOLA_API size_t cupola_cpu_take_output(char* to, size_t room) {
+    return HeldOutput::get().take(to, room);
+}
+
+// The failed assertion that is the last fault of the process, as seven lines: file, line, function,
+// block ("0 0 0"), thread, kernel, expression. Empty if the last fault is none. Valid until the
+// calling thread's next call.
+CUPOLA_API const char* cupola_cpu_last_assertion(void) {
+    thread_local std::string text;
+    if (DriverState::get() != CUDA_SUCCESS) return "";
+    text = Driver::get().last_assertion();
+    return text.c_str();
+}
+
+// The reports of CUPOLA_CPU_CHECK since the last call. After the first call, reports are kept for
+// the next one instead of printed, and a finding is reported again if it occurs again. Valid until
+// the calling thread's next call.
+CUPOLA_API const char* cupola_cpu_take_findings(void) {
+    thread_local std::string text;
+    sanitizer::keep_findings();
+    text = sanitizer::take_findings();
+    return text.c_str();
+}
+
+// Runs the launches from now on in the order of `seed`, if `on`; else in the usual order.
+CUPOLA_API void cupola_cpu_set_seed(int on, unsigned long long seed) {
+    if (on)
+        SeededOrder::set_seed(seed);
+    else
+        SeededOrder::clear_seed();
+}
