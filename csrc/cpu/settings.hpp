@@ -16,7 +16,8 @@ struct Settings {
     double timeout = 0;   // CUPOLA_CPU_TIMEOUT, the limit of a kernel in seconds; 0: none
     compiler::Mode mode = compiler::Mode::automatic;  // CUPOLA_CPU_MODE
     sanitizer::Checks checks;                         // CUPOLA_CPU_CHECK
-    bool fma = true;                                  // CUPOLA_CPU_FMA: fuse products with sums
+    std::string debugger;    // CUPOLA_CPU_DEBUG, the Unix socket of a front end
+    bool fma = true;         // CUPOLA_CPU_FMA: fuse products with sums
     std::size_t memory = 0;  // bytes of all devices together: half of this machine's memory
 
     // Returns false and one line in `error` if a variable is malformed.
