@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import Any
 
 HELP = "stop in the kernels of a program on the CPU device, at a terminal or for an editor"
 EPILOG = """\
@@ -43,14 +44,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """The program's exit status; 0 after quit."""
     from cupola.command.run import command
+    from cupola.debug import dap
     from cupola.debug.program import Program, serve
     from cupola.debug.shell import Shell
-    from cupola.on_cpu import environment
 
     if options.program[:1] == ["--"]:
         del options.program[0]
-    values = dict(os.environ)
-    values.update(environment.variables(values))
+    if options.dap:
+
+        def start(program: list[str], launch: dict[str, Any]) -> Program:
+            values = _with_libraries(dap.environment_of(launch))
+            folder = launch.get("cwd")
+            return Program(command(program, values), values, output=True, folder=folder)
+
+        return dap.serve_client(start, options.program, options.port)
+    if options.port is not None:
+        raise OSError("--port is for the Debug Adapter Protocol: add --dap")
+    values = _with_libraries(dict(os.environ))
     if not options.program:
         raise OSError("no program to debug: python -m cupola debug PROGRAM ...")
     line = command(options.program, values)
@@ -69,3 +79,9 @@ def run(options: argparse.Namespace) -> int:
         return 0
     shell.message(f"[the program has ended with status {status}]")
     return status if status >= 0 else 128 - status
+
+
+def _with_libraries(values: dict[str, str]) -> dict[str, str]:
+    from cupola.on_cpu import environment
+
+    return {**values, **environment.variables(values)}

@@ -35,6 +35,7 @@ class Breakpoint:
     ignore: int = 0
     hits: int = 0
     real_line: int = 0  # where it was found; 0 until a kernel has it
+    found: bool = False  # a kernel has it
 
     @property
     def place(self) -> str:
@@ -57,6 +58,11 @@ class Breakpoint:
         except LookupError:
             return []
         return found
+
+    def note(self, code: Code) -> bool:
+        """Find it in a kernel's code; whether it was found for the first time."""
+        before, self.found = self.found, self.found or bool(self.ops(code))
+        return self.found and not before
 
     def stops(self, stop: Stop) -> bool:
         """Whether a hit stops: selects the first lane for which the condition is true.

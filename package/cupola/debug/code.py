@@ -147,8 +147,11 @@ class Code:
         found: dict[Any, int] = {}
         for op, statement in enumerate(self.statements):
             at = self.location(op)
-            if statement & BEGIN and at.at.line == real and same_file(at.at.file, file):
-                found.setdefault((self.function(op).start, at.callers), op)
+            if not (statement & BEGIN and at.at.line == real and same_file(at.at.file, file)):
+                continue
+            # Optimised code comes back to a line in pieces, exact code does by a loop.
+            again = self.map.debug and (self.statements[op - 1] | BEGIN) != statement
+            found.setdefault((self.function(op).start, at.callers, op if again else -1), op)
         return real, list(found.values())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from cupola.debug.breakpoints import Breakpoints
+from cupola.debug.breakpoints import Breakpoint, Breakpoints
 from cupola.debug.code import Code
 from cupola.debug.protocol import Requests
 from cupola.debug.source_map import SourceMap
@@ -18,6 +18,9 @@ class FrontEnd(Protocol):
 
     def stopped(self, stop: Stop) -> None:
         """A launch has stopped; it waits until this returns."""
+
+    def resolved(self, point: Breakpoint) -> None:
+        """A kernel has a breakpoint that none had before."""
 
     def ended(self, kernel: str) -> None:
         """A launch that was stopped in has ended."""
@@ -89,6 +92,9 @@ class Debugger:
                 self.front.message(f"kernel {event['kernel']} cannot be debugged: {error}")
             else:
                 lines = self.breakpoints.resolve(code, tuple(event["block"]))
+                for point in self.breakpoints.table.values():
+                    if point.note(code):
+                        self.front.resolved(point)
                 if lines or self.pausing:
                     process.requests.ask("statements", data=code.statement_bytes())
         if not lines and not self.pausing:

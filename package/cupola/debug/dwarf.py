@@ -216,8 +216,10 @@ def place_of(expression: Expression) -> Place | None:
                 place = Place(text.decode(errors="replace"))
             elif operation == 0x03 and place is None:
                 address = reader.address(8)
-                known = address if isinstance(address, Address) else None
-                place = Place("", known, 0 if known else int(address))
+                if isinstance(address, Address):
+                    place = Place("", address)
+                else:
+                    place = Place("", None, address)
             elif operation == 0x23 and place is not None:
                 place = place._replace(offset=place.offset + reader.uleb())
             else:

@@ -27,11 +27,18 @@ class Program:
     environment
         Its environment variables; the debugger's own is added.
     output
-        Whether its standard output and error are read here (`streams`).
+        Whether its standard output and error are read here (`process`).
+    folder
+        Its working directory; by default, this process's.
     """
 
     def __init__(
-        self, command: list[str], environment: dict[str, str], *, output: bool = False
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        *,
+        output: bool = False,
+        folder: str | None = None,
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="cupola-debug-")
         path = os.path.join(self._folder.name, "socket")
@@ -44,6 +51,7 @@ class Program:
         self.process = subprocess.Popen(
             command,
             env={**environment, VARIABLE: path},
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=pipe,
             stderr=pipe,

@@ -47,6 +47,9 @@ class Shell(cmd.Cmd):
         self.interact()
         self.stop = None
 
+    def resolved(self, point: Breakpoint) -> None:
+        """The prompt says where a breakpoint is when it stops."""
+
     def ended(self, kernel: str) -> None:
         """Say that a launch has ended."""
         self.message(f"[{kernel} has ended]")

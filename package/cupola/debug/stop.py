@@ -265,11 +265,11 @@ class Stop:
         return eval(bare, {"__builtins__": BUILTINS}, _Names(self))  # the user's own text
 
 
-BUILTINS = {
-    each.__name__: each
-    for each in (abs, all, any, bool, dict, float, hex, int, len, list, max, min, range, repr)
-}
-BUILTINS |= {each.__name__: each for each in (round, set, sorted, str, sum, tuple, zip)}
+FUNCTIONS: tuple[Any, ...] = (
+    abs, all, any, bool, dict, float, hex, int, len, list, max, min, range, repr, round, set,
+    sorted, str, sum, tuple, zip,
+)  # fmt: skip
+BUILTINS = {each.__name__: each for each in FUNCTIONS}
 
 
 class _Names(dict[str, Any]):

@@ -91,7 +91,8 @@ class Types:
         return Type(name, element.dtype, whole, unbounded=unbounded or not shape)
 
     def _record(self, kind: Entry, depth: int) -> np.dtype[Any]:
-        names, formats, offsets = [], [], []
+        names: list[str] = []
+        formats, offsets = [], []
         for each in kind.children:
             place = each.attributes.get(dwarf.MEMBER_LOCATION, 0)
             if isinstance(place, dwarf.Expression):
