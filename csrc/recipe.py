@@ -436,6 +436,7 @@ class Recipe:
         driver = self.sources("cpu/*.cpp", "cpu/api/*.cpp")
         interpreter = self.sources("cpu/interpreter/*.cpp")
         checks = self.sources("cpu/sanitizer/*.cpp")
+        debugger = self.sources("cpu/debugger/*.cpp")
         folders = ("ir", "passes", "emitter", "compiler")
         jit = self.sources(*(f"cpu/{folder}/*.cpp" for folder in folders))
         semantics = {"CUPOLA_SEMANTICS": SEMANTICS}
@@ -445,6 +446,7 @@ class Recipe:
             *self._objects(readers, flags, toolkit, folder="device"),
             *self._objects(driver, (*flags, *calm), toolkit, folder="device"),
             *self._objects(checks, flags, toolkit, folder="device"),
+            *self._objects(debugger, (*flags, *calm), toolkit, folder="device"),
             *self._objects(jit, (*flags, *calm), toolkit, values, semantics, folder="device"),
             *self._objects(interpreter, (*flags, *fast), toolkit, folder="device"),
         ]

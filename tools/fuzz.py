@@ -31,7 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ("-O1", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
 LONG = (*FLAGS, "-O2")  # what runs for longer than it is compiled
 LANES = "csrc/cpu/isa/"
-READERS = ("csrc/ptx/", "csrc/image/", "csrc/cpu/interpreter/", "csrc/cpu/sanitizer/")
+READERS = ("csrc/ptx/", "csrc/image/")
+READERS += ("csrc/cpu/debugger/", "csrc/cpu/interpreter/", "csrc/cpu/sanitizer/")
 # Comparisons are not traced: it would be a third of the time, and seeds have the words.
 ALSO = {"run_fuzz": "ptx_fuzz"}  # whose inputs are this one's, too
 CORPUS = 150  # inputs of each fuzzer that are committed, at most

@@ -30,6 +30,7 @@ FOLDERS = [
     "benchmarks",
     "csrc/cpu/api",
     "csrc/cpu/compiler",
+    "csrc/cpu/debugger",
     "csrc/cpu/emitted",
     "csrc/cpu/emitter",
     "csrc/cpu/interpreter",

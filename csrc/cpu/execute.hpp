@@ -28,6 +28,9 @@ namespace sanitizer {
 class GridChecks;
 class Unwritten;
 }  // namespace sanitizer
+namespace debugger {
+class GridStops;
+}
 
 class SeededOrder;
 
@@ -134,6 +137,7 @@ struct Launch {
     sanitizer::Checks checks;
     std::shared_ptr<sanitizer::GridChecks> watch;  // the checkers of its accesses
     sanitizer::Unwritten* unwritten = nullptr;     // in global memory
+    std::shared_ptr<debugger::GridStops> stops;    // null unless a debugger concerns it
     // The bindings of the module's texture and surface variables at the launch.
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> references;
     std::shared_ptr<SeededOrder> order;  // nullptr: the usual order
@@ -143,6 +147,11 @@ struct Launch {
 namespace sanitizer {
 std::shared_ptr<GridChecks> check_grid(const Launch& launch);
 }  // namespace sanitizer
+
+namespace debugger {
+// Null unless a front end is attached that wants to stop in the launch.
+std::shared_ptr<GridStops> stops_for(const Launch& launch);
+}  // namespace debugger
 
 // Runs clusters of one launch, one after another. Without clusters, each block is one. The blocks
 // of a cluster share one thread, which may change between calls of advance(). Each worker has its

@@ -65,7 +65,7 @@ void Scheduler::work(Grid& grid, std::unique_ptr<ClusterRunner>& runner) {
 // Runs all clusters concurrently, for a cooperative grid.
 void Scheduler::run_resident(Grid& grid) {
     grid.cooperative = std::make_shared<CooperativeGrid>(grid);
-    const bool shared = threads_ > 1 && grid.clusters > 1;
+    const bool shared = threads_ > 1 && grid.clusters > 1 && !grid.launch.stops;
     if (shared) publish(grid);
     grid.cooperative->work();
     if (shared) wait_for_helpers(grid);
@@ -74,7 +74,7 @@ void Scheduler::run_resident(Grid& grid) {
 // Runs clusters one after another on each worker.
 void Scheduler::run_in_turn(Grid& grid) {
     auto runner = ClusterRunner::make(grid.launch);
-    if (threads_ == 1 || grid.clusters == 1) return work(grid, runner);
+    if (threads_ == 1 || grid.clusters == 1 || grid.launch.stops) return work(grid, runner);
     // The time of the first cluster estimates the time of the others. Before it has run, the time
     // of the kernel's last launch does.
     std::atomic<float>& seconds = grid.launch.kernel->seconds_per_cluster;
@@ -104,7 +104,10 @@ void Scheduler::run(Grid& grid) {
         const auto at = reinterpret_cast<std::uintptr_t>(grid.workspace);
         grid.launch.workspace = {at, at + sizeof grid.workspace, true};
     }
-    const bool limited = timeout_ > 0;
+    // The wait for a front end is not the kernel's time.
+    grid.launch.stops = debugger::stops_for(grid.launch);
+    const bool limited = timeout_ > 0 && !grid.launch.stops;
+    if (!limited) grid.deadline = Clock::time_point::max();
     bool unwatched = false;
     Active::iterator self;
     {
@@ -141,6 +144,7 @@ void Scheduler::run(Grid& grid) {
         grid.note(no_memory());
         wait_for_helpers(grid);
     }
+    grid.launch.stops.reset();
     std::lock_guard lock(mutex_);
     running_.erase(self);
     if (stopping_) left_.notify_all();

@@ -20,6 +20,7 @@ struct Settings {
     sanitizer::Checks checks;                         // CUPOLA_CPU_CHECK
     bool fma = true;                                  // CUPOLA_CPU_FMA: fuse products with sums
     std::optional<std::uint64_t> seed;                // CUPOLA_CPU_SEED: a random order
+    std::string debugger;    // CUPOLA_CPU_DEBUG, the Unix socket of a front end
     std::size_t memory = 0;  // bytes of all devices together: half of this machine's memory
 
     // Returns false and one line in `error` if a variable is malformed.

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 
+#include "cpu/debugger/session.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/driver_state.hpp"
 #include "cpu/pool.hpp"
@@ -61,6 +62,10 @@ CUresult initialize(unsigned flags) {
     Settings settings;
     std::string error;
     if (!Settings::read(settings, error)) {
+        std::fprintf(stderr, "cupola: %s\n", error.c_str());
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!settings.debugger.empty() && !debugger::Session::connect(settings.debugger, error)) {
         std::fprintf(stderr, "cupola: %s\n", error.c_str());
         return CUDA_ERROR_INVALID_VALUE;
     }

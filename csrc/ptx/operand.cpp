@@ -349,6 +349,7 @@ const Symbol* Parser::find_register(Function& f, std::string_view name) {
                 if (number >= range.count) continue;
                 const auto index = static_cast<std::uint32_t>(f.registers.size());
                 f.registers.insert(f.registers.end(), range.type.count, range.type.type);
+                f.register_names.push_back({name, index, range.type.count});
                 const Symbol symbol{Symbol::Kind::reg, index, range.type.count};
                 return &scope.names.emplace(name, symbol).first->second;
             }

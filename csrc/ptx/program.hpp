@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ptx/modifiers.hpp"
@@ -165,6 +166,12 @@ struct Call {
     std::vector<std::uint32_t> arguments, results;  // frame variables of the caller
 };
 
+// A register or vector register that the text names; a view of the text.
+struct RegisterName {
+    std::string_view name;
+    std::uint32_t index = 0, count = 1;
+};
+
 struct Function {
     std::string name;
     bool entry = false, defined = false, visible = false;
@@ -175,6 +182,7 @@ struct Function {
     std::vector<std::uint32_t> formals,
         results;  // indices into frame; an entry's formals are in a separate bank
     std::vector<Type> registers;
+    std::vector<RegisterName> register_names;
     std::vector<Instruction> code;
     std::vector<Operand> operands;
     std::vector<std::uint32_t> labels;               // index of the instruction after each label

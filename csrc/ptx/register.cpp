@@ -84,6 +84,7 @@ std::uint32_t Parser::add_register(Function& f, std::string_view name, const Reg
     if (!scopes_[scope_].names.emplace(name, Symbol{Symbol::Kind::reg, index, r.count}).second)
         fail(at, "'" + std::string(name) + "' is declared twice");
     f.registers.insert(f.registers.end(), r.count, r.type);
+    f.register_names.push_back({name, index, r.count});
     return index;
 }
 

@@ -159,6 +159,7 @@ _HOMES = {
     "saxpy": "kernels",
     "scan": "makers",
     "searchsorted": "algorithms.searching",
+    "set_trace": "debug",
     "setdiff1d": "algorithms.sets",
     "setxor1d": "algorithms.sets",
     "shipped_kernels": "kernels",

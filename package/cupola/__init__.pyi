@@ -110,6 +110,7 @@ from cupola.creation import ones_like as ones_like
 from cupola.creation import to_device as to_device
 from cupola.creation import zeros as zeros
 from cupola.creation import zeros_like as zeros_like
+from cupola.debug import set_trace as set_trace
 from cupola.device import Device as Device
 from cupola.device import devices as devices
 from cupola.device import memory_info as memory_info

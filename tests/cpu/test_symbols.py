@@ -109,6 +109,9 @@ def test_works_before_init(passes):
 
 OWN = {
     "cupola_cpu_add_ahead",
+    "cupola_cpu_debug_attach",
+    "cupola_cpu_debug_note",
+    "cupola_cpu_debug_request",
     "cupola_cpu_describe",
     "cupola_cpu_device",
     "cupola_cpu_execution",

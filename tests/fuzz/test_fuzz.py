@@ -18,9 +18,9 @@ def test_a_slice_of_fuzzing_finds_nothing():
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     assert answer.returncode == 0, answer.stdout[-4000:]
-    assert "7 fuzzers ran, 0 found something" in answer.stdout
+    assert "8 fuzzers ran, 0 found something" in answer.stdout
     counts = [int(n) for n in re.findall(r"(\d+) inputs, the slowest", answer.stdout)]
-    assert len(counts) == 7 and all(n > 100 for n in counts), answer.stdout[-2000:]
+    assert len(counts) == 8 and all(n > 100 for n in counts), answer.stdout[-2000:]
     # Inputs that do not load do not test execution: enough of them must load.
     loaded, inputs = map(int, re.search(r"ran: (\d+) of (\d+) inputs", answer.stdout).groups())
     assert loaded > 100, f"{loaded} of {inputs}"

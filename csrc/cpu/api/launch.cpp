@@ -6,6 +6,7 @@
 
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
+#include "cpu/debugger/session.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
 #include "cpu/library.hpp"
@@ -26,7 +27,11 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream on, void**
         capture->add(*stream, std::move(call));
         for (const auto& event : shape.events) capture->record(*stream, *event);
     } else {
-        stream->submit(grid_operation(std::move(call), stream->priority()));
+        auto operation = grid_operation(std::move(call), stream->priority());
+        if (debugger::Session::in_process())
+            stream->perform(std::move(operation));
+        else
+            stream->submit(std::move(operation));
         for (const auto& event : shape.events) event->record(*stream);
     }
     return CUDA_SUCCESS;

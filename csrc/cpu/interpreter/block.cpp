@@ -1,4 +1,5 @@
 // csrc/cpu/interpreter/block.cpp - runs a block: its warps by time slices until all have exited.
+#include "cpu/debugger/stops.hpp"
 #include "cpu/interpreter/cluster.hpp"
 #include "cpu/interpreter/divergence.hpp"
 
@@ -44,10 +45,11 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
                        std::uint64_t own)
     : launch_(launch),
       kernel_(static_cast<const KernelCode&>(*launch.kernel)),
-      native_(launch.watch ? nullptr : kernel_.native->ready.load(std::memory_order_acquire)),
+      stepped_(launch.watch || launch.stops),
+      native_(stepped_ ? nullptr : kernel_.native->ready.load(std::memory_order_acquire)),
       watch_(launch.watch ? std::make_unique<sanitizer::BlockChecks>(*launch.watch, *this)
                           : nullptr),
-      code_(watch_    ? launch.watch->code.data()
+      code_(stepped_  ? sanitizer::checked_code(kernel_)->code.data()
             : native_ ? native_->code.data()
                       : kernel_.code.data()),
       cluster_(cluster),
@@ -164,12 +166,17 @@ void BlockState::enter(Warp& w) {
         w.status = Status::ready;
     }
     if (native_) return run_native(ip);
-    if (watch_) {
-        if (launch_.order) return run_seeded(ip);
-        while (ip && ip != &halt) ip = watch_->step(ip, w);
-        return;
-    }
+    if (watch_ && launch_.order) return run_seeded(ip);
+    if (stepped_) return run_stepped(ip, w);
     while (ip) ip = ip->run(ip, w, w.registers);
+}
+
+void BlockState::run_stepped(const DecodedOp* ip, Warp& w) {
+    debugger::GridStops* const stops = launch_.stops.get();
+    while (ip && ip != &halt) {
+        if (stops && (ip = stops->before(*this, w, ip)) == &halt) return;
+        ip = watch_ ? watch_->step(ip, w) : stops->execute(ip, w);
+    }
 }
 
 // Interprets instructions between two entries of machine code.

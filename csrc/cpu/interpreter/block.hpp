@@ -57,7 +57,7 @@ class BlockState final : public Block {
     void give_up();
     Fault take_fault() { return std::move(*fault_); }
     bool is_outdated() const {
-        return !native_ && !watch_ && kernel_.native->ready.load(std::memory_order_relaxed);
+        return !native_ && !stepped_ && kernel_.native->ready.load(std::memory_order_relaxed);
     }
 
     bool resolve(Warp& w, const DecodedOp* ip, unsigned bytes, bool write) override;
@@ -123,6 +123,7 @@ class BlockState final : public Block {
     void enter(Warp& w);
     void run_native(const DecodedOp* ip);
     void run_seeded(const DecodedOp* ip);
+    void run_stepped(const DecodedOp* ip, Warp& w);
     std::uint32_t lanes_of(unsigned index) const;
     bool complete(unsigned id) const;
     void release(unsigned id);
@@ -134,6 +135,7 @@ class BlockState final : public Block {
 
     const Launch& launch_;
     const KernelCode& kernel_;
+    const bool stepped_;               // the sanitizer or a debugger sees each instruction
     const MachineCode* const native_;  // nullptr: interpreted
     const std::unique_ptr<sanitizer::BlockChecks> watch_;
     const DecodedOp* const code_;
@@ -153,6 +155,10 @@ class BlockState final : public Block {
     std::optional<Fault> fault_;
     std::vector<unsigned> sequence_;  // seeded order: the warps, the next one first
 };
+
+// lane_schedule.cpp: queues the running lanes at `at`, and runs the first ready group that has one
+// of the wanted lanes. Null: there is none, and nothing changes.
+const DecodedOp* run_group(Warp& w, const DecodedOp* at, std::uint32_t wanted);
 
 // special.cpp
 bool special_lasts(unsigned special, bool of_one_warp, bool calls);

@@ -5,6 +5,7 @@
 #include "cpu/interpreter/decode.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "cpu/interpreter/control.hpp"
 #include "cpu/interpreter/decoded_origin.hpp"
@@ -98,6 +99,7 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
     for (CallSite& site : kernel_->calls)
         for (auto& [address, to] : site.targets) to = parts_[part_of_[to]].start;
     charge_branches();
+    describe_parts();
     kernel_->frame_bytes = parts_.back().deepest;
     kernel_->stack_bytes = rounded_size(parts_.back().deepest + (recursive ? recursion_bytes : 0),
                                         kernel_->local_align);
@@ -141,6 +143,18 @@ void Decoder::describe(const ptx::Function& f) {
     kernel_->cluster_explicit = f.explicit_cluster;
 }
 
+void Decoder::describe_parts() {
+    for (Part& part : parts_)
+        kernel_->functions.push_back(
+            {module_.functions[part.function].name, part.start, std::move(part.registers)});
+    for (const std::uint32_t n : named_variables_) {
+        const ptx::Variable& v = module_.variables[n];
+        const bool shared = v.space == ptx::Space::shared;
+        kernel_->variables.push_back(
+            {v.name, shared, shared ? shared_at_[n] : placement_.addresses[n], v.size});
+    }
+}
+
 // Static shared memory: variables of the kernel and its callees, then the extern variable.
 void Decoder::place_shared(const std::vector<std::uint32_t>& functions) {
     std::vector<std::uint32_t> open;
@@ -150,6 +164,7 @@ void Decoder::place_shared(const std::vector<std::uint32_t>& functions) {
             const bool names =
                 o.kind == ptx::Operand::Kind::variable ||
                 (o.kind == ptx::Operand::Kind::memory && o.base == ptx::Operand::Kind::variable);
+            if (names) named_variables_.insert(o.index);
             if (!names || module_.variables[o.index].space != ptx::Space::shared ||
                 !shared_at_.emplace(o.index, 0).second)
                 continue;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -95,6 +96,7 @@ class Decoder {
 
     // decode.cpp: kernel, functions, blocks
     void describe(const ptx::Function& f);
+    void describe_parts();
     void place_shared(const std::vector<std::uint32_t>& functions);
     void function(Part& part);
     std::vector<BasicBlock> blocks(const ptx::Function& f) const;
@@ -207,6 +209,7 @@ class Decoder {
     std::vector<std::uint32_t> part_of_;  // by function; ptx::absent where it is not in the kernel
     std::vector<std::uint32_t> formal_offset_;  // of the entry's parameters
     std::unordered_map<std::uint32_t, std::uint64_t> shared_at_;
+    std::set<std::uint32_t> named_variables_;
     std::uint32_t line_ = 0;
     std::uint32_t file_ = 0;  // size of the register file so far, in bytes
     std::uint32_t predicate_file_ = 0, predicates_left_ = 0;

@@ -14,8 +14,7 @@ namespace {
 class ModuleImage final : public Image {
   public:
     ModuleImage(std::string_view source, Memory memory)
-        : placed_(std::move(memory)),
-          source_(source.find(".file") == std::string_view::npos ? "" : source) {
+        : placed_(std::move(memory)), source_(source) {
         ptx::Module module = ptx::parse(source);
         ptx::contract_fma(module);
         placed_.lay_out_variables(module, source);
@@ -46,7 +45,7 @@ class ModuleImage final : public Image {
 
   private:
     VariableLayout placed_;
-    // A copy of the text for the source lines of faults; empty where the text names no files.
+    // A copy of the text for the source lines of faults, and for debuggers.
     const std::string source_;
     std::vector<std::shared_ptr<KernelCode>> kernels_;  // a compiler's thread may hold one longer
     std::vector<const Kernel*> list_;

@@ -80,6 +80,20 @@ struct MachineCodeSlot {
     std::string failure;                        // why compilation failed
 };
 
+// A function's part of the code, for debuggers.
+struct FunctionCode {
+    std::string name;
+    std::uint32_t start = 0;              // index in the code
+    std::vector<std::int32_t> registers;  // offsets by their index in the function; 0: unused
+};
+
+// A variable that the code names: a shared one by its offset in the block's shared memory.
+struct PlacedVariable {
+    std::string name;
+    bool shared = false;
+    std::uint64_t address = 0, size = 0;
+};
+
 struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     const std::string& name() const override { return name_; }
     const std::vector<Parameter>& parameters() const override { return parameters_; }
@@ -108,7 +122,9 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::uint32_t cluster_limit = 0;
     bool cluster_explicit = false;
     int version = 0, sm = 0;
-    std::string_view source;  // the PTX text, owned by the image; empty where it names no files
+    std::string_view source;  // the PTX text, owned by the image
+    std::vector<FunctionCode> functions;
+    std::vector<PlacedVariable> variables;
 
     std::vector<DecodedOp> code;
     std::vector<Origin> origins;

@@ -79,6 +79,16 @@ const DecodedOp* pick(Warp& w) {
     return leave(w, w.live == 0 ? Status::done : Status::blocked);
 }
 
+const DecodedOp* run_group(Warp& w, const DecodedOp* at, std::uint32_t wanted) {
+    unsigned n = w.ready_count;
+    while (n > 0 && (w.ready[n - 1].mask & wanted) == 0) --n;
+    if (n == 0) return nullptr;
+    const std::uint32_t mask = w.mask;
+    const DecodedOp* const to = take(w, n - 1);
+    make_ready(w, mask, at);
+    return to;
+}
+
 bool force_ready(Warp& w) {
     if (!release_gathered(w, true)) return false;
     w.status = Status::ready;

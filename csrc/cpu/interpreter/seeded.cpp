@@ -4,6 +4,7 @@
 // operations have one line.
 #include "cpu/interpreter/seeded.hpp"
 
+#include "cpu/debugger/stops.hpp"
 #include "cpu/interpreter/divergence.hpp"
 #include "cpu/seeded_order.hpp"
 
@@ -66,8 +67,10 @@ void BlockState::run_seeded(const DecodedOp* ip) {
         const auto kind = uses[at + (op->pseudo == Pseudo::guard_begin ? 1 : 0)].kind;
         return kind != sanitizer::Use::Kind::none;
     };
+    debugger::GridStops* const stops = launch_.stops.get();
     bool guarded = false;  // a predicate masks lanes of the current instruction
     while (ip && ip != &halt) {
+        if (stops && (ip = stops->before(*this, w, ip)) == &halt) return;
         const unsigned groups = w.ready_count;
         const DecodedOp* const next = watch_->step(ip, w);
         if (ip->pseudo == Pseudo::guard_begin) guarded = true;

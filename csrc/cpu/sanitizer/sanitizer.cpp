@@ -2,6 +2,7 @@
 #include "cpu/sanitizer/sanitizer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cinttypes>
 #include <cstdio>
 #include <mutex>
@@ -33,16 +34,22 @@ std::string bytes_text(std::uint64_t bytes, std::uint64_t address) {
     return text;
 }
 
-std::shared_ptr<const CheckedOp> watched_code(const interpreter::KernelCode& kernel) {
+std::uint64_t next_number() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
+
+}  // namespace
+
+std::shared_ptr<const CheckedOp> checked_code(const interpreter::KernelCode& kernel) {
     static auto* const mutex = new std::mutex;
     std::lock_guard lock(*mutex);
     if (!kernel.watched) kernel.watched = std::make_shared<const CheckedOp>(kernel);
     return kernel.watched;
 }
 
-}  // namespace
-
-CheckedOp::CheckedOp(const interpreter::KernelCode& kernel) : code(kernel.code) {
+CheckedOp::CheckedOp(const interpreter::KernelCode& kernel)
+    : number(next_number()), code(kernel.code) {
     for (DecodedOp& each : code) {
         handlers.push_back(each.run);
         uses.push_back(use_of(kernel, each));
@@ -53,7 +60,7 @@ CheckedOp::CheckedOp(const interpreter::KernelCode& kernel) : code(kernel.code) 
 GridChecks::GridChecks(const Launch& running)
     : launch(running),
       kernel(static_cast<const interpreter::KernelCode&>(*running.kernel)),
-      watched(watched_code(kernel)),
+      watched(checked_code(kernel)),
       code(watched->code) {}
 
 const std::string& GridChecks::place(std::uint32_t line) {

@@ -27,14 +27,18 @@ namespace cupola::cpu::sanitizer {
 // The kind of an access. `signal`: an operation that orders others, such as on an mbarrier.
 enum class Touch : std::uint8_t { read, write, atomic, signal };
 
-// A kernel's code, made once, with handlers that return after one instruction.
+// A kernel's code, made once, with handlers that return after one instruction. Debuggers use it
+// too.
 struct CheckedOp {
     explicit CheckedOp(const interpreter::KernelCode& kernel);
 
+    const std::uint64_t number;  // different for each kernel of the process
     std::vector<interpreter::DecodedOp> code;
     std::vector<interpreter::Handler> handlers;
     std::vector<Use> uses;
 };
+
+std::shared_ptr<const CheckedOp> checked_code(const interpreter::KernelCode& kernel);
 
 // State that the blocks of a grid share.
 class GridChecks {

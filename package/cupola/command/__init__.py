@@ -15,6 +15,7 @@ NAMES = (
     "info",
     "paths",
     "run",
+    "debug",
     "env",
     "new",
     "build",
