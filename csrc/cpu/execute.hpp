@@ -132,6 +132,7 @@ struct Launch {
     sanitizer::Unwritten* unwritten = nullptr;     // in global memory
     // The bindings of the module's texture and surface variables at the launch.
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> references;
+    std::uint32_t coverage_context = 0;
     Range workspace;  // of a cooperative grid: the barrier of its blocks
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cpu/context.hpp"
+#include "cpu/coverage/counts.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/library.hpp"
 #include "cpu/module.hpp"
@@ -195,6 +196,7 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
     launch.checks = Driver::get().settings.checks;
     launch.unwritten = &Driver::get().memory.unwritten;
     if (function->references()) launch.references = function->references()->bound();
+    launch.coverage_context = coverage::context();
     launch.grid_id = ++last_grid;
     launch.print = [printed = &operation->grid.printed](std::string_view text) {
         std::fwrite(text.data(), 1, text.size(), stdout);

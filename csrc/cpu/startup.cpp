@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 
+#include "cpu/coverage/counts.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/driver_state.hpp"
 #include "cpu/pool.hpp"
@@ -47,6 +48,8 @@ void shutdown() {
     Driver::get().executors.stop();
     Driver::get().scheduler.stop();
     sanitizer::summarise();
+    if (std::string error; !coverage::write(error))
+        std::fprintf(stderr, "cupola: %s\n", error.c_str());
 }
 
 }  // namespace
@@ -60,6 +63,10 @@ CUresult initialize(unsigned flags) {
     Settings settings;
     std::string error;
     if (!Settings::read(settings, error)) {
+        std::fprintf(stderr, "cupola: %s\n", error.c_str());
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!settings.coverage.empty() && !coverage::start(settings.coverage, error)) {
         std::fprintf(stderr, "cupola: %s\n", error.c_str());
         return CUDA_ERROR_INVALID_VALUE;
     }

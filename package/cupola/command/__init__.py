@@ -20,6 +20,7 @@ NAMES = (
     "build",
     "compile",
     "inspect",
+    "coverage",
     "bench",
     "mandelbrot",
 )
