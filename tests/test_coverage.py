@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import threading
+import zlib
 
 import coverage_program as program
 import pytest
@@ -202,8 +203,6 @@ def mutated(data, source):
 
 def test_any_bytes_give_counts_or_an_error(counted, tmp_path):
     """Also where the checksum is right: each body gets its own."""
-    import zlib
-
     data = counted.read_bytes()
     body = data[data.index(b"\n", len(HEADER)) + 1 :]
     source = random.Random(7)

@@ -17,6 +17,7 @@
 #include "cpu/pool.hpp"
 #include "cpu/primary_context.hpp"
 #include "cpu/sanitizer/findings.hpp"
+#include "platform/environment.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -70,6 +71,7 @@ CUresult initialize(unsigned flags) {
         std::fprintf(stderr, "cupola: %s\n", error.c_str());
         return CUDA_ERROR_INVALID_VALUE;
     }
+    coverage::switch_context(environment::text_of("CUPOLA_CPU_COVERAGE_CONTEXT"));
     // Machine code is ignored.
     if (settings.checks.any()) settings.mode = compiler::Mode::interpret;
     compiler::set_processor_count(settings.threads);

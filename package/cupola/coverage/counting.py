@@ -11,6 +11,7 @@ from cupola import paths
 from cupola.exceptions import Error
 
 VARIABLE = "CUPOLA_CPU_COVERAGE"
+CONTEXT = "CUPOLA_CPU_COVERAGE_CONTEXT"
 DEFAULT = ".cupola-coverage"
 
 
@@ -57,6 +58,7 @@ def stop() -> None:
         The file cannot be written.
     """
     os.environ.pop(VARIABLE, None)
+    os.environ.pop(CONTEXT, None)
     _call("stop")
 
 
@@ -76,20 +78,18 @@ def write() -> None:
 def switch_context(name: str) -> None:
     """Let launches from now on count for a context, such as the name of a test.
 
-    A launch counts for the context in which it was made, also where it runs later. The first
-    context of a process is "".
+    A launch counts for the context in which it was made, also where it runs later. Processes that
+    this one starts begin with the context that it has then; else the first context is "".
     """
+    os.environ["CUPOLA_CPU_COVERAGE_CONTEXT"] = name
     _call("context", name.encode())
 
 
 def _call(what: str, *arguments: bytes) -> None:
-    """Call an export, if the library is loaded: else it reads the environment when it is."""
+    """Call an export, if the library is loaded. Else it will read the environment."""
     library = _loaded()
     if library is None:
-        if what == "context":
-            library = ctypes.CDLL(paths.cpu_library())
-        else:
-            return
+        return
     function = getattr(library, f"cupola_cpu_coverage_{what}")
     function.restype = ctypes.c_char_p
     reason = function(*arguments)

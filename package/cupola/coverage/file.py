@@ -124,7 +124,7 @@ class CountsFile:
     def _read_record(self, text: str) -> None:
         module, context, fresh = Module(), "", False
         readers: dict[str, Callable[[list[str]], None]] = {
-            "file": lambda words: module.files.append(_name(words[0])),
+            "file": lambda words: module.files.append(os.path.normpath(_name(words[0]))),
             "scope": lambda words: module.scopes.append(_scope(words, module)),
             "function": lambda words: module.functions.append(
                 Function(_name(words[1]) if len(words) > 1 else "", words[0] == "entry")
