@@ -72,6 +72,7 @@ bool stop(std::string& error) {
     std::lock_guard lock(all.mutex);
     const bool written = !all.on.load() || write_locked(all, error);
     all.on.store(false);
+    all.modules.clear();
     return written;
 }
 
