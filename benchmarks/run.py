@@ -26,6 +26,7 @@ CPU = {
     "bench_algorithms": [],
     "bench_machine_code": [],
     "bench_host_compilers": [],
+    "bench_coverage": [],
 }
 GPU = {
     "bench_launch": [],

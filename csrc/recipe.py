@@ -435,7 +435,7 @@ class Recipe:
         readers = self.sources("ptx/**/*.cpp", "image/**/*.cpp", *self.oldest)
         driver = self.sources("cpu/*.cpp", "cpu/api/*.cpp")
         interpreter = self.sources("cpu/interpreter/*.cpp")
-        checks = self.sources("cpu/sanitizer/*.cpp")
+        checks = self.sources("cpu/sanitizer/*.cpp", "cpu/coverage/*.cpp")
         debugger = self.sources("cpu/debugger/*.cpp")
         folders = ("ir", "passes", "emitter", "compiler")
         jit = self.sources(*(f"cpu/{folder}/*.cpp" for folder in folders))

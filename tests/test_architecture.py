@@ -238,7 +238,7 @@ def test_each_symbol_of_the_table_is_used():
 
 def test_the_driver_half_of_the_cpu_device_has_no_circles():
     """csrc/cpu without the folders that run, compile and check PTX."""
-    absent = ("cpu/debugger/", "cpu/interpreter/", "cpu/isa/", "cpu/sanitizer/")
+    absent = ("cpu/debugger/", "cpu/interpreter/", "cpu/isa/", "cpu/sanitizer/", "cpu/coverage/")
     absent += tuple(f"cpu/{folder}/" for folder in MACHINE_CODE)
     arrows = arrows_of("cpu", lambda path: str(path.with_suffix("")))
     nouns = {
@@ -299,8 +299,9 @@ FAMILIES = {
     "algorithms": {"toolkit"},
     "array_api": {"fft", "linalg"},
     "build": {"image", "inspection", "makers", "ops"},
-    "command": {"build", "compiler", "debug", "image", "on_cpu", "pycuda", "toolkit"},
+    "command": {"build", "compiler", "coverage", "debug", "image", "on_cpu", "pycuda", "toolkit"},
     "compiler": {"toolkit"},
+    "coverage": set(),
     "fft": {"algorithms", "toolkit"},
     "debug": {"image"},
     "image": set(),

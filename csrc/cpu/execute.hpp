@@ -140,6 +140,7 @@ struct Launch {
     std::shared_ptr<debugger::GridStops> stops;    // null unless a debugger concerns it
     // The bindings of the module's texture and surface variables at the launch.
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> references;
+    std::uint32_t coverage_context = 0;
     std::shared_ptr<SeededOrder> order;  // nullptr: the usual order
     Range workspace;                     // of a cooperative grid: the barrier of its blocks
 };

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cpu/context.hpp"
+#include "cpu/coverage/counts.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/held_output.hpp"
 #include "cpu/library.hpp"
@@ -198,6 +199,7 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
     launch.checks = Driver::get().settings.checks;
     launch.unwritten = &Driver::get().memory.unwritten;
     if (function->references()) launch.references = function->references()->bound();
+    launch.coverage_context = coverage::context();
     launch.grid_id = ++last_grid;
     launch.order = SeededOrder::next();
     if (HeldOutput::get().is_on()) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cpu/context.hpp"
+#include "cpu/coverage/counts.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/lazy_kernels.hpp"
 #include "cpu/load_error.hpp"
@@ -133,7 +134,9 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
             unpacked = ptx::forbid_contraction(ptx);
             ptx = unpacked;
         }
-        if (ptx.size() >= much_ptx && !loads_eagerly())
+        // Counters belong to the whole module.
+        const bool counted = coverage::is_on() && ptx.find(".loc") != std::string_view::npos;
+        if (ptx.size() >= much_ptx && !loads_eagerly() && !counted)
             if (auto image = LazyImage::build(ptx, memory)) return image;
         std::shared_ptr<Image> image = Image::build(ptx, std::move(memory));
         if (Driver::get().settings.mode == compiler::Mode::compile)

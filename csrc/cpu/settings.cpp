@@ -138,6 +138,7 @@ bool Settings::read(Settings& settings, std::string& error) {
     settings.threads = available_cores();
     settings.memory = physical_memory() / 2;
     settings.debugger = environment::text_of("CUPOLA_CPU_DEBUG");
+    settings.coverage = environment::text_of("CUPOLA_CPU_COVERAGE");
     return whole("CUPOLA_CPU_DEVICES", 1, 64, settings.devices, error) &&
            whole("CUPOLA_CPU_THREADS", 1, 1024, settings.threads, error) &&
            known_level("CUPOLA_CPU_LEVEL", error) &&

@@ -18,6 +18,7 @@ struct Settings {
     double timeout = 0;   // CUPOLA_CPU_TIMEOUT, the limit of a kernel in seconds; 0: none
     compiler::Mode mode = compiler::Mode::automatic;  // CUPOLA_CPU_MODE
     sanitizer::Checks checks;                         // CUPOLA_CPU_CHECK
+    std::string coverage;                             // CUPOLA_CPU_COVERAGE: a file; "": none
     bool fma = true;                                  // CUPOLA_CPU_FMA: fuse products with sums
     std::optional<std::uint64_t> seed;                // CUPOLA_CPU_SEED: a random order
     std::string debugger;    // CUPOLA_CPU_DEBUG, the Unix socket of a front end

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 
+#include "cpu/coverage/counts.hpp"
 #include "cpu/debugger/session.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/driver_state.hpp"
@@ -18,6 +19,7 @@
 #include "cpu/primary_context.hpp"
 #include "cpu/sanitizer/findings.hpp"
 #include "cpu/seeded_order.hpp"
+#include "platform/environment.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -49,6 +51,8 @@ void shutdown() {
     Driver::get().executors.stop();
     Driver::get().scheduler.stop();
     sanitizer::summarise();
+    if (std::string error; !coverage::write(error))
+        std::fprintf(stderr, "cupola: %s\n", error.c_str());
 }
 
 }  // namespace
@@ -69,6 +73,11 @@ CUresult initialize(unsigned flags) {
         std::fprintf(stderr, "cupola: %s\n", error.c_str());
         return CUDA_ERROR_INVALID_VALUE;
     }
+    if (!settings.coverage.empty() && !coverage::start(settings.coverage, error)) {
+        std::fprintf(stderr, "cupola: %s\n", error.c_str());
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    coverage::switch_context(environment::text_of("CUPOLA_CPU_COVERAGE_CONTEXT"));
     // Machine code is ignored.
     if (settings.checks.any()) settings.mode = compiler::Mode::interpret;
     if (settings.seed) SeededOrder::set_seed(*settings.seed);

@@ -109,6 +109,10 @@ def test_works_before_init(passes):
 
 OWN = {
     "cupola_cpu_add_ahead",
+    "cupola_cpu_coverage_context",
+    "cupola_cpu_coverage_start",
+    "cupola_cpu_coverage_stop",
+    "cupola_cpu_coverage_write",
     "cupola_cpu_debug_attach",
     "cupola_cpu_debug_note",
     "cupola_cpu_debug_request",

@@ -1,13 +1,15 @@
 // tests/fuzz/run_fuzz.cpp - PTX that loads is run: each kernel by the interpreter, for a bounded
-// number of turns, plainly or with all checks of CUPOLA_CPU_CHECK. It ends, is stopped, or faults;
-// and no access leaves the memory that it was given.
+// number of turns, plainly, with all checks of CUPOLA_CPU_CHECK, or with coverage. It ends, is
+// stopped, or faults; and no access leaves the memory that it was given.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
+#include "cpu/coverage/counts.hpp"
 #include "cpu/execute.hpp"
 #include "cpu/sanitizer/init_shadow.hpp"
 #include "grammar/mutator.hpp"
@@ -122,6 +124,14 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     static Count counted;
     ++counted.inputs;
     Memory memory;
+    // Counted: where it ends, its counts are written.
+    const bool covered = std::hash<std::string_view>{}(text) % 4 == 1;
+    struct Coverage {
+        ~Coverage() {
+            if (std::string error; !cpu::coverage::stop(error)) std::abort();
+        }
+    } stop;
+    if (std::string error; covered && !cpu::coverage::start("/dev/null", error)) std::abort();
     try {
         const auto image = cpu::Image::build(
             text, {[&](std::size_t n, std::size_t align) { return memory.place(n, align); },

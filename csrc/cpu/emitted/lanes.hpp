@@ -5,6 +5,7 @@
 
 #include "cpu/emitted/lane_vectors.hpp"
 #include "cpu/interpreter/block_barrier.hpp"
+#include "cpu/interpreter/counters.hpp"
 #include "cpu/interpreter/machine_code.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {

@@ -54,6 +54,10 @@ void CppEmitter::emit_warp_statements() {
     for (const PathStep& each : analysis_.batch_path) {
         const OpEffects& op = analysis_.ops[each.op];
         const bool access = op.kind == Kind::load || op.kind == Kind::store;
+        if (op.kind == Kind::count || op.kind == Kind::count_branch) {
+            emit_count(each.op);
+            continue;
+        }
         if (each.is_uniform || (!access && !is_computation(op))) continue;
         bool needed = op.kind == Kind::store;
         for (const Access& to : op.accesses) {

@@ -172,6 +172,7 @@ class CppEmitter {
     void emit_barrier(std::uint32_t b, std::uint32_t n);
     std::string leave_regions() const;
     std::string regions() const { return split_ ? "f.regions" : "regions"; }
+    void emit_count(std::uint32_t n);
     void emit_handler_call(std::uint32_t b, std::uint32_t n);
     void emit_else_handler(std::uint32_t b, std::uint32_t n);
     std::string row_type(const OpEffects& op) const;

@@ -245,6 +245,17 @@ void CppEmitter::emit_uniform(std::uint32_t n) {
          "); }");
 }
 
+void CppEmitter::emit_count(std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const DecodedOp& c = analysis_.kernel.code[n];
+    if (op.kind == Kind::count) return emit("count_lines(w, mask, " + to_string(c.imm) + ");");
+    const bool negate = (c.flags & interpreter::flag::negate) != 0;
+    emit("{");
+    const std::string p = input(op.accesses[0]);
+    emit("count_branch(w, mask, " + std::string(negate ? "~" : "") + p + ".bits, " +
+         to_string(c.imm) + "); }");
+}
+
 // Calls the interpreter's handler: spills the operands that it reads, and fills those that it
 // writes.
 void CppEmitter::emit_handler_call(std::uint32_t b, std::uint32_t n) {
@@ -389,6 +400,10 @@ void CppEmitter::emit_statement(std::uint32_t b, std::uint32_t n) {
             emit("{");
             emit_handler_call(b, n);
             emit("}");
+            break;
+        case Kind::count:
+        case Kind::count_branch:
+            emit_count(n);
             break;
         case Kind::jump:
         case Kind::join:

@@ -1,4 +1,5 @@
 // csrc/cpu/interpreter/block.cpp - runs a block: its warps by time slices until all have exited.
+#include "cpu/coverage/counts.hpp"
 #include "cpu/debugger/stops.hpp"
 #include "cpu/interpreter/cluster.hpp"
 #include "cpu/interpreter/divergence.hpp"
@@ -88,6 +89,10 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
         const bool lasts = special_lasts(each.first, native_ != nullptr, kernel_.call_depth != 0);
         (lasts ? lasting_ : changing_).push_back(each);
     }
+    if (kernel_.coverage.module) {
+        counts_.resize(kernel_.coverage.words + 1);
+        counts = counts_.data();
+    }
     shape[0] = launch.block.x, shape[1] = launch.block.y, shape[2] = launch.block.z;
     can_batch_ =
         native_ && native_->has_block_batch && alone && changing_.empty() && shape[0] % lanes == 0;
@@ -106,6 +111,10 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
         thread[1] = affine_thread_index(threads_of_[n].y, 0);
         thread[2] = affine_thread_index(threads_of_[n].z, 0);
     }
+}
+
+BlockState::~BlockState() {
+    if (counts && coverage::is_on()) kernel_.coverage.add(launch_.coverage_context, counts_);
 }
 
 std::byte* BlockState::new_file(unsigned index) {

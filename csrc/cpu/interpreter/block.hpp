@@ -40,6 +40,9 @@ class BlockState final : public Block {
   public:
     // `own`: bytes of the block's shared memory, which the cluster owns.
     BlockState(const Launch& launch, ClusterState& cluster, unsigned rank, std::uint64_t own);
+    BlockState(const BlockState&) = delete;
+    BlockState& operator=(const BlockState&) = delete;
+    ~BlockState();  // adds its counts to those of the module
     void begin(std::uint32_t x, std::uint32_t y, std::uint32_t z);
     // Runs up to `count` blocks of a row in one call of machine code. Returns how many it ran. The
     // next block may be done in part, which begin() takes into account.
@@ -152,6 +155,7 @@ class BlockState final : public Block {
     Specials lasting_, changing_;  // written once for a register file; written for each warp
     bool can_batch_ = false;       // machine code may run several blocks in one call
     TextureViews textures_;
+    std::vector<std::uint64_t> counts_;  // for coverage
     std::optional<Fault> fault_;
     std::vector<unsigned> sequence_;  // seeded order: the warps, the next one first
 };

@@ -55,6 +55,9 @@ enum class Pseudo : std::uint8_t {
     load_parameter,  // of `bytes`
     pack,            // `count` elements of `bytes` into one register
     unpack,
+    count_lines,  // for coverage: imm is a counter
+    count_branch,
+    count_table,  // of `slot` labels
 };
 
 struct DecodedOp {
@@ -199,6 +202,7 @@ struct Block {
     Warp* running_warp = nullptr;  // machine code: the warp that it runs, or ran last
     BarrierState barriers[16];
     std::uint32_t used_barriers = 0;  // bit mask of barriers that need a reset
+    std::uint64_t* counts = nullptr;  // for coverage; null where the kernel has no counters
 
     // Checks the address of each active lane. False: a fault has been noted.
     virtual bool resolve(Warp& w, const DecodedOp* ip, unsigned bytes, bool write) = 0;

@@ -7,6 +7,7 @@
 
 #include "cpu/conditional.hpp"
 #include "cpu/interpreter/block.hpp"
+#include "cpu/interpreter/counters.hpp"
 #include "cpu/interpreter/device_printf.hpp"
 
 namespace cupola::cpu::interpreter {
@@ -319,6 +320,24 @@ template <bool Wall, class T, unsigned Shift>
     return doze(w, ip + 1, least);
 }
 
+const DecodedOp* count_lines(const DecodedOp* ip, Warp& w, std::byte*) {
+    interpreter::count_lines(w, w.mask, static_cast<std::uint32_t>(ip->imm));
+    return ip + 1;
+}
+const DecodedOp* count_branch(const DecodedOp* ip, Warp& w, std::byte* r) {
+    const std::uint32_t p = bits_at(r, ip->op[0]) ^ ((ip->flags & flag::negate) ? all_lanes : 0);
+    interpreter::count_branch(w, w.mask, p, static_cast<std::uint32_t>(ip->imm));
+    return ip + 1;
+}
+const DecodedOp* count_table(const DecodedOp* ip, Warp& w, std::byte* r) {
+    const auto* index = at<const std::uint32_t>(r, ip->op[0]);
+    std::uint64_t* const counts = w.block->counts + ip->imm;
+    each_lane(w.mask, [&](unsigned lane) {
+        if (index[lane] < ip->slot) ++counts[index[lane]];
+    });
+    return ip + 1;
+}
+
 const DecodedOp* leave(const DecodedOp*, Warp&, std::byte*) { return nullptr; }
 
 template <unsigned Bytes, unsigned Count, bool Pack>
@@ -403,6 +422,9 @@ const Control control{
     {&threaded<&release>, Pseudo::runtime_call},
     {&threaded<&set_condition>, Pseudo::runtime_call},
     {&threaded<&sleep>, Pseudo::sleep},
+    {&threaded<&count_lines>, Pseudo::count_lines},
+    {&threaded<&count_branch>, Pseudo::count_branch},
+    {&threaded<&count_table>, Pseudo::count_table},
 };
 
 void write_barrier_result(Warp& w, const Waiting& waiting, std::uint32_t yes,

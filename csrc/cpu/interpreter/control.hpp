@@ -17,6 +17,7 @@ struct Control {
     BoundHandler read_timer, read_timer_low, read_timer_high;
     BoundHandler print, assertion, allocate, release, set_condition;
     BoundHandler sleep;
+    BoundHandler count_lines, count_branch, count_table;
 };
 extern const Control control;
 

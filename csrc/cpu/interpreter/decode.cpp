@@ -22,19 +22,6 @@ std::uint32_t rounded_size(std::uint64_t n, std::uint32_t to) {
     return static_cast<std::uint32_t>(rounded(n, to));
 }
 
-bool ends_block(const ptx::Instruction& i) {
-    switch (i.form.opcode()) {
-        case Opcode::bra:
-        case Opcode::brx_idx:
-        case Opcode::ret:
-        case Opcode::exit:
-        case Opcode::trap:
-            return true;
-        default:
-            return false;
-    }
-}
-
 }  // namespace
 
 BoundHandler HandlerCache::find(ptx::FormId form, const Key& key) {
@@ -59,8 +46,14 @@ BoundHandler HandlerCache::find(std::string_view opcode) {
 }
 
 Decoder::Decoder(const ptx::Module& module, std::string_view source, const Placement& placement,
-                 const CallGraph& graph, HandlerCache& handlers)
-    : module_(module), source_(source), placement_(placement), graph_(graph), handlers_(handlers) {}
+                 const CallGraph& graph, HandlerCache& handlers,
+                 std::shared_ptr<coverage::ModuleCounts> coverage)
+    : module_(module),
+      source_(source),
+      placement_(placement),
+      graph_(graph),
+      handlers_(handlers),
+      coverage_(std::move(coverage)) {}
 
 void Decoder::fail(std::uint32_t line, const std::string& what, bool unresolved) const {
     using Kind = ptx::Error::Kind;
@@ -71,6 +64,7 @@ void Decoder::fail(std::uint32_t line, const std::string& what, bool unresolved)
 std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
     auto kernel = std::make_unique<KernelCode>();
     kernel_ = kernel.get();
+    if (coverage_) kernel_->coverage.module = coverage_;
     file_ = trash_bytes;
     describe(module_.functions[entry]);
     const std::vector<std::uint32_t> functions = graph_.reachable(entry);
@@ -210,15 +204,19 @@ void Decoder::function(Part& part) {
         part.top = allocate(4);
         emit("mov.u32", part.top, special(static_cast<unsigned>(Hidden::local_top), 4));
     }
+    if (coverage_) kernel_->coverage.add_function(part.function);
     fixups_.clear();
     table_fixups_.clear();
-    const std::vector<BasicBlock> list = blocks(*f_);
+    const std::vector<BasicBlock> list = basic_blocks(*f_, block_of_);
     const std::vector<std::uint32_t> laid = order(list);
     part.block_start.assign(list.size(), ptx::absent);
     for (std::size_t n = 0; n < laid.size(); ++n) {
         const BasicBlock& block = list[laid[n]];
         part.block_start[laid[n]] = static_cast<std::uint32_t>(kernel_->code.size());
-        for (std::uint32_t i = block.first; i < block.end; ++i) instruction(f_->code[i]);
+        for (std::uint32_t i = block.first; i < block.end; ++i) {
+            if (coverage_) count(i);
+            instruction(f_->code[i]);
+        }
         const std::uint32_t next = n + 1 < laid.size() ? laid[n + 1] : ptx::absent;
         // The last instruction falls through to the next block, which may be elsewhere in the code.
         const bool falls = block.first == block.end || !ends_block(f_->code[block.end - 1]) ||
@@ -239,56 +237,39 @@ void Decoder::function(Part& part) {
     fix_branches(part);
 }
 
+// Emits the counters before an instruction.
+void Decoder::count(std::uint32_t i) {
+    const auto [first, last] = coverage_->plan.functions[part_->function].before(i);
+    line_ = f_->code[i].line;
+    for (const coverage::Counter* each = first; each != last; ++each) {
+        const std::int64_t word = kernel_->coverage.parts.back().word + each->word;
+        const ptx::Instruction& at = f_->code[i];
+        switch (each->kind) {
+            case coverage::Counter::Kind::lines:
+                emit(control.count_lines).imm = word;
+                break;
+            case coverage::Counter::Kind::branch: {
+                DecodedOp& c = emit(control.count_branch, reg(at.guard));
+                c.imm = word;
+                if (at.guard_negated) c.flags |= flag::negate;
+                break;
+            }
+            case coverage::Counter::Kind::table: {
+                const std::int32_t index = source(operand(at, 0), Type::b32);
+                DecodedOp& c = emit(control.count_table, index);
+                c.imm = word;
+                c.slot = static_cast<std::uint32_t>(each->sides.size());
+                break;
+            }
+        }
+    }
+}
+
 // The end of a function frees its alloca memory.
 void Decoder::leave() {
     if (part_->top != 0)
         emit("mov.u32", special(static_cast<unsigned>(Hidden::local_top), 4), part_->top);
     emit(f_->entry ? control.exit : control.ret);
-}
-
-std::vector<BasicBlock> Decoder::blocks(const ptx::Function& f) const {
-    auto& block_of = const_cast<Decoder*>(this)->block_of_;
-    const auto count = static_cast<std::uint32_t>(f.code.size());
-    std::vector<bool> leader(count + 1);
-    leader[0] = true;
-    for (const std::uint32_t at : f.labels) leader[at] = true;
-    for (std::uint32_t i = 0; i < count; ++i)
-        if (ends_block(f.code[i])) leader[i + 1] = true;
-    std::vector<BasicBlock> list;
-    block_of.assign(count + 1, 0);
-    for (std::uint32_t i = 0; i < count; ++i) {
-        if (leader[i]) {
-            list.emplace_back();
-            list.back().first = i;
-        }
-        list.back().end = i + 1;
-        block_of[i] = static_cast<std::uint32_t>(list.size() - 1);
-    }
-    // A label after the last instruction begins an empty block.
-    if (count == 0 || leader[count]) {
-        list.emplace_back();
-        list.back().first = list.back().end = count;
-    }
-    block_of[count] = static_cast<std::uint32_t>(list.size() - 1);
-    for (std::uint32_t n = 0; n < list.size(); ++n) {
-        BasicBlock& b = list[n];
-        if (b.first == b.end) continue;
-        const ptx::Instruction& last = f.code[b.end - 1];
-        const bool always = ends_block(last) && last.guard == ptx::absent;
-        if (last.form.opcode() == Opcode::bra) {
-            b.successors.push_back(block_of[f.labels[f.operands[last.operand].index]]);
-        } else if (last.form.opcode() == Opcode::brx_idx) {
-            for (const std::uint32_t label : f.tables[f.operands[last.operand + 1].index])
-                b.successors.push_back(block_of[f.labels[label]]);
-            std::sort(b.successors.begin(), b.successors.end());
-            b.successors.erase(std::unique(b.successors.begin(), b.successors.end()),
-                               b.successors.end());
-        }
-        if (!always && b.end < count) b.successors.push_back(block_of[b.end]);
-        if (!always && b.end == count && leader[count]) b.successors.push_back(block_of[count]);
-        for (const std::uint32_t s : b.successors) ++list[s].predecessors;
-    }
-    return list;
 }
 
 void Decoder::fix_branches(const Part& part) {

@@ -75,7 +75,8 @@ ptx::Type resizable(unsigned width, bool sign);
 class Decoder {
   public:
     Decoder(const ptx::Module& module, std::string_view source, const Placement& placement,
-            const CallGraph& graph, HandlerCache& handlers);
+            const CallGraph& graph, HandlerCache& handlers,
+            std::shared_ptr<coverage::ModuleCounts> coverage = nullptr);
     std::unique_ptr<KernelCode> decode(std::uint32_t entry);
 
   private:
@@ -99,7 +100,7 @@ class Decoder {
     void describe_parts();
     void place_shared(const std::vector<std::uint32_t>& functions);
     void function(Part& part);
-    std::vector<BasicBlock> blocks(const ptx::Function& f) const;
+    void count(std::uint32_t i);
     void leave();
     void end_block(const BasicBlock& block, std::uint32_t next);
     void fix_branches(const Part& part);
@@ -202,6 +203,7 @@ class Decoder {
     const Placement& placement_;
     const CallGraph& graph_;
     HandlerCache& handlers_;
+    const std::shared_ptr<coverage::ModuleCounts> coverage_;  // null: nothing is counted
     KernelCode* kernel_ = nullptr;
     const ptx::Function* f_ = nullptr;  // the function being decoded
     Part* part_ = nullptr;

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cpu/coverage/counts.hpp"
 #include "cpu/interpreter/variable_layout.hpp"
 #include "ptx/contract_fma.hpp"
 #include "ptx/error.hpp"
@@ -20,11 +21,12 @@ class ModuleImage final : public Image {
         placed_.lay_out_variables(module, source);
         const CallGraph graph(module);
         HandlerCache handlers;
+        const auto counts = coverage::counts_of(module, source);
         for (std::uint32_t n = 0; n < module.functions.size(); ++n) {
             const ptx::Function& f = module.functions[n];
             if (!f.entry || !f.defined) continue;
             kernels_.push_back(
-                Decoder(module, source, placed_.placement(), graph, handlers).decode(n));
+                Decoder(module, source, placed_.placement(), graph, handlers, counts).decode(n));
         }
         for (const auto& kernel : kernels_) {
             kernel->source = source_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/coverage/module_counts.hpp"
 #include "cpu/execute.hpp"
 #include "cpu/interpreter/code.hpp"
 #include "cpu/interpreter/decoded_origin.hpp"
@@ -144,6 +145,7 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::uint32_t call_depth = 0;    // frames on a lane's return stack
     std::int32_t stack_pointer = 0;  // its register
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
+    coverage::KernelCounters coverage;
     const std::shared_ptr<MachineCodeSlot> native = std::make_shared<MachineCodeSlot>();
     mutable std::shared_ptr<const sanitizer::CheckedOp> watched;  // set when first sanitized
 };

@@ -186,6 +186,12 @@ class IrText {
                 return "pack";
             case Pseudo::unpack:
                 return "unpack";
+            case Pseudo::count_lines:
+                return "count lines";
+            case Pseudo::count_branch:
+                return "count branch";
+            case Pseudo::count_table:
+                return "count table";
             default:
                 return "unknown";
         }

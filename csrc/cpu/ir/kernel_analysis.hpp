@@ -37,7 +37,9 @@ enum class Kind : std::uint8_t {
     shuffle,
     barrier,  // of all threads, without a result
     exit,
-    handler,  // everything else: calls the interpreter's handler
+    count,         // lanes, for coverage
+    count_branch,  // lanes that take a branch
+    handler,       // everything else: calls the interpreter's handler
 };
 
 // `bytes` for each lane; 0: a predicate.

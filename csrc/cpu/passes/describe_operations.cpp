@@ -267,6 +267,16 @@ void KernelAnalysis::describe_pseudo(std::uint32_t n) {
             for (unsigned k = 1; k <= c.count; ++k)
                 op.accesses.push_back({c.op[k], c.bytes, c.pseudo == Pseudo::unpack});
             break;
+        case Pseudo::count_lines:
+            op.kind = Kind::count;
+            break;
+        case Pseudo::count_branch:
+            op.kind = Kind::count_branch;
+            op.accesses = {{c.op[0], 0, false}};
+            break;
+        case Pseudo::count_table:
+            op.accesses = {{c.op[0], 4, false}};
+            break;
         case Pseudo::none:
             op.opaque = op.changes_flow = op.may_retry = op.entry_after = true;
             break;

@@ -118,7 +118,7 @@ struct KernelAnalysis::PathChecker {
     }
     // Whether threads that arrive here only exit.
     bool reaches_exit(std::uint32_t n) const {
-        while (analysis.ops[n].kind == Kind::join) ++n;
+        while (analysis.ops[n].kind == Kind::join || analysis.ops[n].kind == Kind::count) ++n;
         return analysis.ops[n].kind == Kind::exit;
     }
 };
@@ -156,6 +156,10 @@ void KernelAnalysis::find_block_batches() {
                 next = op.targets[0];
                 break;
             case Kind::join:
+            case Kind::count:
+                break;
+            case Kind::count_branch:
+                if (!path.can_read(op.accesses[0])) return;
                 break;
             case Kind::exit:
                 batch_path = std::move(steps);

@@ -24,7 +24,7 @@ _VERSION = "compilation 2"
 _VARIANTS = 16  # the maximum number of header sets for one source
 # nvcc puts its working folder into some names, such as kernels of anonymous namespaces.
 _OF_THE_FOLDER = b"_GLOBAL__N__"
-_LINES = {"-lineinfo", "--generate-line-info"}
+_LINES = {"-lineinfo", "--generate-line-info", "--device-debug"}
 
 
 def key(step: Step, root: Path) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..image import cubin, cxx_names
-from . import link
+from . import line_information, link
 from .architectures import PTX, Architectures
 from .executor import jobs
 from .nvcc import compile_source, describe_source, kept
@@ -46,9 +46,12 @@ def steps(
     """
     standard = [] if _names_standard(options) else ["-std=c++17"]
     code = [*standard, *STANDARD[1:], *options, *(f"-I{folder}" for folder in include)]
+    lines = line_information.options()
+    if lines and "-lineinfo" in code:
+        code.remove("-lineinfo")
     if relocatable:
         made, reference, described = link.steps(
-            toolkit, architectures, sources, image, root, code, title=title
+            toolkit, architectures, sources, image, root, code, lines=lines, title=title
         )
     else:
         source = sources[0]
@@ -63,12 +66,13 @@ def steps(
             *joining,
             compile_source(
                 toolkit, source, image,
-                [*code, "-fatbin", "-no-compress", *architectures.options()],
+                [*code, *lines, "-fatbin", "-no-compress", *architectures.options()],
                 threads=jobs(),
                 label=title and f"{title}: compile {', '.join(map(str, sources))}",
             ),
             compile_source(
-                toolkit, source, reference, [*code, "-cubin", f"-arch=sm_{architectures.ptx}"],
+                toolkit, source, reference,
+                [*code, *lines, "-cubin", f"-arch=sm_{architectures.ptx}"],
                 quiet=bool(title),
             ),
             describe_source(

@@ -28,6 +28,7 @@ def steps(
     root: Path,
     options: Sequence[str],
     *,
+    lines: Sequence[str] = (),
     title: str = "",
 ) -> tuple[list[Step], Path, list[tuple[Path, Path]]]:
     """Steps that make ``image``; the linked cubin of the oldest architecture, and for each source
@@ -46,7 +47,7 @@ def steps(
             toolkit,
             source,
             target,
-            [*code, "-fatbin", "-no-compress", *every.options()],
+            [*code, *lines, "-fatbin", "-no-compress", *every.options()],
             label=f"{title}: compile {source}" if title else "",
             threads=jobs() if len(sources) == 1 else 1,
         )
@@ -68,14 +69,14 @@ def steps(
 
     def join() -> None:
         texts = {str(s): _ptx(root / o) for s, o in zip(sources, objects, strict=True)}
-        (root / joined).write_text(ptx.join(texts))
+        (root / joined).write_text(ptx.join(texts, keep_lines=bool(lines)))
 
     made.append(
         Step(
             target=joined,
             inputs=(*objects, Path(__file__).with_name("ptx.py")),
             action=join,
-            key=("join", *map(str, sources)),
+            key=("join", *lines, *map(str, sources)),
             label=f"{title}: join PTX",
             quiet=True,
         )

@@ -1,0 +1,31 @@
+// csrc/cpu/coverage/counts.hpp - the counts of this process, and the file that receives them.
+//
+// A context is the name of what a program does, such as a test. Each launch counts for the context
+// in which it was made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cpu/coverage/module_counts.hpp"
+
+namespace cupola::cpu::coverage {
+
+// Modules that are loaded from now on are counted, into this file. False: `error` says why not.
+bool start(const std::string& file, std::string& error);
+// Appends the counts of launches that have ended. The counts of a failed write are lost.
+bool write(std::string& error);
+// Writes, and counts no more.
+bool stop(std::string& error);
+bool is_on();
+// Launches that follow count for this context. The first one is "".
+void switch_context(std::string_view name);
+std::uint32_t context();
+
+// The counts of a module, or null where it has no line information or nothing is counted. Equal
+// texts share one.
+std::shared_ptr<ModuleCounts> counts_of(const ptx::Module& module, std::string_view text);
+
+}  // namespace cupola::cpu::coverage
