@@ -56,13 +56,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="K",
         help="run each test K times, in the orders of the seeds from --cupola-seed (0) on",
     )
+    group.addoption(
+        "--cupola-coverage",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="count lines and branches of kernels into FILE (.cupola-coverage), a context for each "
+        "test",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Choose the driver before a conftest.py can load one."""
     options = early_config.known_args_namespace
-    wanted = (options.cupola_check, options.cupola_seed, options.cupola_orders)
+    wanted = (
+        options.cupola_check,
+        options.cupola_seed,
+        options.cupola_orders,
+        options.cupola_coverage,
+    )
     if all(option is None for option in wanted):
         return
     from cupola.testing import Kernels

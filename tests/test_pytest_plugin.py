@@ -11,6 +11,8 @@ import images
 import pytest
 from wrapped import wrap
 
+from cupola import coverage
+
 pytestmark = pytest.mark.cpu_only("the options choose the CPU device")
 SOURCE = images.SOURCE.with_name("plugin_kernels.cu")
 
@@ -219,6 +221,15 @@ def test_the_fixture_has_the_devices_that_there_are(suite, tmp_path):
     assert set(by_test(text)) == {"test_current[cpu]", "test_current[cuda]", "test_chosen[cpu]"}
     status, text = suite(files={"test_devices.py": DEVICES}, driver="/none/libcuda.so.1")
     assert status != 0 and "no driver could be loaded" in text
+
+
+@pytest.mark.parametrize("workers", ["", "-n2"])
+def test_coverage_has_a_context_for_each_test(suite, tmp_path, workers):
+    status, text = suite(f"--cupola-coverage=counts {workers}", {"test_checks.py": PASSING})
+    assert status == 0 and f"coverage: {tmp_path / 'counts'}" in text, text
+    found = coverage.read(tmp_path / "counts").contexts()
+    launching = ["test_found", "test_between", "test_found_again[a]", "test_found_again[b]"]
+    assert set(found) - {""} == {f"test_checks.py::{name}|run" for name in launching}
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,12 @@ from collections.abc import Generator
 
 import pytest
 
+import cupola
+import cupola.coverage
 from cupola import paths
 from cupola.exceptions import DriverError
 
+CONTEXTS = {"call": "run"}  # as pytest-cov names them
 NO_CONTEXT = (3, 4, 201)  # CUDA_ERROR_NOT_INITIALIZED, _DEINITIALIZED, _INVALID_CONTEXT
 # As a test sees the driver: which one, and why.
 ASK = "import cupola; info = cupola.driver.info(); print(info.kind); print(info.reason)"
@@ -41,9 +44,11 @@ def device_kinds() -> tuple[list[str], str]:
 
 
 class Kernels:
-    """Fails tests with findings, and sets the seed of each test."""
+    """Fails tests with findings; sets the seed and the context of coverage of each test."""
 
-    def __init__(self, checks: str | None, seed: int | None, orders: int | None) -> None:
+    def __init__(
+        self, checks: str | None, seed: int | None, orders: int | None, coverage: str | None
+    ) -> None:
         self.checks = checks
         self.seed = (seed or 0) if orders else seed
         self.orders = orders or 1
@@ -52,8 +57,9 @@ class Kernels:
         self.has_raised = False  # a driver's error, in the current phase
         if os.environ.get("CUPOLA_DRIVER", "") not in ("", "auto", "cpu"):
             raise pytest.UsageError(
-                f"CUPOLA_DRIVER={os.environ['CUPOLA_DRIVER']}: --cupola-check, --cupola-seed and "
-                "--cupola-orders need the CPU device; set CUPOLA_DRIVER=cpu or leave it out"
+                f"CUPOLA_DRIVER={os.environ['CUPOLA_DRIVER']}: --cupola-check, --cupola-seed, "
+                "--cupola-orders and --cupola-coverage need the CPU device; set CUPOLA_DRIVER=cpu "
+                "or leave it out"
             )
         self.runtime = ctypes.CDLL(os.fspath(paths.library()))
         self.driver = ctypes.CDLL(os.fspath(paths.cpu_driver()))
@@ -69,6 +75,9 @@ class Kernels:
         if checks:
             os.environ["CUPOLA_CPU_CHECK"] = checks
             self.driver.cupola_cpu_take_findings()  # from now on they are kept
+        self.coverage = ""
+        if coverage is not None:
+            self.coverage = str(cupola.coverage.start(coverage or None))
         self._watch_errors()
 
     def _watch_errors(self) -> None:
@@ -84,6 +93,7 @@ class Kernels:
 
     def pytest_report_header(self) -> str:
         parts = [f"checks: {self.checks}"] if self.checks else []
+        parts += [f"coverage: {self.coverage}"] if self.coverage else []
         if self.seed is not None:
             last = self.seed + self.orders - 1
             parts.append(f"seed: {self.seed}" + (f" to {last}" if self.orders > 1 else ""))
@@ -128,6 +138,10 @@ class Kernels:
         words = ["pytest", test, f"--cupola-seed={seed}"]
         return shlex.join([*words, f"--cupola-check={self.checks}"] if self.checks else words)
 
+    def pytest_sessionfinish(self) -> None:
+        if self.coverage:
+            cupola.coverage.stop()
+
     # ---- each test
 
     @pytest.hookimpl(wrapper=True)
@@ -148,6 +162,8 @@ class Kernels:
         seed = self.seed_of(item)
         if seed is not None:
             self.driver.cupola_cpu_set_seed(1, seed)
+        if self.coverage:
+            cupola.coverage.switch_context(f"{item.nodeid}|{CONTEXTS.get(when, when)}")
         try:
             result = yield
         except BaseException:
@@ -185,8 +201,6 @@ class Kernels:
                 return ""
             self.broken_by = item.nodeid
             return self.driver.cupola_cpu_last_fault().decode(errors="replace")
-        import cupola
-
         try:
             cupola.Device().synchronize()
         except DriverError as error:
