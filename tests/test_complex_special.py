@@ -25,7 +25,7 @@ OPEN_SIGNS = {
     "sqrt": lambda a, b: np.isinf(a) & np.isnan(b),
     "arcsin": lambda a, b: np.isnan(b),
     "arccos": lambda a, b: np.isnan(b),
-    "arctan": lambda a, b: np.isnan(a),
+    "arctan": lambda a, b: np.isnan(a) | np.isnan(b),
     "arcsinh": lambda a, b: np.isnan(a),
     "arccosh": lambda a, b: np.isnan(b),
     "arctanh": lambda a, b: np.isnan(a),

@@ -43,6 +43,7 @@ def called(folder, *arguments, driver="cpu"):
     paths = hooks.search_path(folder, folder / "hooks")
     environment = {**kept, "CUPOLA_DRIVER": driver, "PYTHONPATH": paths}
     environment |= {"CUPOLA_COVERAGE": "exact", "CUPOLA_ARCHITECTURES": "75"}
+    environment["JAX_PLATFORMS"] = "cpu"  # the kernels run on the CPU device
     done = subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True
     )

@@ -24,6 +24,7 @@ class Module:
         log: str = "",
         types: dict[str, tuple[str, list[str]]] | None = None,
         signatures: Mapping[str, str] | None = None,
+        prints: bool = True,
     ) -> None: ...
     @property
     def device_index(self) -> int: ...

@@ -241,6 +241,8 @@ cdef extern from "cupola/cupola.h" nogil:
         const char* type
 
     int cupola_module_load(int device, const void* image, size_t size, cupola_module** out)
+    int cupola_module_load_silent(
+        int device, const void* image, size_t size, cupola_module** out)
     int cupola_module_shipped(int device, cupola_module** out)
     ctypedef struct cupola_link_input:
         const void* data

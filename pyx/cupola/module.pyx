@@ -15,7 +15,8 @@ from cupola._abi cimport (
     cupola_kernel_name, cupola_kernel_release, cupola_link,
     cupola_link_input, cupola_module_describe,
     cupola_module_device, cupola_module_kernel, cupola_module_kernel_count,
-    cupola_module_kernel_name, cupola_module_load, cupola_module_loaded, cupola_module_release,
+    cupola_module_kernel_name, cupola_module_load, cupola_module_load_silent,
+    cupola_module_loaded, cupola_module_release,
     cupola_module_unload, cupola_parameter, cupola_shipped_image, text,
 )
 from cupola.abi cimport require
@@ -171,6 +172,8 @@ cdef class Module:
         the kernel. `cupola.compile` gets them from the compiler.
     signatures : dict of str to str, optional
         For each kernel, by its name: the argument of `Kernel.declare`.
+    prints : bool
+        False: no kernel prints or asserts, and the image is not searched for that.
 
     Raises
     ------
@@ -187,7 +190,7 @@ cdef class Module:
         self.found = {}
 
     def __init__(self, image, str name="image", manifest=None, device=None, *, dict names=None,
-                 str ptx="", str log="", dict types=None, signatures=None):
+                 str ptx="", str log="", dict types=None, signatures=None, bint prints=True):
         cdef int index = device_index(device)
         cdef cupola_module* native = NULL
         cdef Py_buffer view
@@ -204,7 +207,10 @@ cdef class Module:
         made = Image.__new__(Image)
         try:
             with nogil:
-                check(cupola_module_load(index, view.buf, view.len, &native))
+                if prints:
+                    check(cupola_module_load(index, view.buf, view.len, &native))
+                else:
+                    check(cupola_module_load_silent(index, view.buf, view.len, &native))
             made.native = native
             made.content = (
                 image if type(image) is bytes or mapped is not image

@@ -4,7 +4,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 import images
 import sessions
@@ -159,8 +161,11 @@ def started(*actions):
 
 
 def await_line(process, text):
+    watchdog = threading.Timer(100, process.kill)
+    watchdog.start()
     while text not in (line := process.stdout.readline()):
         assert line, f"{text} did not come"
+    watchdog.cancel()
     return line.replace("(cupola) ", "")
 
 
@@ -189,12 +194,21 @@ def test_the_status_of_the_program():
     assert sessions.run(command, []).returncode == 3
 
 
+def processor_time(process):
+    """Ticks of the program that a debugger's process has started."""
+    child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
+    return sum(map(int, Path(f"/proc/{child}/stat").read_text().split(")")[-1].split()[11:13]))
+
+
 def test_interrupting_a_kernel():
     with started("spin", "wait") as process:
         process.stdin.write("b spin\nc\ncl\nc\n")
         process.stdin.flush()
         await_line(process, "Deleted breakpoint 1")
-        time.sleep(1)
+        # An interrupt before the kernel goes on would be the prompt's.
+        stopped = processor_time(process)
+        while processor_time(process) < stopped + 30:
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         assert PLACE.search(await_line(process, "kernels.cu("))[2] == "spin"
         output = process.communicate("p go[0]\nq\n", timeout=60)[0]

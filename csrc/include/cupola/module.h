@@ -13,6 +13,10 @@ typedef struct cupola_module cupola_module;
 /* Loads a fatbin, cubin or PTX text into the device's primary context. The bytes may be freed
  * afterwards. */
 CUPOLA_API int cupola_module_load(int device, const void* image, size_t size, cupola_module** out);
+/* The same for an image whose kernels neither print nor assert: it is not searched for that, which
+ * takes milliseconds for compressed code. */
+CUPOLA_API int cupola_module_load_silent(int device, const void* image, size_t size,
+                                         cupola_module** out);
 typedef struct cupola_link_input {
     const void* data; /* PTX text, a fatbin or a cubin */
     size_t size;

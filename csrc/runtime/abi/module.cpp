@@ -17,6 +17,13 @@ int cupola_module_load(int device, const void* image, size_t size, cupola_module
     });
 }
 
+int cupola_module_load_silent(int device, const void* image, size_t size, cupola_module** out) {
+    return guard([&] {
+        check_not_null(out, "out");
+        *out = wrap(make<Module>(context(device), image, size).detach());
+    });
+}
+
 int cupola_module_device(const cupola_module* module) {
     return module ? unwrap(module)->context.ordinal : -1;
 }

@@ -61,10 +61,10 @@ def _load(image: str, device: int) -> Module:
     elif code := _read(f"{image}.fatbin"):
         entries = _read(f"{image}.entries").decode()
         try:
-            return Module(code, f"{path[:-4]}.fatbin", None, device, ptx=entries)
+            return Module(code, f"{path[:-4]}.fatbin", None, device, ptx=entries, prints=False)
         except ImageError:
             pass  # no machine code for this device: the driver compiles the PTX
-    return Module(_read(f"{image}.ptx"), path, None, device)
+    return Module(_read(f"{image}.ptx"), path, None, device, prints=False)
 
 
 def _read(name: str) -> bytes:
