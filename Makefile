@@ -136,7 +136,7 @@ lint-cython: $(VENV)/lint
 lint-prose: $(VENV)/lint
 	@echo "prose" && $(BIN)/python tools/prose.py
 	@echo "codespell" && git ls-files ':!tests/fuzz/corpus' ':!tests/fuzz/seeds' | xargs $(BIN)/python -m codespell_lib \
-	    --ignore-words-list abd,brokem,carryin,flaot,fro,inout,insid,lod,mis,nin,statics,tabel
+	    --ignore-words-list abd,brokem,carryin,flaot,fro,inout,insid,ist,lod,mis,nin,statics,tabel
 
 lint-format: $(VENV)/lint
 	@echo "clang-format" && $(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)

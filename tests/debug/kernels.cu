@@ -8,10 +8,9 @@ __device__ int scale = 3;
 __constant__ float weights[4] = {0.5f, 1.0f, 1.5f, 2.0f};
 
 __device__ __noinline__ float twice(float v, int i) {
-    float r = v * 2.0f;  // twice
-    if (i & 1)
-        r += 1.0f;  // odd
-    return r;       // twice returns
+    float r = v * 2.0f;    // twice
+    if (i & 1) r += 1.0f;  // odd
+    return r;              // twice returns
 }
 
 __device__ int factorial(int n) {
