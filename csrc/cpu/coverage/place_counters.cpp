@@ -26,9 +26,12 @@ class Placement {
         plan_.entry = f_.entry;
         find_first_sites();
         for (const std::uint32_t b : interpreter::order(blocks_)) place(b);
-        std::stable_sort(
-            plan_.counters.begin(), plan_.counters.end(),
-            [](const Counter& a, const Counter& b) { return a.instruction < b.instruction; });
+        // Those of one instruction stay in the order of their words.
+        std::sort(plan_.counters.begin(), plan_.counters.end(),
+                  [](const Counter& a, const Counter& b) {
+                      return a.instruction != b.instruction ? a.instruction < b.instruction
+                                                            : a.word < b.word;
+                  });
         return std::move(plan_);
     }
 

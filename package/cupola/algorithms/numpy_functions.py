@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import cache
 from operator import attrgetter
 from typing import Any
-
-import numpy as np
 
 import cupola
 
@@ -133,25 +133,27 @@ LINALG = (
 )
 
 
-class NumpyFunctions:
-    """The table from NumPy's functions to cupola's, each imported when it is first used."""
+# The tables of modules: NumPy imports numpy.fft at its first use, which takes milliseconds.
+_MODULES = {"numpy": ("", NAMES), "numpy.fft": ("fft.", FFT), "numpy.linalg": ("linalg.", LINALG)}
 
-    def __init__(self) -> None:
-        self._names: dict[Callable[..., Any], str] = {}
-        for module, prefix, names in (
-            (np, "", NAMES),
-            (np.fft, "fft.", FFT),
-            (np.linalg, "linalg.", LINALG),
-        ):
-            self._names |= {
-                getattr(module, name): prefix + name
-                for name in names
-                if hasattr(module, name)  # some came after NumPy 2.0
-            }
+
+@cache
+def _functions_of(module: str) -> dict[Callable[..., Any], str]:
+    """Names in cupola by NumPy's functions."""
+    prefix, names = _MODULES[module]
+    functions = vars(sys.modules[module])
+    # Some came after NumPy 2.0.
+    return {functions[name]: prefix + name for name in names if name in functions}
+
+
+class NumpyFunctions:
+    """The tables from NumPy's functions to cupola's, each imported when it is first used."""
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """The function for NumPy's; None where there is none."""
-        name = self._names.get(function)
+        name = _functions_of("numpy").get(function)
+        if name is None and function.__module__ in _MODULES:
+            name = _functions_of(function.__module__).get(function)
         return None if name is None else attrgetter(name)(cupola)
 
 
