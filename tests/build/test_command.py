@@ -60,7 +60,8 @@ def test_in_place_and_again(project):
     project.setup("build_kernels", "--inplace")
     begun = processor_time()
     assert compiled(project.setup("build_kernels", "--inplace")) == []
-    assert processor_time() - begun < 1  # seconds, Python and setuptools included
+    # Seconds, Python and setuptools included, beside other tests; a compilation takes more.
+    assert processor_time() - begun < 1.7
     assert {n: (project.built() / n).stat().st_mtime_ns for n in before} == before
     # A changed source is compiled alone; a header with all that include it.
     project.write("csrc/second.cu", SECOND.replace("x + 3", "x + 5 - 2"))
