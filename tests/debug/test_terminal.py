@@ -1,5 +1,6 @@
 """python -m cupola debug: breakpoints, steps and values at a terminal."""
 
+import os
 import re
 import signal
 import subprocess
@@ -157,11 +158,20 @@ def started(*actions):
     return subprocess.Popen(
         [*map(str, command)], env=sessions.environment(), stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        # A shell's background jobs ignore interrupts, and so would these.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
 
 
+def program_of(process):
+    """The number of the process that a debugger's process has started."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return int(children.read_text().split()[0])
+
+
 def await_line(process, text):
-    watchdog = threading.Timer(100, process.kill)
+    # A program that goes on would keep the pipe open.
+    watchdog = threading.Timer(100, lambda: os.kill(program_of(process), signal.SIGKILL))
     watchdog.start()
     while text not in (line := process.stdout.readline()):
         assert line, f"{text} did not come"
@@ -196,8 +206,8 @@ def test_the_status_of_the_program():
 
 def processor_time(process):
     """Ticks of the program that a debugger's process has started."""
-    child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
-    return sum(map(int, Path(f"/proc/{child}/stat").read_text().split(")")[-1].split()[11:13]))
+    stat = Path(f"/proc/{program_of(process)}/stat").read_text()
+    return sum(map(int, stat.split(")")[-1].split()[11:13]))
 
 
 def test_interrupting_a_kernel():
