@@ -218,15 +218,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Array:
     Array
         A new array, queued on the current stream.
     """
-    array = array_of("delete", "arr", arr)
-    if axis is None:
-        array, axis = array.reshape(-1), 0
-    number = axis_of("delete", axis, array.ndim)
-    if is_device_array(obj):
-        raise ArgumentTypeError(
-            "delete: argument obj: expected indices on the host, got an array of a device; pass "
-            "obj.get()"
-        )
+    array, number = _along("delete", arr, obj, axis)
     length = array.shape[number]
     try:
         kept = np.delete(np.arange(length), obj)
@@ -234,6 +226,20 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Array:
         raise ArgumentValueError(f"delete: argument obj: {error}") from None
     positions = Positions("delete", [kept], [number], [length], array.device_index)
     return take_from(array, number, positions)
+
+
+def _along(title: str, arr: Any, obj: Any, axis: Any) -> tuple[Array, int]:
+    """The array, flattened where `axis` is None, and the axis; refuses an `obj` of a device."""
+    array = array_of(title, "arr", arr)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
+    number = axis_of(title, axis, array.ndim)
+    if is_device_array(obj):
+        raise ArgumentTypeError(
+            f"{title}: argument obj: expected indices on the host, got an array of a device; pass "
+            "obj.get()"
+        )
+    return array, number
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
@@ -254,15 +260,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
     Array
         A new array, queued on the current stream.
     """
-    array = array_of("insert", "arr", arr)
-    if axis is None:
-        array, axis = array.reshape(-1), 0
-    number = axis_of("insert", axis, array.ndim)
-    if is_device_array(obj):
-        raise ArgumentTypeError(
-            "insert: argument obj: expected indices on the host, got an array of a device; pass "
-            "obj.get()"
-        )
+    array, number = _along("insert", arr, obj, axis)
     length, device = array.shape[number], array.device_index
     new = asarray(values) if is_device_array(values) else to_device(values, device=device)
     require_device("insert", "values", new, device)

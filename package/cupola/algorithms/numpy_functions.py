@@ -97,50 +97,17 @@ NAMES = (
     "vstack",
     "where",
 )
-# The same of NumPy's modules.
-FFT = (
-    "fft",
-    "fft2",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftn",
-)
-LINALG = (
-    "cross",
-    "diagonal",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_transpose",
-    "multi_dot",
-    "norm",
-    "outer",
-    "tensordot",
-    "trace",
-    "vecdot",
-    "vector_norm",
-)
-
-
-# The tables of modules: NumPy imports numpy.fft at its first use, which takes milliseconds.
-_MODULES = {"numpy": ("", NAMES), "numpy.fft": ("fft.", FFT), "numpy.linalg": ("linalg.", LINALG)}
+# NumPy's modules whose functions cupola's have by the same names, which their __all__ lists. NumPy
+# imports numpy.fft at its first use, which takes milliseconds: it is looked up only then.
+_MODULES = {"numpy.fft": "fft", "numpy.linalg": "linalg"}
 
 
 @cache
 def _functions_of(module: str) -> dict[Callable[..., Any], str]:
     """Names in cupola by NumPy's functions."""
-    prefix, names = _MODULES[module]
+    prefix, names = "", NAMES
+    if name := _MODULES.get(module):
+        prefix, names = f"{name}.", getattr(cupola, name).__all__
     functions = vars(sys.modules[module])
     # Some came after NumPy 2.0.
     return {functions[name]: prefix + name for name in names if name in functions}
