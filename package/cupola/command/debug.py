@@ -7,6 +7,8 @@ import argparse
 import os
 from typing import Any
 
+from cupola.command.run import add_program, command, program_of, shell_status
+
 HELP = "stop in the kernels of a program on the CPU device, at a terminal or for an editor"
 EPILOG = """\
 PROGRAM is a Python file, an executable or a command, as for `run`. Before it starts, the prompt
@@ -33,23 +35,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=int, metavar="N", help="with --dap: listen on this port of 127.0.0.1"
     )
-    parser.add_argument(
-        "program",
-        nargs=argparse.REMAINDER,
-        metavar="PROGRAM ...",
-        help="a Python file, an executable or a command; -- and python's options (-m, -c)",
-    )
+    add_program(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """The program's exit status; 0 after quit."""
-    from cupola.command.run import command
     from cupola.debug import dap
     from cupola.debug.program import Program, serve
     from cupola.debug.shell import Shell
 
-    if options.program[:1] == ["--"]:
-        del options.program[0]
+    wanted = program_of(options)
     if options.dap:
 
         def start(program: list[str], launch: dict[str, Any]) -> Program:
@@ -57,16 +52,16 @@ def run(options: argparse.Namespace) -> int:
             folder = launch.get("cwd")
             return Program(command(program, values), values, output=True, folder=folder)
 
-        return dap.serve_client(start, options.program, options.port)
+        return dap.serve_client(start, wanted, options.port)
     if options.port is not None:
         raise OSError("--port is for the Debug Adapter Protocol: add --dap")
     values = _with_libraries(dict(os.environ))
-    if not options.program:
+    if not wanted:
         raise OSError("no program to debug: python -m cupola debug PROGRAM ...")
-    line = command(options.program, values)
+    line = command(wanted, values)
     shell = Shell()
     shell.cmdqueue += options.commands
-    shell.message(f"{' '.join(options.program)}: not started; c starts it, h lists the commands")
+    shell.message(f"{' '.join(wanted)}: not started; c starts it, h lists the commands")
     shell.interact()
     if shell.ended_by_user:
         return 0
@@ -78,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     if status is None:
         return 0
     shell.message(f"[the program has ended with status {status}]")
-    return status if status >= 0 else 128 - status
+    return shell_status(status)
 
 
 def _with_libraries(values: dict[str, str]) -> dict[str, str]:

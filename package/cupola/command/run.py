@@ -35,6 +35,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pycuda", action="store_true", help="let `import pycuda` find cupola.pycuda"
     )
+    add_program(parser)
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """Add the program with its arguments."""
     parser.add_argument(
         "program",
         nargs=argparse.REMAINDER,
@@ -43,11 +48,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def program_of(options: argparse.Namespace) -> list[str]:
+    """The program with its arguments, without the -- before it; empty where there is none."""
+    given: list[str] = options.program
+    return given[1:] if given[:1] == ["--"] else given
+
+
+def shell_status(status: int) -> int:
+    """A process's status as a shell tells it: 128 and the number of the signal that ended it."""
+    return status if status >= 0 else 128 - status
+
+
 def run(options: argparse.Namespace) -> int:
     """The program's exit status."""
-    if options.program[:1] == ["--"]:
-        del options.program[0]
-    if not options.program:
+    program = program_of(options)
+    if not program:
         raise OSError("no program to run: python -m cupola run PROGRAM ...")
     values = dict(os.environ)
     if options.cpu or on_cpu():
@@ -60,8 +75,7 @@ def run(options: argparse.Namespace) -> int:
         folders = [os.path.join(os.path.dirname(pycuda.__file__), "site")]
         folders += [values["PYTHONPATH"]] if values.get("PYTHONPATH") else []
         values["PYTHONPATH"] = os.pathsep.join(folders)
-    status = subprocess.call(command(options.program, values), env=values)
-    return status if status >= 0 else 128 - status  # as a shell tells a signal
+    return shell_status(subprocess.call(command(program, values), env=values))
 
 
 def command(program: list[str], values: dict[str, str]) -> list[str]:
