@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import operator
 import time
 from pathlib import Path
 from typing import Any
@@ -75,16 +74,11 @@ class InOut(In, Out):
 _SCALARS = {np.dtype(letter).type for letter in "?bBhHiIlLqQefdFD"}
 
 
-# The address of a value, by its exact type; the most common ones.
-ADDRESS_OF: dict[type, Any] = {DeviceAllocation: operator.attrgetter("_address")}
-
-
 def _argument(place: int, value: Any) -> Any:
     """cupola's argument for one of PyCUDA's."""
     kind = type(value)
-    address = ADDRESS_OF.get(kind)
-    if address is not None:
-        return address(value)
+    if kind is DeviceAllocation:
+        return value._address
     if kind in _SCALARS or isinstance(value, (np.number, np.bool_, np.void)):
         return value
     if isinstance(value, (DeviceAllocation, PointerHolderBase, ManagedAllocation)):
@@ -143,14 +137,11 @@ class Function:
             raise ValueError("must specify block size")
         handlers, values = [], []
         for place, value in enumerate(args):
-            kind = type(value)
-            if kind in _SCALARS:
-                values.append(value)
-            elif kind in ADDRESS_OF or not isinstance(value, ArgumentHandler):
-                values.append(_argument(place, value))
-            else:
+            if isinstance(value, ArgumentHandler):
                 handlers.append(value)
                 values.append(int(value.get_device_alloc()))
+            else:
+                values.append(_argument(place, value))
         for handler in handlers:
             handler.pre_call(stream)
         if time_kernel:
@@ -301,10 +292,7 @@ _LETTERS = {letter: np.dtype(letter).type for letter in "bBhHiIlLqQfdFD"}
 
 
 def _address(value: Any) -> Any:
-    kind = type(value)
-    if kind is DeviceAllocation:
-        return value._address
-    return value if kind is int else _argument(0, value)
+    return value if type(value) is int else _argument(0, value)
 
 
 def _converter(kind: Any) -> Any:
