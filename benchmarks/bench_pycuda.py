@@ -22,21 +22,6 @@ import cupola
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "tests" / "pycuda_programs"
 ROUNDS = 3
-MANDELBROT = """
-extern "C" __global__ void mandelbrot(int* out, int size, int most, float left, float top,
-                                      float step) {
-    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= size || y >= size) return;
-    float a = left + x * step, b = top + y * step, re = 0, im = 0;
-    int n = 0;
-    for (; n < most && re * re + im * im <= 4; ++n) {
-        float next = re * re - im * im + a;
-        im = 2 * re * im + b;
-        re = next;
-    }
-    out[y * size + x] = n;
-}
-"""
 RUNS = {"PyCUDA": [sys.executable], "cupola": [sys.executable, "-m", "cupola", "run", "--pycuda"]}
 
 
@@ -54,7 +39,7 @@ def same_output():
     """The programs that print the same with both."""
     with tempfile.TemporaryDirectory() as folder:
         ptx = Path(folder) / "mandelbrot.ptx"
-        ptx.write_bytes(cupola.compile(MANDELBROT, arch="compute_75").image)
+        ptx.write_bytes(cupola.compile(PROGRAMS / "mandelbrot.cu", arch="compute_75").image)
         for program in sorted(PROGRAMS.glob("*.py")):
             arguments = [ptx] if program.stem == "mandelbrot" else []
             printed = {name: run(name, program, *arguments) for name in RUNS}

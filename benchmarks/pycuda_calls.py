@@ -6,6 +6,7 @@ It prints one JSON object: for each call the host's microseconds, as the median 
 import json
 import statistics
 import time
+from pathlib import Path
 
 import numpy as np
 import pycuda.autoinit
@@ -15,6 +16,7 @@ from pycuda.compiler import SourceModule
 from pycuda.elementwise import ElementwiseKernel
 
 ROUNDS, BATCH = 30, 200  # fewer calls between two synchronisations than a driver's queue holds
+MANDELBROT = Path(__file__).parents[1] / "tests" / "pycuda_programs" / "mandelbrot.cu"
 module = SourceModule(
     """
     __constant__ float weights[16];
@@ -39,20 +41,9 @@ module = SourceModule(
             if (x + k < width) sum += weights[k] * line[x + k];
         out[blockIdx.x * width + x] = sum;
     }
-    __global__ void mandelbrot(int* out, int size, int most, float left, float top, float step) {
-        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-        if (x >= size || y >= size) return;
-        float a = left + x * step, b = top + y * step, re = 0, im = 0;
-        int n = 0;
-        for (; n < most && re * re + im * im <= 4; ++n) {
-            float next = re * re - im * im + a;
-            im = 2 * re * im + b;
-            re = next;
-        }
-        out[y * size + x] = n;
     }
-    }
-    """,
+    """
+    + MANDELBROT.read_text(),
     no_extern_c=True,
 )
 N = 64

@@ -12,21 +12,6 @@ import cupola
 from cupola import pycuda
 
 PROGRAMS = Path(__file__).with_name("pycuda_programs")
-MANDELBROT = r"""
-extern "C" __global__ void mandelbrot(int* out, int size, int most, float left, float top,
-                                      float step) {
-    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= size || y >= size) return;
-    float a = left + x * step, b = top + y * step, re = 0, im = 0;
-    int n = 0;
-    for (; n < most && re * re + im * im <= 4; ++n) {
-        float next = re * re - im * im + a;
-        im = 2 * re * im + b;
-        re = next;
-    }
-    out[y * size + x] = n;
-}
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +33,9 @@ def test_a_program(name, tmp_path):
     arguments = []
     if name == "mandelbrot":
         arguments = [tmp_path / "mandelbrot.ptx"]
-        arguments[0].write_bytes(cupola.compile(MANDELBROT, arch="compute_75").image)
+        arguments[0].write_bytes(
+            cupola.compile(PROGRAMS / "mandelbrot.cu", arch="compute_75").image
+        )
     done = run(PROGRAMS / f"{name}.py", *arguments)
     assert done.returncode == 0, done.stderr
     assert done.stdout and not done.stderr
