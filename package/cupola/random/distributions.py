@@ -99,7 +99,7 @@ class Distributions:
         try:
             wrong = not left <= mode <= right or left == right
         except (TypeError, ValueError):
-            wrong = False  # arrays, or what is refused below
+            wrong = False  # arrays, or the checks of each parameter refuse it
         if wrong is True:
             raise ArgumentValueError(
                 f"triangular: expected left <= mode <= right and left < right, got {left}, {mode}, "

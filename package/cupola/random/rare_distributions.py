@@ -66,7 +66,7 @@ class RareDistributions(Distributions):
         try:
             wrong = nsample > ngood + nbad
         except TypeError:
-            wrong = False  # what is refused below
+            wrong = False  # the checks of each parameter refuse it
         if wrong is True or (isinstance(wrong, np.bool_) and wrong):
             raise ArgumentValueError(
                 f"hypergeometric: nsample: expected at most ngood + nbad, {ngood + nbad}, got "
