@@ -292,3 +292,9 @@ def test_an_assertion_of_nvidia_s_driver_is_read_from_the_descriptor(nvidia):
         assert caught.file is None  # written to standard error, where nothing reads it
     """
     nvidia(code)
+
+
+def test_waits_inside_the_library_deliver(module, capsys):
+    module["say"][1, 1](3)
+    cupola.hello(1, 2)
+    assert capsys.readouterr().out == "launch 3, block 0\n" + "Hello World From GPU!\n" * 2

@@ -3,6 +3,7 @@
 
 #include "runtime/array/shipped_launch.hpp"
 #include "runtime/context/device.hpp"
+#include "runtime/driver/output.hpp"
 #include "runtime/memory/memory.hpp"
 #include "runtime/module/shipped.hpp"
 #include "runtime/profile/profile.hpp"
@@ -49,6 +50,7 @@ int cupola_mandelbrot_async(uint64_t lattice, uint64_t graph, int iterations, fl
 }
 
 int cupola_mandelbrot(const float* lattice, float* graph, int iterations, float bound, int n) {
+    const Output::Wait wait;
     return guard([&] {
         if (n > 0) check_not_null(lattice, "lattice"), check_not_null(graph, "graph");
         Stream& stream = stream_of(nullptr);
@@ -68,6 +70,7 @@ int cupola_saxpy_async(float a, uint64_t x, uint64_t y, uint64_t out, size_t n,
 }
 
 int cupola_saxpy(float a, const float* x, const float* y, float* out, size_t n) {
+    const Output::Wait wait;
     return guard([&] {
         if (n) check_not_null(x, "x"), check_not_null(y, "y"), check_not_null(out, "out");
         Stream& stream = stream_of(nullptr);
@@ -94,6 +97,7 @@ int cupola_convolve_async(uint64_t image, uint64_t filter, uint64_t out, int hei
 
 int cupola_convolve(const float* image, const float* filter, float* out, int height, int width,
                     int channels, int filter_height, int filter_width, int border) {
+    const Output::Wait wait;
     return guard([&] {
         const auto count =
             convolution_elements(height, width, channels, filter_height, filter_width, border);
@@ -113,6 +117,7 @@ int cupola_convolve(const float* image, const float* filter, float* out, int hei
 }
 
 int cupola_hello(unsigned blocks, unsigned threads) {
+    const Output::Wait wait;
     return guard([&] {
         Stream& stream = stream_of(nullptr);
         ContextScope current(stream.context);
