@@ -63,9 +63,7 @@ class Processes:
             time.sleep(0.01)
             if self.scheduler.poll() is not None:
                 raise RuntimeError("the scheduler did not start")
-        self.client = self.stack.enter_context(
-            distributed.Client(scheduler_file=str(self.file))
-        )
+        self.client = self.stack.enter_context(distributed.Client(scheduler_file=str(self.file)))
         return self
 
     def __exit__(self, *error):
@@ -149,9 +147,7 @@ def costs_of_tasks(cluster):
     for _ in range(ROUNDS):
         for name, block in blocks.items():
             times[name].append(run_tasks(client, block, TASKS) / TASKS)
-    rows = records.titled(
-        "a task", records.medians(times, "us", {"device arrays": "ratio <= 1.1"})
-    )
+    rows = records.titled("a task", records.medians(times, "us", {"device arrays": "ratio <= 1.1"}))
     all_of_them = [cluster.scheduler, *workers]
     before = resident(all_of_them)
     run_tasks(client, blocks["device arrays"], MANY)
