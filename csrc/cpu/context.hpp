@@ -47,7 +47,7 @@ class Context : public std::enable_shared_from_this<Context> {
     void poison(CUresult code, std::string text, std::string assertion = {});
     void check() const {
         require(alive(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-        require(error() == CUDA_SUCCESS, error());
+        require_success(error());
     }
 
     std::shared_ptr<Stream> legacy();

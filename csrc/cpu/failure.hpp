@@ -20,6 +20,9 @@ inline void require(bool condition, CUresult code = CUDA_ERROR_INVALID_VALUE) {
     if (__builtin_expect(!condition, 0)) fail(code);
 }
 
+// Takes the code once: it may be a variable that another thread sets.
+inline void require_success(CUresult code) { require(code == CUDA_SUCCESS, code); }
+
 // Runs the body of an entry point and converts every exception to a result.
 template <class Body>
 CUresult result_of(Body&& body) {

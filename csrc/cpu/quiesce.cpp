@@ -31,7 +31,7 @@ void QuiesceGate::run_quiesced(const std::function<void()>& body) {
         ~Open() { closed.store(false); }
     };
     for (;;) {
-        require(DriverState::get() == CUDA_SUCCESS, DriverState::get());
+        require_success(DriverState::get());
         {
             const Open open{closed_};
             closed_.store(true);

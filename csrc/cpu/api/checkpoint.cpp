@@ -15,7 +15,7 @@ CUresult about(int pid, Body&& body) {
     return guarded([&] {
         require(pid > 0 && kill(pid, 0) == 0, CUDA_ERROR_OPERATING_SYSTEM);
         require(pid == getpid(), CUDA_ERROR_NOT_SUPPORTED);
-        require(DriverState::get() == CUDA_SUCCESS, DriverState::get());
+        require_success(DriverState::get());
         return body();
     });
 }
