@@ -28,6 +28,8 @@ _Static_assert(ncclFloat8e4m3 == 10 && ncclFloat8e5m2 == 11, "types");
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_stub_reduce.h"
+
 enum { OK, CUDA = 1, INTERNAL = 3, INVALID = 4, USAGE = 5, REMOTE = 6 };
 enum { ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, SEND, RECEIVE };
 enum { MOST = 16, TYPES = 10 };
@@ -182,69 +184,13 @@ static int release(Comm* comm, int abort) {
 int ncclCommDestroy(Comm* comm) { return release(comm, 0); }
 int ncclCommAbort(Comm* comm) { return release(comm, 1); }
 
-static float half_to_float(uint16_t bits) {
-    _Float16 value;
-    memcpy(&value, &bits, 2);
-    return (float)value;
-}
-
-static uint16_t float_to_half(float value) {
-    const _Float16 half = (_Float16)value;
-    uint16_t bits;
-    memcpy(&bits, &half, 2);
-    return bits;
-}
-
-static float brain_to_float(uint16_t bits) {
-    const uint32_t wide = (uint32_t)bits << 16;
-    float value;
-    memcpy(&value, &wide, 4);
-    return value;
-}
-
-static uint16_t float_to_brain(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, 4);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-#define SAME(x) (x)
-#define COMBINE(T, Wide, from, to)                                                    \
-    for (size_t i = 0; i < count; ++i) {                                              \
-        Wide sum = from(((const T*)(calls[0].in + offset))[i]);                       \
-        for (int rank = 1; rank < ranks; ++rank) {                                    \
-            const Wide x = from(((const T*)(calls[rank].in + offset))[i]);            \
-            sum = op == 1   ? sum * x                                                 \
-                  : op == 2 ? (x > sum ? x : sum)                                     \
-                  : op == 3 ? (x < sum ? x : sum)                                     \
-                            : sum + x;                                                \
-        }                                                                             \
-        ((T*)result)[i] = to((Wide)(op == 4 ? sum / (Wide)ranks : sum));              \
-    }                                                                                 \
-    break;
-
-/* The reduction of `count` elements of all ranks that begin `offset` bytes behind their buffers. */
-static void combine(char* result, const Call* calls, int ranks, size_t offset, size_t count) {
-    const int op = calls[0].op;
-    switch (calls[0].type) {
-        case 0: COMBINE(int8_t, int8_t, SAME, SAME)
-        case 1: COMBINE(uint8_t, uint8_t, SAME, SAME)
-        case 2: COMBINE(int32_t, int32_t, SAME, SAME)
-        case 3: COMBINE(uint32_t, uint32_t, SAME, SAME)
-        case 4: COMBINE(int64_t, int64_t, SAME, SAME)
-        case 5: COMBINE(uint64_t, uint64_t, SAME, SAME)
-        case 6: COMBINE(uint16_t, float, half_to_float, float_to_half)
-        case 7: COMBINE(float, float, SAME, SAME)
-        case 8: COMBINE(double, double, SAME, SAME)
-        case 9: COMBINE(uint16_t, float, brain_to_float, float_to_brain)
-    }
-}
-
 /* All ranks have arrived: their results, from copies, since operations are in place. */
 static int compute(Clique* clique) {
     const Call* calls = clique->calls;
     const Call first = calls[0];
     const int ranks = clique->size;
+    const char* buffers[MOST];
+    for (int rank = 0; rank < ranks; ++rank) buffers[rank] = calls[rank].in;
     for (int rank = 1; rank < ranks; ++rank)
         if (calls[rank].kind != first.kind || calls[rank].type != first.type ||
             calls[rank].op != first.op || calls[rank].root != first.root ||
@@ -257,7 +203,7 @@ static int compute(Clique* clique) {
     else if (first.kind == ALL_GATHER)
         for (int rank = 0; rank < ranks; ++rank) memcpy(result + rank * bytes, calls[rank].in, bytes);
     else
-        combine(result, calls, ranks, 0, total * first.count);
+        combine(result, buffers, ranks, first.type, first.op, total * first.count);
     for (int rank = 0; rank < ranks; ++rank)
         if (first.kind == REDUCE_SCATTER) memcpy(calls[rank].out, result + rank * bytes, bytes);
         else if (first.kind != REDUCE || rank == first.root)

@@ -1,4 +1,4 @@
-"""cupola.nccl on several devices: NCCL itself on GPUs, its functions' stand-in on the CPU device."""
+"""cupola.nccl on several devices: by NCCL on GPUs, by nccl_stub.c on the CPU device."""
 
 import os
 import subprocess
