@@ -73,7 +73,7 @@ typedef struct {
     Call calls[];
 } Batch;
 
-/* What a group has to do at its end. */
+/* Work that a group does at its end. */
 typedef struct {
     Call call;
     void* stream;

@@ -154,7 +154,7 @@ def test_arrays_of_no_elements(ranks, stub):
 
 
 def test_the_order_of_the_stream(ranks):
-    """What was queued before is reduced, what is queued later is not; memory is freed after it."""
+    """It reduces the elements at its place in the stream; memory is freed after it."""
     opened = threading.Event()
     x = [cupola.zeros(1000, np.int32) for _ in range(SIZE)]
     cupola.Device().synchronize()

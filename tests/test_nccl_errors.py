@@ -184,7 +184,7 @@ class Mpi:
 
 
 def of_mpi(call):
-    """What `call(communicator of MPI)` returns or raises on each rank."""
+    """The results or errors of `call(communicator of MPI)` on each rank."""
     barrier, slots, found = threading.Barrier(SIZE), [None] * SIZE, [None] * SIZE
 
     def rank(i):

@@ -17,7 +17,7 @@ _open: set[Handle] = set()
 
 
 class Lease:
-    """What a graph holds of a communicator that its nodes use."""
+    """An object that a graph holds for a communicator that its nodes use."""
 
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
@@ -80,7 +80,7 @@ class Handle:
             )
 
     def lease(self) -> Lease:
-        """What a graph holds."""
+        """An object for a graph to hold."""
         made = Lease(self)
         self._leases.add(made)
         return made
