@@ -42,8 +42,6 @@ def close():
 @pytest.fixture(scope="module")
 def program(driver, tmp_path_factory):
     if driver == "cuda":
-        if len(cupola.devices()) < 2:
-            pytest.skip("there is one GPU")
         try:
             library.library("the tests", 0)
         except cupola.MissingFileError:
@@ -69,6 +67,7 @@ def program(driver, tmp_path_factory):
     return run
 
 
+@pytest.mark.several_devices
 def test_operations(program):
     program("""
 with nccl.group():
@@ -105,6 +104,7 @@ print("done")
 """)
 
 
+@pytest.mark.several_devices
 def test_what_belongs_to_another_device(program):
     program("""
 one, stream = communicators[0], cupola.Stream(device=1)
@@ -116,6 +116,7 @@ print("done")
 """)
 
 
+@pytest.mark.several_devices
 def test_captures_on_several_devices(program):
     """A graph of each device, and memory that the graphs alone hold."""
     program("""
@@ -157,6 +158,7 @@ print("done")
 """)
 
 
+@pytest.mark.several_devices
 def test_threads_with_a_device_each(program):
     program("""
 close()
@@ -174,6 +176,7 @@ print("done")
 """)
 
 
+@pytest.mark.several_devices
 @pytest.mark.parametrize(
     "code",
     [
@@ -204,6 +207,7 @@ print("done")
 """)
 
 
+@pytest.mark.several_devices
 def test_ranks_of_mpi(program):
     pytest.importorskip("mpi4py")
     program(
