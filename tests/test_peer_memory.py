@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-import cupola
-
 PEERS = """
 import numpy as np, cupola
 first, second = cupola.devices()[:2]
