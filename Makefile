@@ -28,7 +28,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 
 .DEFAULT_GOAL := build
 .PHONY: help demo build docs wheel test frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
-    lint-prose format bench bench-cpu pycuda-suite array-api results gpu fuzz sanitize sweep clean
+    lint-prose format bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz sanitize sweep clean
 
 help:
 	@echo "make build      build cupola in place, in a virtual environment (.venv) that it sets up"
@@ -48,6 +48,7 @@ help:
 	@echo "make compiled   run all tests of PTX and arrays as machine code (hours)"
 	@echo "make sweep      run millions of calls and random programs (minutes to hours)"
 	@echo "make gpu        run everything that needs a GPU, without network"
+	@echo "make gpu-multi  run the tests and benchmarks that need two GPUs, without network"
 	@echo "make clean      remove what was built"
 
 # An environment for the build, the demo and the tests. The wheels of nvcc and the run-time compiler
@@ -177,6 +178,10 @@ results: $(VENV)/ready
 # For a machine without network which has the build requirements: nothing is downloaded.
 gpu:
 	@PYTHON="$(PYTHON)" tools/gpu.sh "$(RESULTS)"
+
+# The same for two GPUs of one host: a build, then at most 8 minutes.
+gpu-multi:
+	@$(PYTHON) benchmarks/gpu_multi.py --out "$(RESULTS)"
 
 fuzz: $(VENV)/ready
 	@$(BIN)/python tools/fuzz.py --seconds $(FUZZ_SECONDS)

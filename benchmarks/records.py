@@ -253,7 +253,11 @@ def publish(out, script, doc, rows, measures, **more):
     if out is None:
         return
     arguments = [word for word in sys.argv[1:] if word not in ("--out", str(out))]
-    record = made(script, doc, rows, measures, arguments=arguments, **more)
+    write(out, made(script, doc, rows, measures, arguments=arguments, **more))
+
+
+def write(out, record):
+    """Writes a record into the folder `out`, under its name and that of its device."""
     slug = re.sub(r"[^a-z0-9]+", "-", f"{record.name} {record.device}".lower()).strip("-")
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{slug}.json").write_text(record.text())

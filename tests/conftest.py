@@ -27,6 +27,7 @@ if hasattr(driver, "cupola_cpu_device"):
     sys.exit("the loader's path leads to the CPU device")
 if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or count.value == 0:
     sys.exit("no device")
+print(count.value)
 """
 
 
@@ -53,17 +54,28 @@ def chosen(config):
 
 
 @functools.cache
+def gpus():
+    """How many GPUs this machine has."""
+    found = subprocess.run([sys.executable, "-c", HAS_GPU], capture_output=True)
+    return 0 if found.returncode else int(found.stdout)
+
+
 def present():
     """The driver that this machine has."""
-    found = subprocess.run([sys.executable, "-c", HAS_GPU], capture_output=True)
-    return "cpu" if found.returncode else "cuda"
+    return "cuda" if gpus() else "cpu"
 
 
 def left_out(config, items):
-    """The tests of the other driver. They are deselected: there is nothing to skip."""
-    kind = chosen(config)
-    name = "cuda_only" if (present() if kind == "auto" else kind) == "cpu" else "cpu_only"
+    """The tests of the other driver, and those of more GPUs than there are.
+
+    They are deselected: there is nothing to skip.
+    """
+    kind = present() if chosen(config) == "auto" else chosen(config)
+    name = "cuda_only" if kind == "cpu" else "cpu_only"
     for item in items:
+        if kind == "cuda" and gpus() < 2 and item.get_closest_marker("several_devices"):
+            yield item
+            continue
         marker = item.get_closest_marker(name)
         if marker is not None:
             reason = marker.kwargs.get("reason") or (marker.args[0] if marker.args else "")
@@ -78,6 +90,9 @@ def pytest_configure(config):
     config.pluginmanager.import_plugin("ptx.summary")
     config.addinivalue_line("markers", "cuda_only(reason): runs on NVIDIA's driver alone")
     config.addinivalue_line("markers", "cpu_only(reason): runs on the CPU device alone")
+    config.addinivalue_line(
+        "markers", "several_devices: needs two GPUs, or sets CUPOLA_CPU_DEVICES for its processes"
+    )
     config.addinivalue_line("markers", "slow: takes tens of seconds")
 
 

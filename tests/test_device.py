@@ -122,9 +122,8 @@ print("done")
 """
 
 
+@pytest.mark.several_devices
 def test_two_devices(driver):
-    if driver == "cuda" and len(cupola.devices()) < 2:
-        pytest.skip("there is one GPU")
     variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
     command = [sys.executable, "-c", textwrap.dedent(TWO)]
     answer = subprocess.run(command, env=variables, capture_output=True, text=True)

@@ -132,7 +132,8 @@ def test_it_is_loaded_again_after_unloading(driver, package):
     doubled(kernels)
 
 
-def test_each_device_has_its_own(package):
+@pytest.mark.several_devices
+def test_each_device_has_its_own(driver, package):
     code = """
 import numpy as np, cupola
 from tests_shipping_package import kernels
@@ -143,7 +144,7 @@ for index in (0, 1):
         assert kernels.axpy.device_index == index and x.get()[1] == 2
 assert kernels.load(0) is not kernels.load(1)
 """
-    environment = {**os.environ, "CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_DEVICES": "2"}
+    environment = {**os.environ, "CUPOLA_DRIVER": driver, "CUPOLA_CPU_DEVICES": "2"}
     paths = [str(package.parent), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)

@@ -123,6 +123,31 @@ def test_host_arrays_alone_load_no_gpu_library(gpu):
     )
 
 
+@pytest.mark.several_devices
+def test_host_arrays_and_two_devices_in_one_process(gpu):
+    """Each result is where its argument is, in turns and from threads at once."""
+    program(
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        step = made(operations.PLANE)
+        there = [cupola.to_device(u, device=index) for index in (0, 1)]
+        def check(alpha):
+            here = step(u, alpha)
+            assert type(here) is np.ndarray and (here == alpha * u).all()
+            for x in there:
+                with cupola.Device(x.device):
+                    found = step(x, alpha)
+                    assert found.device == x.device and (found.get() == alpha * u).all()
+        check(3)
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(check, range(30)))
+        """,
+        gpu,
+        CUPOLA_CPU_DEVICES="2",
+        **CHOSEN,
+    )
+
+
 @pytest.mark.cpu_only("the main driver is the CPU device")
 @pytest.mark.parametrize("chosen", ["", "0", "1"])
 @pytest.mark.parametrize("choice", ["cpu", "auto"])

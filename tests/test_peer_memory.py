@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-import cupola
-
 PEERS = """
 import numpy as np, cupola
 first, second = cupola.devices()[:2]
@@ -59,10 +57,9 @@ print("done")
 """
 
 
+@pytest.mark.several_devices
 def test_memory_outlives_its_use_on_another_devices_default_stream(driver):
     """The default streams of all devices have the same handle but are different streams."""
-    if driver == "cuda" and len(cupola.devices()) < 2:
-        pytest.skip("there is one GPU")
     variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
     answer = subprocess.run(
         [sys.executable, "-c", BETWEEN_DEFAULT_STREAMS],
@@ -74,9 +71,8 @@ def test_memory_outlives_its_use_on_another_devices_default_stream(driver):
     assert (answer.stdout, answer.stderr) == ("done\n", "")
 
 
+@pytest.mark.several_devices
 def test_two_devices_copy_from_each_other(driver):
-    if driver == "cuda" and len(cupola.devices()) < 2:
-        pytest.skip("there is one GPU")
     variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
     answer = subprocess.run(
         [sys.executable, "-c", PEERS], env=variables, capture_output=True, text=True

@@ -244,9 +244,8 @@ print("done")
 """
 
 
+@pytest.mark.several_devices
 def test_memory_of_another_device(driver):
-    if driver == "cuda" and len(cupola.devices()) < 2:
-        pytest.skip("there is one GPU")
     code = ANOTHER_DEVICE.format(tests=os.path.dirname(__file__), ptx=str(images.ptx()))
     variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
     answer = subprocess.run(

@@ -354,9 +354,8 @@ assert out.reshape(10, 10)[:, 0].tolist() == [0, 1] * 5
 """
 
 
+@pytest.mark.several_devices
 def test_two_devices(driver, module):
-    if driver == "cuda" and len(cupola.devices()) < 2:
-        pytest.skip("there is one GPU")
     variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
     code = textwrap.dedent(TWO).replace("{path!r}", repr(str(images.folder() / "pipeline.ptx")))
     answer = subprocess.run(

@@ -115,6 +115,7 @@ def _of_toolkit() -> list[str]:
     lines.append(f"NVRTC: {libraries.report('nvrtc')}")
     lines.append(f"cuBLAS, for products of matrices on a GPU: {libraries.report('cublas')}")
     lines.append(f"cuFFT, for cupola.fft on a GPU: {libraries.report('cufft')}")
+    lines.append(f"NCCL, for cupola.nccl on GPUs: {libraries.report('nccl')}")
     return lines
 
 

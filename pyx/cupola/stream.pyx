@@ -460,4 +460,17 @@ cdef class Stream:
         return f"<cupola.Stream {self.handle:#x} on {device_text(self.device_index)}>"
 
 
+def hold_in_capture(Stream stream not None, what not None):
+    """Keep an object alive as long as the graph that a stream's capture makes.
+
+    For calls of other libraries, whose handles the graph uses at each launch.
+
+    Returns
+    -------
+    bool
+        Whether the stream is being captured; else nothing is held.
+    """
+    return captures(stream, what)
+
+
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -121,3 +121,24 @@ def test_the_same_as_on_the_gpu(gpu):
         gpu,
         **CHOSEN,
     )
+
+
+@pytest.mark.several_devices
+@pytest.mark.cuda_only("PyTorch's GPU tensors need GPUs")
+def test_cpu_tensors_and_two_gpus_in_one_process(gpu):
+    import torch
+
+    if torch.cuda.device_count() < 2:
+        pytest.skip("this PyTorch has no two GPUs")
+    program(
+        """
+        step = made(operations.PLANE)
+        for factor in range(2, 6):
+            for device in ("cpu", "cuda:0", "cuda:1"):
+                x = u.to(device)
+                v = step(x, factor)
+                assert v.device == x.device and torch.equal(v.cpu(), factor * u)
+        """,
+        gpu,
+        **CHOSEN,
+    )

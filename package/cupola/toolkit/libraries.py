@@ -1,5 +1,5 @@
 # cupola/toolkit/libraries.py - finds a toolkit's libraries, and their headers.
-"""NVRTC, nvJitLink, cuBLAS and cuFFT, found at first use."""
+"""NVRTC, nvJitLink, cuBLAS, cuFFT and NCCL, found at first use."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ WHAT_FOR = {
     "nvJitLink": "nvJitLink, which links compiled code",
     "cublas": "cuBLAS, which multiplies matrices",
     "cufft": "cuFFT, which computes Fourier transforms",
+    "nccl": "NCCL, which communicates between GPUs",
 }
-WHEELS = {"cublas": "nvidia-cublas", "cufft": "nvidia-cufft"}  # of CUDA 13; others: an extra
+# Wheels of CUDA 13; others: an extra.
+WHEELS = {"cublas": "nvidia-cublas", "cufft": "nvidia-cufft", "nccl": "'cupola[nccl]'"}
+_TOOLKIT = (
+    "install a CUDA toolkit (12.8 or newer, not newer than the driver) and set CUDA_HOME to its "
+    "folder"
+)
+_OTHERWISE = {"nccl": "put the folder of a libnccl.so.2 into LD_LIBRARY_PATH"}
 
 
 @dataclass(frozen=True)
@@ -107,8 +114,8 @@ def _load(name: str) -> Library:
     raise MissingFileError(
         f"{WHAT_FOR[name]} at run time, was not found:\n"
         + "\n".join(tried)
-        + f"\nEither install its wheels: pip install {wheels},\nor install a CUDA toolkit (12.8 or "
-        "newer, not newer than the driver) and set CUDA_HOME to its folder"
+        + f"\nEither install its wheels: pip install {wheels},\nor "
+        + _OTHERWISE.get(name, _TOOLKIT)
     )
 
 
