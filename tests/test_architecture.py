@@ -308,6 +308,7 @@ FAMILIES = {
     "inspection": set(),
     "linalg": {"algorithms"},
     "makers": {"compiler", "ops"},
+    "mpi": {"pipeline_call"},
     "nccl": {"algorithms", "toolkit"},
     "on_cpu": {"toolkit"},
     "ops": set(),

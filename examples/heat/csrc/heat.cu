@@ -1,6 +1,13 @@
 // csrc/heat.cu - the heat equation on a plate whose border keeps its temperature.
 #include "region.cuh"
 
+// The point inside at `at` after a step: it gives to its four neighbours, and takes from them.
+template <typename T>
+__device__ T stepped(const T* __restrict__ now, long long at, int columns, T rate) {
+    const T around = (now[at - columns] + now[at + columns]) + (now[at - 1] + now[at + 1]);
+    return now[at] + rate * (around - T(4) * now[at]);
+}
+
 // One step of time: each point inside gives and takes from its four neighbours. `rate` is the
 // plate's diffusivity times the step over the square of the points' distance; up to 1/4.
 template <typename T>
@@ -15,11 +22,24 @@ __global__ void advance(T* __restrict__ next, const T* __restrict__ now, int row
         next[at] = here;
         return;
     }
-    const T around = (now[at - columns] + now[at + columns]) + (now[at - 1] + now[at + 1]);
-    next[at] = here + rate * (around - T(4) * here);
+    next[at] = stepped(now, at, columns, rate);
 }
 template __global__ void advance<float>(float*, const float*, int, int, float);
 template __global__ void advance<double>(double*, const double*, int, int, double);
+
+// The same step for `rows` rows from `first` on: memory has a row above and below each of them.
+template <typename T>
+__global__ void advance_rows(T* __restrict__ next, const T* __restrict__ now, int first, int rows,
+                             int columns, T rate) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    const int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= rows || column >= columns) return;
+    const long long at = static_cast<long long>(first + row) * columns + column;
+    const bool inside = column > 0 && column < columns - 1;
+    next[at] = inside ? stepped(now, at, columns, rate) : now[at];
+}
+template __global__ void advance_rows<float>(float*, const float*, int, int, int, float);
+template __global__ void advance_rows<double>(double*, const double*, int, int, int, double);
 
 // The gradient of `now` by that of `next`: each point gives to its neighbours inside and to itself.
 template <typename T>
