@@ -302,6 +302,7 @@ FAMILIES = {
     "command": {"build", "compiler", "coverage", "debug", "image", "on_cpu", "pycuda", "toolkit"},
     "compiler": {"toolkit"},
     "coverage": set(),
+    "distributed": {"pipeline_call"},
     "fft": {"algorithms", "toolkit"},
     "debug": {"image"},
     "image": set(),

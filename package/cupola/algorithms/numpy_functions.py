@@ -9,6 +9,8 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 import cupola
 
 # NumPy's functions that are functions of cupola's by the same names.
@@ -43,12 +45,14 @@ NAMES = (
     "digitize",
     "dsplit",
     "dstack",
+    "empty_like",
     "expand_dims",
     "extract",
     "flatnonzero",
     "flip",
     "fliplr",
     "flipud",
+    "full_like",
     "histogram",
     "hsplit",
     "hstack",
@@ -61,6 +65,7 @@ NAMES = (
     "median",
     "moveaxis",
     "nonzero",
+    "ones_like",
     "outer",
     "pad",
     "partition",
@@ -96,6 +101,21 @@ NAMES = (
     "vsplit",
     "vstack",
     "where",
+    "zeros_like",
+)
+# Functions of NumPy that make an array like another one, for its argument ``like=``. They are those
+# of `cupola.algorithms.like`, which take NumPy's other arguments too.
+_LIKE = (
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "asfortranarray",
+    "empty",
+    "full",
+    "ones",
+    "zeros",
 )
 # NumPy's modules whose functions cupola's have by the same names, which their __all__ lists. NumPy
 # imports numpy.fft at its first use, which takes milliseconds: it is looked up only then.
@@ -113,11 +133,20 @@ def _functions_of(module: str) -> dict[Callable[..., Any], str]:
     return {functions[name]: prefix + name for name in names if name in functions}
 
 
+@cache
+def _like_functions() -> dict[Callable[..., Any], Callable[..., Any]]:
+    from cupola.algorithms import like
+
+    return {getattr(np, name): getattr(like, name) for name in _LIKE}
+
+
 class NumpyFunctions:
     """The tables from NumPy's functions to cupola's, each imported when it is first used."""
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """The function for NumPy's; None where there is none."""
+        if like := _like_functions().get(function):
+            return like
         name = _functions_of("numpy").get(function)
         if name is None and function.__module__ in _MODULES:
             name = _functions_of(function.__module__).get(function)
