@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 
 _HOMES = {
+    "Block": "blocks",
     "DevicePlugin": "plugin",
     "DeviceSpillBuffer": "spilling",
     "LocalDeviceCluster": "workers",
