@@ -60,7 +60,9 @@ def array(
     found = asarray(object, dtype, order)
     if copy and found is object:
         found = found.copy("K")
-    return found.reshape((1,) * max(ndmin - found.ndim, 0) + found.shape)
+    return (
+        found if found.ndim >= ndmin else found.reshape((1,) * (ndmin - found.ndim) + found.shape)
+    )
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
@@ -74,14 +76,55 @@ def asfortranarray(a: Any, dtype: Any = None) -> Array:
     return asarray(a, dtype, "F")
 
 
-def arange(*limits: Any, dtype: Any = None, device: Any = None, **named: Any) -> Array:
+def arange(*limits: Any, device: Any = None, **named: Any) -> Array:
     """``numpy.arange(start, stop, step, dtype, like=array)``."""
-    return cupola.asarray(np.arange(*limits, dtype=dtype, **named))
+    return cupola.asarray(np.arange(*limits, **named))
 
 
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
     """``numpy.empty(shape, like=array)``."""
     return cupola.empty(shape, float if dtype is None else dtype, order=order)
+
+
+def empty_like(
+    prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
+    *, device: Any = None,
+) -> Array:  # fmt: skip
+    """``numpy.empty_like(array)``, for dtypes that arrays of a device compute with.
+
+    Callers of NumPy's function fill the fields of a structured array, so that one is refused:
+    Dask then uses several arrays.
+    """
+    if dtype is not None and np.dtype(dtype).names is not None:
+        raise ArgumentTypeError(
+            "empty_like: argument dtype: NumPy's function makes no structured arrays on a device; "
+            "use cupola.empty_like"
+        )
+    return cupola.empty_like(prototype, dtype, order=order, shape=shape)
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
+    *, device: Any = None,
+) -> Array:  # fmt: skip
+    """``numpy.zeros_like(array)``."""
+    return cupola.zeros_like(a, dtype, order=order, shape=shape)
+
+
+def ones_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
+    *, device: Any = None,
+) -> Array:  # fmt: skip
+    """``numpy.ones_like(array)``."""
+    return cupola.ones_like(a, dtype, order=order, shape=shape)
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
+    shape: Any = None, *, device: Any = None,
+) -> Array:  # fmt: skip
+    """``numpy.full_like(array, value)``."""
+    return cupola.full_like(a, fill_value, dtype, order=order, shape=shape)
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:

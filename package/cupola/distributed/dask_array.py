@@ -50,12 +50,13 @@ def _einsum(*operands: Any, **options: Any) -> Any:
     )
 
 
-def _percentile(a: Array, q: Any, method: str = "linear") -> Any:
-    """One block's percentiles on the host, where Dask merges those of all blocks."""
-    raise Error(
-        "dask.array.percentile along one axis merges approximations of blocks on the host; "
-        "convert the blocks with x.to_backend('numpy'), or use dask.array.quantile with axis="
-    )
+def _percentile(a: Array, q: Array, method: str = "linear") -> tuple[Array | None, int]:
+    """One block's percentiles and its elements, which Dask merges with those of other blocks."""
+    if not len(a):
+        return None, 0
+    if a.dtype.kind == "b":
+        method = "nearest"  # as Dask does for NumPy's arrays
+    return np.percentile(a, q.get(), method=method), len(a)
 
 
 def register() -> None:
@@ -87,7 +88,7 @@ def _full(
 
 def _created(function: Any, *args: Any, meta: Any = None, **options: Any) -> Any:
     """A collection of blocks that a function of cupola makes."""
-    return _blocked(function, *args, meta=cupola.empty(()) if meta is None else meta, **options)
+    return _blocked(function)(*args, meta=cupola.empty(()) if meta is None else meta, **options)
 
 
 class CupolaBackend(ArrayBackendEntrypoint):
