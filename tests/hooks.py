@@ -12,6 +12,10 @@ cupola = _cupola_setuptools:finalize
 cuda_kernels = _cupola_setuptools:keyword
 [pytest11]
 cupola = _cupola_pytest
+[dask.sizeof]
+cupola = _cupola_dask:register
+[dask.array.backends]
+cupola = cupola.distributed.dask_array:CupolaBackend
 """
 
 

@@ -23,12 +23,15 @@ from cupola.algorithms.comparisons import allclose as allclose
 from cupola.algorithms.comparisons import array_equal as array_equal
 from cupola.algorithms.comparisons import isclose as isclose
 from cupola.algorithms.comparisons import round as round  # noqa: A004
+from cupola.algorithms.flat_indices import ravel_multi_index as ravel_multi_index
+from cupola.algorithms.flat_indices import unravel_index as unravel_index
 from cupola.algorithms.histograms import bincount as bincount
 from cupola.algorithms.histograms import histogram as histogram
 from cupola.algorithms.indexing import put as put
 from cupola.algorithms.indexing import put_along_axis as put_along_axis
 from cupola.algorithms.indexing import take as take
 from cupola.algorithms.indexing import take_along_axis as take_along_axis
+from cupola.algorithms.interpolation import interp as interp
 from cupola.algorithms.joins import append as append
 from cupola.algorithms.joins import column_stack as column_stack
 from cupola.algorithms.joins import concatenate as concatenate
@@ -42,6 +45,13 @@ from cupola.algorithms.matrices import diagonal as diagonal
 from cupola.algorithms.matrices import trace as trace
 from cupola.algorithms.matrices import tril as tril
 from cupola.algorithms.matrices import triu as triu
+from cupola.algorithms.nan_reductions import nanargmax as nanargmax
+from cupola.algorithms.nan_reductions import nanargmin as nanargmin
+from cupola.algorithms.nan_reductions import nanmax as nanmax
+from cupola.algorithms.nan_reductions import nanmean as nanmean
+from cupola.algorithms.nan_reductions import nanmin as nanmin
+from cupola.algorithms.nan_reductions import nanprod as nanprod
+from cupola.algorithms.nan_reductions import nansum as nansum
 from cupola.algorithms.order_statistics import argpartition as argpartition
 from cupola.algorithms.order_statistics import partition as partition
 from cupola.algorithms.order_statistics import top_k as top_k

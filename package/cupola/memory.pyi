@@ -1,4 +1,5 @@
 # cupola/memory.pyi - memory.
+from collections.abc import Callable
 from typing import SupportsIndex
 
 from typing_extensions import Buffer, Self
@@ -57,3 +58,6 @@ def alloc(
     exportable: bool = False,
 ) -> Memory: ...
 def register_host(array: Buffer, *, device: _DeviceLike | None = None) -> Memory: ...
+def set_out_of_memory_handler(
+    handler: Callable[[int, int], str] | None,
+) -> Callable[[int, int], str] | None: ...

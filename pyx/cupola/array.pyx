@@ -55,6 +55,9 @@ cdef class Array(ArrayMethods):
         Bytes of one element, and of all elements.
     """
 
+    # Dask takes the class of blocks with the highest one, where blocks of several classes meet.
+    __array_priority__ = 100.0
+
     @staticmethod
     def from_address(
         pointer, shape, dtype=float, *, strides=None, owner=None, device=None, readonly=False
@@ -141,6 +144,16 @@ cdef class Array(ArrayMethods):
         return Flags(
             self.contiguous, is_f_contiguous(self.shape, self.steps, self.itemsize),
             not self.readonly)
+
+    @property
+    def memory_nbytes(self):
+        """Bytes of the memory that it keeps alive: those of the whole allocation for a view.
+
+        `nbytes` where other code owns the memory; 0 after `free`.
+        """
+        if not self.live:
+            return 0
+        return self.nbytes if self.memory is None else self.memory.nbytes
 
     @property
     def device(self):

@@ -23,7 +23,7 @@ from cupola.device cimport device_index, device_text, is_same_driver
 from cupola.error cimport check
 from cupola.stream cimport as_stream, captures, current_stream
 
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, OutOfMemoryError
 
 
 cdef uint64_t host_address(object host) except? 0:
@@ -63,7 +63,48 @@ cdef void note_free() noexcept:
     freed += 1
 
 
+# Called with device and bytes where an allocation failed; the allocation is then tried once more.
+cdef object out_of_memory_handler = None
+
+
+def set_out_of_memory_handler(handler):
+    """Set the function that frees memory where a device is full, for allocations of all threads.
+
+    Parameters
+    ----------
+    handler : callable or None
+        Called as ``handler(device_index, nbytes)`` where an allocation failed, before it is tried
+        once more. It returns a text, which ends the error where that fails too. It must not wait
+        for other threads that allocate.
+
+    Returns
+    -------
+    callable or None
+        The handler before.
+    """
+    global out_of_memory_handler
+    if handler is not None and not callable(handler):
+        raise ArgumentTypeError(f"a handler is a function or None, got {handler!r}")
+    previous = out_of_memory_handler
+    out_of_memory_handler = handler
+    return previous
+
+
 cdef Memory allocate(int device, size_t nbytes, Stream stream):
+    if out_of_memory_handler is None:
+        return allocate_once(device, nbytes, stream)
+    try:
+        return allocate_once(device, nbytes, stream)
+    except OutOfMemoryError as error:
+        advice = out_of_memory_handler(device, nbytes)
+        try:
+            return allocate_once(device, nbytes, stream)
+        except OutOfMemoryError as again:
+            raise OutOfMemoryError(
+                f"{again}; {advice}", again.code, again.name, again.log) from error
+
+
+cdef Memory allocate_once(int device, size_t nbytes, Stream stream):
     cdef Memory memory
     cdef cupola_memory* native = NULL
     cdef int status

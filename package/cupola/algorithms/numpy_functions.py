@@ -9,6 +9,8 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 import cupola
 
 # NumPy's functions that are functions of cupola's by the same names.
@@ -54,12 +56,20 @@ NAMES = (
     "hstack",
     "inner",
     "insert",
+    "interp",
     "intersect1d",
     "isclose",
     "isin",
     "lexsort",
     "median",
     "moveaxis",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nansum",
     "nonzero",
     "outer",
     "pad",
@@ -68,6 +78,7 @@ NAMES = (
     "put",
     "put_along_axis",
     "quantile",
+    "ravel_multi_index",
     "repeat",
     "roll",
     "rollaxis",
@@ -91,11 +102,30 @@ NAMES = (
     "triu",
     "union1d",
     "unique",
+    "unravel_index",
     "var",
     "vdot",
     "vsplit",
     "vstack",
     "where",
+)
+# Functions of NumPy that make an array like another one, most by their argument ``like=``. They are
+# those of `cupola.algorithms.like`, which take NumPy's arguments by NumPy's names.
+_LIKE = (
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "asfortranarray",
+    "empty",
+    "empty_like",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
 )
 # NumPy's modules whose functions cupola's have by the same names, which their __all__ lists. NumPy
 # imports numpy.fft at its first use, which takes milliseconds: it is looked up only then.
@@ -113,11 +143,20 @@ def _functions_of(module: str) -> dict[Callable[..., Any], str]:
     return {functions[name]: prefix + name for name in names if name in functions}
 
 
+@cache
+def _like_functions() -> dict[Callable[..., Any], Callable[..., Any]]:
+    from cupola.algorithms import like
+
+    return {getattr(np, name): getattr(like, name) for name in _LIKE}
+
+
 class NumpyFunctions:
     """The tables from NumPy's functions to cupola's, each imported when it is first used."""
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """The function for NumPy's; None where there is none."""
+        if like := _like_functions().get(function):
+            return like
         name = _functions_of("numpy").get(function)
         if name is None and function.__module__ in _MODULES:
             name = _functions_of(function.__module__).get(function)

@@ -153,7 +153,7 @@ def _sorted(function: str, a: Any, axis: Any) -> _Sorted:
         raise ArgumentTypeError(
             f"{function}: argument a: expected bool, integers or floats, got {x.dtype}"
         )
-    given = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    given = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple(axis_of(function, one, x.ndim) for one in given)
     if len(set(axes)) < len(axes):
         raise ArgumentValueError(f"{function}: argument axis: an axis stands twice in {axis}")

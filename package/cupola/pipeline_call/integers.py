@@ -1,24 +1,12 @@
-# cupola/pipeline_call/integers.py - checks arguments that are integers.
+# cupola/pipeline_call/integers.py - checks arguments that are counts.
 """Integers of any type that has __index__."""
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
-import numpy as np
-
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-
-
-def as_int(value: Any) -> int | None:
-    """The value as an int; None where it is a bool or not an integer."""
-    if isinstance(value, (bool, np.bool_)):
-        return None
-    try:
-        return operator.index(value)
-    except TypeError:
-        return None
+from cupola.launching.integers import as_int
 
 
 def checked_count(value: Any, name: str) -> int:

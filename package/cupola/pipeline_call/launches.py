@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,8 @@ from cupola.array import Array
 from cupola.creation import to_device
 from cupola.exceptions import ArgumentTypeError
 from cupola.kernel import Kernel
+from cupola.launching.forms import check_options, is_placeholder, launch_form, value_for
 from cupola.pipeline_call.host_arrays import HostArrays, row_bytes
-from cupola.pipeline_call.integers import as_int
 from cupola.pipelines import Chunk, HostArgument, Pipeline
 
 
@@ -29,16 +27,12 @@ class _Elements:
 
 
 def _is_of_chunk(value: object) -> bool:
-    return getattr(value, "__objclass__", None) is Chunk or (
-        callable(value) and not isinstance(value, (Array, np.generic))
-    )
+    return is_placeholder(value, Chunk)
 
 
 def _value(value: Any, chunk: Chunk) -> Any:
     """Replace a placeholder by its value for this chunk."""
-    if not _is_of_chunk(value):
-        return value
-    return value.__get__(chunk) if hasattr(value, "__objclass__") else value(chunk)
+    return value_for(value, chunk)
 
 
 def _differs(value: object) -> bool:
@@ -59,21 +53,11 @@ class Launches:
         block: Any,
         shared: int,
     ) -> None:
-        if grid is not None and threads is not None:
-            raise ArgumentTypeError("threads= and grid= both set the grid: pass only one of them")
-        if grid is not None and block is None:
-            raise ArgumentTypeError("grid= needs block=, too")
+        check_options(arguments, threads, grid, block)
         self.kernel, self.shared = kernel, shared
         self.grid, self.block = grid, block
         main = hosts.arrays[hosts.outputs[0] if hosts.outputs else 0]
         self.threads = _Elements(main) if threads is None else threads
-        if arguments is not None and (
-            isinstance(arguments, (str, bytes)) or not isinstance(arguments, Sequence)
-        ):
-            raise ArgumentTypeError(
-                "arguments= must be a list or tuple of the kernel's arguments, got "
-                f"{type(arguments).__name__}"
-            )
         if arguments is None:
             arguments = [HostArgument(i) for i in range(len(hosts.arrays))]
             if len(kernel.params) == len(arguments) + 1:
@@ -93,21 +77,16 @@ class Launches:
 
     def _form(self, chunk: Chunk, kernel: Kernel, arguments: list[object]) -> tuple[Any, ...]:
         values = tuple(_value(argument, chunk) for argument in arguments)
-        block = _value(self.block, chunk)
-        if self.grid is not None:
-            grid = _lengths(kernel, "grid", _value(self.grid, chunk))
-            return grid, _lengths(kernel, "block", block), self.shared, values
-        if block is None:
-            block = kernel.max_potential_block_size(self.shared)
-        block = _lengths(kernel, "block", block)
-        given = _value(self.threads, chunk)
-        threads = as_int(given)
-        if threads is None or threads < 0:
-            raise ArgumentTypeError(
-                f"{kernel.title}: threads= is an int >= 0, or gives one for a chunk; got {given!r}"
-            )
-        size = math.prod(block) if isinstance(block, tuple) else block
-        return -(-threads // max(size, 1)), block, self.shared, values
+        return launch_form(
+            kernel,
+            "a chunk",
+            chunk,
+            values,
+            threads=self.threads,
+            grid=self.grid,
+            block=self.block,
+            shared=self.shared,
+        )
 
     def forms(
         self, pipeline: Pipeline, kernel: Kernel, arguments: list[object]
@@ -139,16 +118,3 @@ class Launches:
             else value
             for value in self.arguments
         ]
-
-
-def _lengths(kernel: Kernel, name: str, value: Any) -> int | tuple[int, ...]:
-    """A grid or block; its size is checked later."""
-    several = isinstance(value, (tuple, list))
-    lengths = [as_int(each) for each in (value if several else (value,))]
-    found = tuple(length for length in lengths if length is not None)
-    if len(found) < len(lengths):
-        raise ArgumentTypeError(
-            f"{kernel.title}: {name}= is an int or a tuple of up to three, or gives that for a "
-            f"chunk; got {value!r}"
-        )
-    return found if several else found[0]

@@ -54,6 +54,7 @@ class BitGenerator:
         if not isinstance(seed, ISeedSequence):
             seed = _seed_sequence(seed)
         self.seed_seq = seed
+        self._seed_seq = seed  # NumPy's older name, by which dask.array spawns generators
         self._lock = threading.Lock()
 
     @property

@@ -1,0 +1,96 @@
+# cupola/distributed/plugin.py - prepares cupola in the workers of any cluster.
+"""The plugin that checks a worker's cupola, and makes its errors name the worker."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from distributed import WorkerPlugin
+
+import cupola
+from cupola import abi, driver
+from cupola.exceptions import LibraryError
+from cupola.memory import set_out_of_memory_handler
+from cupola.version import __version__
+
+
+class DevicePlugin(WorkerPlugin):
+    """Initializes cupola in each worker, for ``client.register_plugin(DevicePlugin())``.
+
+    It compares the worker's cupola with that of the process that made the plugin: version, build,
+    kind and version of the driver. It creates the device's context, so that the first task does
+    not pay for it. Where the device is full, it spills what a `DeviceSpillBuffer` has there, and
+    the allocation is tried once more. The error of a second failure names the worker.
+
+    Parameters
+    ----------
+    same_driver : bool
+        Whether the worker's driver must be of the client's kind and version. False where the
+        client has no GPU and the workers have.
+
+    Raises
+    ------
+    LibraryError
+        By ``register_plugin``, where a worker has another cupola or driver. It names the worker,
+        both values, and what to install.
+    """
+
+    name = "cupola-device"
+
+    def __init__(self, same_driver: bool = True) -> None:
+        self.expected = {"version": __version__, "build": abi.build_id()}
+        if same_driver:
+            info = driver.info()
+            self.expected["driver"] = f"{info.kind} {info.version}"
+
+    def check(self, worker: str) -> None:
+        """Raise an error where this process has another cupola than the client."""
+        info = driver.info()
+        here = {
+            "version": __version__,
+            "build": abi.build_id(),
+            "driver": f"{info.kind} {info.version}",
+        }
+        remedies = {
+            "version": f"install cupola=={self.expected['version']} in the worker's environment",
+            "build": "install the same wheel of cupola in both environments",
+            "driver": "set CUPOLA_DRIVER alike in both, or pass DevicePlugin(same_driver=False) "
+            "where only the workers have a GPU",
+        }
+        for what, expected in self.expected.items():
+            if here[what] != expected:
+                raise LibraryError(
+                    f"worker {worker}: cupola's {what} is {here[what]}, the client's is "
+                    f"{expected}: {remedies[what]}"
+                )
+
+    def setup(self, worker: Any) -> None:
+        self.check(worker.address)
+        cupola.Device().synchronize()  # creates the context
+        self.previous = set_out_of_memory_handler(_Spiller(worker))
+
+    def teardown(self, worker: Any) -> None:
+        set_out_of_memory_handler(None)
+
+
+class _Spiller:
+    """The handler of full devices of one worker."""
+
+    def __init__(self, worker: Any) -> None:
+        self.address, self.data = worker.address, worker.data
+        self.mutex = threading.Lock()
+
+    def __call__(self, device: int, nbytes: int) -> str:
+        released = 0
+        # A thread that is spilling may fail to allocate: it must not start again.
+        if hasattr(self.data, "spill") and self.mutex.acquire(blocking=False):
+            try:
+                released = self.data.spill()
+            finally:
+                self.mutex.release()
+        return (
+            f"worker {self.address}: device {device} has no {nbytes} bytes, also after "
+            f"{released} bytes of the worker's values were copied to the host: use smaller "
+            "chunks, fewer threads per worker, or a lower device_memory_limit="
+        )
