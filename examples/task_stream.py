@@ -28,7 +28,7 @@ COLORS = {
 
 
 def title(key):
-    """What the tasks of a key do, in the words of COLORS."""
+    """The work of a key, in the words of COLORS."""
     name = str(key[0] if isinstance(key, tuple) else key)
     if "damp" in name:
         return "damp"
