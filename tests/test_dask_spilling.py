@@ -150,7 +150,7 @@ def test_limits(limit, expected):
 
 
 class Worker:
-    """What the plugin uses of a worker."""
+    """The attributes of a worker that the plugin uses."""
 
     def __init__(self, data):
         self.address, self.data = "tcp://here:1", data

@@ -16,7 +16,7 @@ from cupola.exceptions import ArgumentTypeError
 
 
 def _in_order(array: Array, order: Any) -> Array:
-    """The array itself, or a copy in the order that was asked for."""
+    """The array itself, or a copy in the order of the call."""
     wrong = (order == "C" and not array.flags.c_contiguous) or (
         order == "F" and not array.flags.f_contiguous
     )
