@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 
 import dask
 import dask.array as da
@@ -188,18 +186,16 @@ def test_a_cluster_in_a_coroutine():
     assert asyncio.run(run()) == 10
 
 
-def test_the_environment_of_a_worker():
-    code = """
-import sys
-from cupola.distributed.workers import worker_environment
-sys.stdout.write(repr(worker_environment(1, 2)))
-"""
-    variables = {**os.environ, "CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_THREADS": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True
-    )
-    share = max(1, len(os.sched_getaffinity(0)) // 2)
-    assert eval(done.stdout) == {"CUPOLA_CPU_DEVICES": "1", "CUPOLA_CPU_THREADS": str(share)}
+@pytest.mark.parametrize("threads", [None, "7"])
+def test_the_environment_of_a_worker_on_the_cpu_device(monkeypatch, threads):
+    info = cupola.driver.info()._replace(kind="cpu")
+    monkeypatch.setattr("cupola.distributed.workers.driver.info", lambda: info)
+    monkeypatch.delenv("CUPOLA_CPU_THREADS", raising=False)
+    if threads:
+        monkeypatch.setenv("CUPOLA_CPU_THREADS", threads)
+    expected = threads or str(max(1, len(os.sched_getaffinity(0)) // 2))
+    found = worker_environment(1, 2)
+    assert found == {"CUPOLA_CPU_DEVICES": "1", "CUPOLA_CPU_THREADS": expected}
 
 
 @pytest.mark.parametrize(
