@@ -149,5 +149,5 @@ def test_copies_of_device_arrays(driver):
     assert np.empty_like(x, shape=(4,)).shape == (4,)
     with pytest.raises(TypeError, match="structured"):
         np.empty_like(x, dtype=[("value", "f8")])
-    with pytest.raises(ArgumentError, match="argument order"):
-        np.asarray(x, order="X", like=x)
+    with pytest.raises(ArgumentError, match="argument device"):
+        np.asarray(x, device="cpu", like=x)

@@ -122,6 +122,22 @@ with cupola.Device(2):
     )
 
 
+def test_a_pickle_of_a_device_that_the_receiver_lacks():
+    with_devices = {**os.environ, "CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_DEVICES": "3"}
+    code = """
+import pickle, sys, numpy, cupola
+with cupola.Device(2):
+    data = pickle.dumps(cupola.to_device(numpy.arange(5)))
+assert pickle.loads(data).device_index == 2
+sys.stdout.write(data.hex())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, env=with_devices, capture_output=True, text=True
+    )
+    array = pickle.loads(bytes.fromhex(done.stdout))
+    assert array.device_index == 0 and array.get().tolist() == [0, 1, 2, 3, 4]
+
+
 def test_pickles_have_their_elements_out_of_band():
     array = cupola.to_device(np.arange(1000.0))
     buffers = []

@@ -521,7 +521,10 @@ cdef class Array(ArrayMethods):
         return interface
 
     def __reduce__(self):
-        """Pickle the elements: another process gets a copy, on the device of the same number."""
+        """Pickle the elements: another process gets a copy, on the device of the same number.
+
+        Where it has no such device, the copy is on its current one.
+        """
         from cupola import _take_array  # not of its module, which cimports this one
         return _take_array, (self.get(), self.device_index)
 

@@ -14,7 +14,7 @@ from cupola.layout cimport as_dtype, as_shape, bytes_of, f_strides
 from cupola.memory cimport Memory, allocate_managed, allocate_pinned
 from cupola.stream cimport Stream, as_stream
 
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownNameError
 
 
 cdef tuple what_of(object shape, object dtype):
@@ -370,7 +370,14 @@ def strided_view(
 
 
 def take_array(host, device):
-    """Make an array from its pickled contents."""
+    """Make an array from its pickled contents.
+
+    The process may have fewer devices than the one that pickled it: then on the current device.
+    """
+    try:
+        device = device_index(device)
+    except UnknownNameError:
+        device = None
     return to_device(host, device=device)
 
 

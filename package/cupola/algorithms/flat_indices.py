@@ -74,7 +74,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
     dims : tuple of int
         The shape of the array.
     mode : {"raise", "wrap", "clip"}
-        What becomes of indices out of bounds. "raise" does not check them, since the call would
+        How indices out of bounds are treated. "raise" does not check them, since the call would
         have to wait.
     order : {"C", "F"}
 

@@ -1,5 +1,5 @@
 # cupola/distributed/dask_array.py - device arrays as blocks of dask.array.
-"""What ``dask.array`` dispatches on, and the array backend "cupola"."""
+"""Functions that ``dask.array`` dispatches on, and the array backend "cupola"."""
 
 from __future__ import annotations
 

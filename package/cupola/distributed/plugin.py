@@ -39,6 +39,7 @@ class DevicePlugin(WorkerPlugin):
     name = "cupola-device"
 
     def __init__(self, same_driver: bool = True) -> None:
+        self.is_set_up = False  # until setup, in the worker's process
         self.expected = {"version": __version__, "build": abi.build_id()}
         if same_driver:
             info = driver.info()
@@ -69,9 +70,11 @@ class DevicePlugin(WorkerPlugin):
         self.check(worker.address)
         cupola.Device().synchronize()  # creates the context
         self.previous = set_out_of_memory_handler(_Spiller(worker))
+        self.is_set_up = True
 
     def teardown(self, worker: Any) -> None:
-        set_out_of_memory_handler(None)
+        if self.is_set_up:
+            set_out_of_memory_handler(self.previous)
 
 
 class _Spiller:

@@ -21,7 +21,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 def _header(array: Any) -> dict[str, Any]:
-    """What the frame does not say. The pickle of a dtype also keeps fields and extension types."""
+    """Shape, dtype and order. The pickle of a dtype also keeps fields and extension types."""
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     return {
         "shape": tuple(array.shape),

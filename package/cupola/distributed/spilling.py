@@ -20,7 +20,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 class SpillStatistics(NamedTuple):
-    """What `DeviceSpillBuffer.statistics` returns: numbers of values, and their bytes."""
+    """Numbers of values and their bytes, as `DeviceSpillBuffer.statistics` returns them."""
 
     on_device: int
     device_bytes: int

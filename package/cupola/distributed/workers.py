@@ -77,15 +77,14 @@ class LocalDeviceCluster(LocalCluster):
 
     Raises
     ------
-    ArgumentError
-        Where there is no such device, or the limit is wrong; no process was started.
+    ArgumentError, UnknownNameError
+        Where the limit is wrong, or there is no such device; no process was started.
 
     Notes
     -----
     Each worker process starts with ``CUDA_VISIBLE_DEVICES`` set to its device, which is device 0
     there. On the CPU device it starts with ``CUPOLA_CPU_DEVICES=1``. `DevicePlugin` and
-    `DeviceSpillBuffer` are set up in each worker. `scale` beyond the number of devices starts at
-    the first device again.
+    `DeviceSpillBuffer` are set up in each worker. `scale` takes the device with the fewest workers.
     """
 
     def __init__(
@@ -104,6 +103,7 @@ class LocalDeviceCluster(LocalCluster):
                     f"LocalDeviceCluster sets {refused}= itself; choose the workers with devices="
                 )
         self._devices = _chosen(devices)
+        self._places: dict[Any, int] = {}  # in the list of devices, by the workers' names
         limit_in_bytes(device_memory_limit)
         workers = len(self._devices)
         host_limit = parse_memory_limit(memory_limit, 1, workers, logger=_logger)
@@ -126,6 +126,8 @@ class LocalDeviceCluster(LocalCluster):
     def new_worker_spec(self) -> dict[Any, Any]:
         """The next worker, with the variables of its device."""
         ((name, spec),) = super().new_worker_spec().items()
-        device = self._devices[len(self.worker_spec) % len(self._devices)]
-        environment = worker_environment(device, len(self._devices))
+        taken = [place for other, place in self._places.items() if other in self.worker_spec]
+        place = min(range(len(self._devices)), key=taken.count)
+        self._places[name] = place
+        environment = worker_environment(self._devices[place], len(self._devices))
         return {name: {**spec, "options": {**spec["options"], "env": environment}}}

@@ -53,7 +53,7 @@ def launch_form(
     Parameters
     ----------
     what : str
-        What a part is, for errors: "a chunk".
+        The name of a part in errors: "a chunk".
     values : tuple
         The arguments, without placeholders.
     threads, grid, block
