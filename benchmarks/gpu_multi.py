@@ -132,7 +132,7 @@ def row_of(part, status, last, seconds):
     """A row whose goal is no failure; without a goal where the part did not run."""
     from records import Row
 
-    note = f"{last}; {seconds:.0f} s"
+    note = f"{last.removeprefix('not run: ')}; {seconds:.0f} s"
     if status == NOT_RUN:
         return Row(f"{part.what}: not run", 0, "failures", note=note)
     goal = "value <= 0"
