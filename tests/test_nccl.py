@@ -301,3 +301,28 @@ def test_a_communicator_lives_as_long_as_its_graphs(ranks):
     ranks.wait()
     equal(x[1], numbers("f4").sum(0), "f4")
     assert not ranks.communicators[2].closed
+
+
+def test_a_graph_that_is_deleted_during_a_launch(ranks):
+    """Its memory is freed behind the launch, on the stream that was captured."""
+    opened = threading.Event()
+    x = [cupola.full(1000, 5, np.int32) for _ in range(SIZE)]
+    out = [cupola.zeros(1000, np.int32) for _ in range(SIZE)]
+    cupola.Device().synchronize()
+    graphs = captured(ranks, lambda one, s, i: one.all_reduce(x[i], out[i], stream=s))
+    ready = [graph.instantiate() for graph in graphs]
+    hold_back(ranks, opened)
+    for graph, stream in zip(ready, ranks.streams, strict=True):
+        graph(stream)
+    addresses = {array.ptr for array in x}
+    x.clear(), graphs.clear(), ready.clear()
+    del graph
+    gc.collect()
+    others = [cupola.full(1000, 7, np.int32) for _ in range(SIZE)]
+    assert addresses & {array.ptr for array in others}
+    assert not cupola.Stream.current().done
+    opened.set()
+    ranks.wait()
+    for one, other in zip(out, others, strict=True):
+        equal(one, np.full(1000, 5 * SIZE), "i4")
+        equal(other, np.full(1000, 7), "i4")
