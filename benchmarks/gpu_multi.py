@@ -55,7 +55,6 @@ def parts(driver, records):
     beside = ["tests/test_op_beside.py"]
     if driver == "cuda" and importlib.util.find_spec("torch"):
         beside.append("tests/frameworks/test_torch_beside.py")
-    here = [__file__, "--heat"]
     return {
         "tests": Part(
             "tests of several devices", pytest(driver, "-m", MARKER, *marked()), 150
@@ -71,8 +70,11 @@ def parts(driver, records):
             "all-reduce by NCCL beside torch.distributed",
             python("benchmarks/bench_nccl.py", "--out", records), 120,
         ),
-        "heat-dask": Part("heat by Dask, a worker a device", python(*here, "blocks"), 60),
-        "heat-mpi": Part("heat by MPI, a rank a device", python(*here, "ranks"), 60),
+        "heat-mpi": Part(
+            "heat by MPI, a rank a device",
+            python("benchmarks/bench_heat_ranks.py", "--out", records), 90,
+        ),
+        "heat-dask": Part("heat by Dask, a worker a device", python(__file__, "--heat"), 60),
     }  # fmt: skip
 
 
@@ -100,25 +102,18 @@ def with_children_ended(process):
     process.wait()
 
 
-def heat(module):
-    """Builds examples/heat, and runs its program of that name on two devices."""
-    from bench_heat import ROOT as TREE
+def heat():
+    """Builds examples/heat, and runs heat.blocks on a worker a device."""
     from bench_heat import built
 
-    if not (TREE / f"examples/heat/heat/{module}.py").is_file():
-        sys.exit(f"heat.{module} does not exist: examples/heat has no {module}.py")
-    program = python("-m", f"heat.{module}")
-    if module == "ranks":
-        launcher = shutil.which("mpiexec") or Path(sys.prefix, "bin/mpiexec")
-        if not importlib.util.find_spec("mpi4py") or not Path(launcher).is_file():
-            print("not run: mpi4py or mpiexec is not installed")
-            sys.exit(NOT_RUN)
-        program = [os.fspath(launcher), "-n", "2", *program]
-    elif not importlib.util.find_spec("distributed"):
+    if not (ROOT / "examples/heat/heat/blocks.py").is_file():
+        sys.exit("heat.blocks does not exist: examples/heat has no blocks.py")
+    if not importlib.util.find_spec("distributed"):
         print("not run: dask and distributed are not installed")
         sys.exit(NOT_RUN)
     with tempfile.TemporaryDirectory() as place:
         environment = built(Path(place))
+        program = python("-m", "heat.blocks")
         sys.exit(subprocess.run(program, cwd=place, env=environment).returncode)
 
 
@@ -137,7 +132,7 @@ def row_of(part, status, last, seconds):
     """A row whose goal is no failure; without a goal where the part did not run."""
     from records import Row
 
-    note = f"{last}; {seconds:.0f} s"
+    note = f"{last.removeprefix('not run: ')}; {seconds:.0f} s"
     if status == NOT_RUN:
         return Row(f"{part.what}: not run", 0, "failures", note=note)
     goal = "value <= 0"
@@ -150,11 +145,11 @@ def main():
     parser = records.parser(__doc__)
     parser.add_argument("--installed", action="store_true", help="cupola is installed already")
     parser.add_argument("--seconds", type=float, default=450, help="for all parts")
-    parser.add_argument("--heat", choices=("blocks", "ranks"), help="run this program alone")
+    parser.add_argument("--heat", action="store_true", help="run heat.blocks alone")
     parser.add_argument("names", nargs="*", metavar="PART", help="only these")
     options = parser.parse_args()
     if options.heat:
-        heat(options.heat)
+        heat()
     if options.out is None:
         parser.error("--out FOLDER is needed")
     out = options.out.resolve()

@@ -147,7 +147,7 @@ def test_a_capture_that_crosses_devices(driver, devices):
     on_two_devices(
         driver,
         """
-    saxpy = cupola.shipped_kernels()
+    saxpy = cupola.shipped_kernels().on(other)["saxpy"]
     x = cupola.to_device(np.arange(n, dtype=np.float32), device=one)
     y = cupola.zeros(n, np.float32, device=other)
     out = cupola.zeros(n, np.float32, device=one)
@@ -156,7 +156,7 @@ def test_a_capture_that_crosses_devices(driver, devices):
         second.wait(first)
         with second:
             y.set(x, stream=second)
-            saxpy.on(other)["saxpy"].forall(n)(2.0, y, y, y, n)
+            saxpy.forall(n)(2.0, y, y, y, n)
         first.wait(second)
         out.set(y, stream=first)
     ready = graph.instantiate()

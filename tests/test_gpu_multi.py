@@ -56,12 +56,21 @@ def test_the_files_of_the_marker():
     assert {"tests/test_devices.py", "tests/test_nccl_devices.py"} <= found
     for name, one in gpu_multi.parts("cpu", Path("records")).items():
         assert one.command[0] == sys.executable and one.seconds > 0, name
-    assert sum(one.seconds for one in gpu_multi.parts("cuda", Path("r")).values()) < 600
 
 
-def test_heat_without_its_program(monkeypatch):
-    with pytest.raises(SystemExit, match=r"heat\.nothing does not exist"):
-        gpu_multi.heat("nothing")
+@pytest.mark.parametrize(
+    ("command", "module"), [("gpu_multi.py --heat", "blocks"), ("bench_heat_ranks.py", "ranks")]
+)
+def test_an_example_without_its_module(tmp_path, command, module):
+    """A copy of the commands, beside an example that has neither."""
+    for path in (ROOT / "benchmarks").glob("*.py"):
+        (tmp_path / "benchmarks").mkdir(exist_ok=True)
+        (tmp_path / "benchmarks" / path.name).write_text(path.read_text())
+    words = gpu_multi.python(*command.split())
+    words[1] = os.fspath(tmp_path / "benchmarks" / words[1])
+    environment = {"PYTHONPATH": os.fspath(ROOT / "tests")}
+    status, last = gpu_multi.run(words, tmp_path / "out.txt", 60, **environment)
+    assert status == 1 and last == f"heat.{module} does not exist: examples/heat has no {module}.py"
 
 
 @pytest.mark.cpu_only("the number of devices is set")

@@ -153,20 +153,40 @@ def test_arrays_of_no_elements(ranks, stub):
     assert ctypes.c_int.in_dll(stub, "batches").value == before
 
 
+def hold_back(ranks, opened):
+    cupola.Device().synchronize()
+    for stream in ranks.streams:
+        stream.launch_host_func(opened.wait, 60)
+
+
 def test_the_order_of_the_stream(ranks):
-    """It reduces the elements at its place in the stream; memory is freed after it."""
+    """It reduces the elements at its place in the stream."""
     opened = threading.Event()
     x = [cupola.zeros(1000, np.int32) for _ in range(SIZE)]
-    cupola.Device().synchronize()
+    hold_back(ranks, opened)
     for stream, array in zip(ranks.streams, x, strict=True):
-        stream.launch_host_func(opened.wait, 60)
         array.fill(5, stream=stream)
     found = ranks.each(lambda one, stream, i: one.all_reduce(x[i], stream=stream), wait=False)
     for stream, array in zip(ranks.streams, x, strict=True):
         array.fill(9, stream=stream)
+    opened.set()
+    ranks.wait()
+    for one, array in zip(found, x, strict=True):
+        equal(one, np.full(1000, 5 * SIZE), "i4")
+        equal(array, np.full(1000, 9), "i4")
+
+
+def test_memory_is_reused_after_the_operation(ranks):
+    opened = threading.Event()
+    x = [cupola.full(1000, 5, np.int32) for _ in range(SIZE)]
+    hold_back(ranks, opened)
+    found = ranks.each(lambda one, stream, i: one.all_reduce(x[i], stream=stream), wait=False)
+    addresses = {array.ptr for array in x}
     x.clear()
     gc.collect()
-    others = [cupola.full(1000, 7, np.int32) for _ in range(SIZE)]  # perhaps in the same memory
+    others = [cupola.full(1000, 7, np.int32) for _ in range(SIZE)]
+    assert addresses & {array.ptr for array in others}
+    assert not cupola.Stream.current().done  # they are filled later
     opened.set()
     ranks.wait()
     for one, other in zip(found, others, strict=True):
@@ -281,3 +301,28 @@ def test_a_communicator_lives_as_long_as_its_graphs(ranks):
     ranks.wait()
     equal(x[1], numbers("f4").sum(0), "f4")
     assert not ranks.communicators[2].closed
+
+
+def test_a_graph_that_is_deleted_during_a_launch(ranks):
+    """Its memory is freed behind the launch, on the stream that was captured."""
+    opened = threading.Event()
+    x = [cupola.full(1000, 5, np.int32) for _ in range(SIZE)]
+    out = [cupola.zeros(1000, np.int32) for _ in range(SIZE)]
+    cupola.Device().synchronize()
+    graphs = captured(ranks, lambda one, s, i: one.all_reduce(x[i], out[i], stream=s))
+    ready = [graph.instantiate() for graph in graphs]
+    hold_back(ranks, opened)
+    for graph, stream in zip(ready, ranks.streams, strict=True):
+        graph(stream)
+    addresses = {array.ptr for array in x}
+    x.clear(), graphs.clear(), ready.clear()
+    del graph
+    gc.collect()
+    others = [cupola.full(1000, 7, np.int32) for _ in range(SIZE)]
+    assert addresses & {array.ptr for array in others}
+    assert not cupola.Stream.current().done
+    opened.set()
+    ranks.wait()
+    for one, other in zip(out, others, strict=True):
+        equal(one, np.full(1000, 5 * SIZE), "i4")
+        equal(other, np.full(1000, 7), "i4")
