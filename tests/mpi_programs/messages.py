@@ -4,12 +4,14 @@ Arguments: the transport that is expected.
 """
 
 import sys
+import threading
 
 import numpy as np
 from mpi4py import MPI
 
 import cupola
 from cupola.mpi import Communicator, Request
+from cupola.pipeline_call.staging import page_locked_cache
 
 PIECE = 1024
 world = MPI.COMM_WORLD
@@ -145,6 +147,54 @@ comm.Sendrecv(array, right, 0, target, left, 0, stream=stream)
 with stream:
     target *= 2.0
     assert (target.get() == 40).all()
+
+# A large message needs few pieces of page-locked memory.
+large = cupola.to_device(numbers(1 << 16, comm.rank))
+target = cupola.zeros_like(large)
+comm.Sendrecv(large, right, 0, target, left, 0)
+np.testing.assert_array_equal(target.get(), numbers(1 << 16, left))
+cupola.Device().synchronize()
+locked = sum(memory.nbytes for memory in page_locked_cache.spare)
+assert (0 < locked <= 32 * PIECE) if comm.transport.staged else locked == 0, locked
+
+# An exchange waits for its own stream alone: another one may be in the middle of its work.
+edge, inner = cupola.Stream(non_blocking=True), cupola.Stream(non_blocking=True)
+release = threading.Event()
+inner.launch_host_func(release.wait)
+with edge:
+    rows, halo = cupola.full(3000, comm.rank, np.int64), cupola.empty(3000, np.int64)
+requests = [comm.Irecv(halo, left, stream=edge), comm.Isend(rows, right, stream=edge)]
+Request.Waitall(requests)
+with edge:
+    assert (halo.get() == left).all()
+assert not inner.done
+release.set()
+inner.synchronize()
+
+
+# Threads, each with its own tag.
+def exchange(tag):
+    try:
+        with cupola.Stream() as stream:
+            for turn in range(5):
+                sent = cupola.full(2000, 10 * comm.rank + turn + tag, np.int64)
+                target = cupola.empty_like(sent)
+                comm.Sendrecv(sent, right, tag, target, left, tag)
+                assert (target.get() == 10 * left + turn + tag).all()
+            stream.synchronize()
+    except BaseException as error:
+        failures.append(error)
+
+
+failures = []
+if MPI.Query_thread() == MPI.THREAD_MULTIPLE:
+    threads = [threading.Thread(target=exchange, args=(tag,)) for tag in (100, 200, 300)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
 
 # Persistent requests, and no peer.
 array = cupola.full(2000, comm.rank, np.int32)
