@@ -304,13 +304,14 @@ FAMILIES = {
     "coverage": set(),
     "fft": {"algorithms", "toolkit"},
     "debug": {"image"},
+    "distributed": set(),
     "image": set(),
     "inspection": set(),
     "linalg": {"algorithms"},
     "makers": {"compiler", "ops"},
     "on_cpu": {"toolkit"},
     "ops": set(),
-    "pipeline_call": set(),
+    "pipeline_call": {"distributed"},
     "pycuda": {"algorithms", "toolkit"},
     "random": {"algorithms"},
     "timeline": {"inspection"},
@@ -320,7 +321,7 @@ FAMILIES = {
 # pytest plugin.
 TOP = {"arguments", "cache", "exceptions", "kernel_library", "manifest", "paths"}
 TOP |= {"deprecation", "library", "numpy_names", "version", "__init__", "__main__"}
-TOP |= {"loader", "testing"}
+TOP |= {"loader", "package_images", "testing"}
 
 
 def module_of(path):

@@ -28,22 +28,23 @@ class _Elements:
         return chunk.length * self.width
 
 
-def _is_of_chunk(value: object) -> bool:
+def is_of_chunk(value: object) -> bool:
+    """Whether it stands for a value of the chunk."""
     return getattr(value, "__objclass__", None) is Chunk or (
         callable(value) and not isinstance(value, (Array, np.generic))
     )
 
 
-def _value(value: Any, chunk: Chunk) -> Any:
+def value_in(value: Any, chunk: Chunk) -> Any:
     """Replace a placeholder by its value for this chunk."""
-    if not _is_of_chunk(value):
+    if not is_of_chunk(value):
         return value
     return value.__get__(chunk) if hasattr(value, "__objclass__") else value(chunk)
 
 
 def _differs(value: object) -> bool:
     """Whether its value may differ for chunks of the same length."""
-    return _is_of_chunk(value) and value is not Chunk.length and not isinstance(value, _Elements)
+    return is_of_chunk(value) and value is not Chunk.length and not isinstance(value, _Elements)
 
 
 class Launches:
@@ -92,15 +93,15 @@ class Launches:
         return value
 
     def _form(self, chunk: Chunk, kernel: Kernel, arguments: list[object]) -> tuple[Any, ...]:
-        values = tuple(_value(argument, chunk) for argument in arguments)
-        block = _value(self.block, chunk)
+        values = tuple(value_in(argument, chunk) for argument in arguments)
+        block = value_in(self.block, chunk)
         if self.grid is not None:
-            grid = _lengths(kernel, "grid", _value(self.grid, chunk))
+            grid = _lengths(kernel, "grid", value_in(self.grid, chunk))
             return grid, _lengths(kernel, "block", block), self.shared, values
         if block is None:
             block = kernel.max_potential_block_size(self.shared)
         block = _lengths(kernel, "block", block)
-        given = _value(self.threads, chunk)
+        given = value_in(self.threads, chunk)
         threads = as_int(given)
         if threads is None or threads < 0:
             raise ArgumentTypeError(
