@@ -198,17 +198,28 @@ def require_client(client: Any) -> None:
         )
 
 
+def version_here() -> str:
+    """The version of cupola in this process."""
+    return __version__
+
+
 def require_same_version(client: Client) -> None:
-    """Check that the scheduler and all workers have this version of cupola."""
-    known = client.get_versions(packages=["cupola"])
-    others = {"the scheduler": known["scheduler"], **known["workers"]}
+    """Check that all workers have this version of cupola."""
+    known = client.run(version_here, on_error="return")
     wrong = [
-        f"{where} ({about['host'].get('machine', '')}): {version or 'none'}"
-        for where, about in others.items()
-        if (version := about["packages"].get("cupola")) != __version__
+        f"{worker} has {_described(version)}"
+        for worker, version in known.items()
+        # One that ended meanwhile has no version; the next one is checked by its tasks.
+        if version != __version__ and not isinstance(version, OSError)
     ]
     if wrong:
         raise LibraryError(
-            f"this process has cupola {__version__}, and the cluster has other versions: "
-            f"{'; '.join(wrong)}; install the same version in all of them"
+            f"this process has cupola {__version__}; {'; '.join(wrong)}: install the same version "
+            "in all of them"
         )
+
+
+def _described(version: str | Exception) -> str:
+    if isinstance(version, ImportError):
+        return f"no cupola that can be imported ({version})"
+    return f"cupola {version}"

@@ -140,9 +140,8 @@ def pipeline(
         on its first device, to which `streams`, `memory` and `staging` apply. `devices` and
         `schedule` are refused.
     retries : int, optional
-        With `client`: how many times a chunk is sent again after Dask gave it up because its
-        workers ended, or after a connection broke; by default 3. Dask itself restarts the chunks of
-        a worker that ended. An error of the kernel is not retried.
+        With `client`: how many times a chunk is sent again after its worker ended or a connection
+        broke; by default 3. An error of the kernel is not retried.
     worker_timeout : float, optional
         With `client`: seconds after which a cluster without any worker is an error; by default 60.
 

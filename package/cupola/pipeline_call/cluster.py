@@ -7,11 +7,11 @@ import contextlib
 import queue
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any
 
-import dask
 import numpy as np
 from distributed import Client, Future, KilledWorker
 
@@ -69,8 +69,6 @@ def run_on_cluster(
     with (
         progress_report(progress, hosts.rows) as report,
         publish(work, client) as published,
-        # A task has its input: else that were lost with the worker which has it.
-        dask.config.set({"distributed.admin.large-graph-warning-threshold": IN_FLIGHT}),
     ):
         _Run(client, hosts, work, published, spans, attempts, worker_timeout, report).run()
 
@@ -94,7 +92,9 @@ class _Run:
         self.worker_timeout = worker_timeout
         self.name = f"cupola-pipeline-{uuid.uuid4().hex}"
         self.arrived: queue.SimpleQueue[Future] = queue.SimpleQueue()
-        self.flying: dict[str, tuple[int, Future]] = {}  # the tasks' numbers, by key
+        # By key: the task's number, its result and its input.
+        self.flying: dict[str, tuple[int, Future, Future]] = {}
+        self.unsent = deque(range(len(spans)))
         self.failures: dict[int, int] = {}
         self.is_done = np.zeros(len(spans), bool)
         self.head = 0  # all tasks before this one are done
@@ -106,17 +106,17 @@ class _Run:
     def run(self) -> None:
         try:
             self.look_at_workers()
-            waiting = iter(range(len(self.spans)))
             while self.head < len(self.spans):
-                while len(self.flying) < self.limit and (task := next(waiting, None)) is not None:
-                    self.send(task)
+                self.send(min(self.limit - len(self.flying), len(self.unsent)))
                 self.collect(list(self.next_arrived()))
                 if time.monotonic() > self.looked + POLL:
                     self.look_at_workers()
+                    self.find_lost()
         finally:
             if self.flying:
                 with contextlib.suppress(Exception):
-                    self.client.cancel([future for _, future in self.flying.values()], force=True)
+                    futures = [future for _, *both in self.flying.values() for future in both]
+                    self.client.cancel(futures, force=True)
 
     def look_at_workers(self) -> None:
         """Adapt the number of tasks in flight; raise an error where no worker comes."""
@@ -140,16 +140,37 @@ class _Run:
         span = self.spans[self.head]
         return ChunkError(f"{span.title}: {text}", span.first, span.last)
 
-    def send(self, task: int) -> None:
-        span = self.spans[task]
-        pieces = [
+    def send(self, count: int) -> None:
+        """Send the inputs of the next tasks, then the tasks."""
+        tasks = [self.unsent.popleft() for _ in range(count)]
+        if not tasks:
+            return
+        # Not in the task itself: the scheduler's logs keep tasks for a long time.
+        pieces = [self.pieces(self.spans[task]) for task in tasks]
+        try:
+            inputs = self.client.scatter(pieces, hash=False, timeout=max(POLL, self.worker_timeout))
+        except (OSError, TimeoutError):  # a worker ended just then, or none is there
+            self.unsent.extendleft(reversed(tasks))
+            self.look_at_workers()
+            return
+        for task, one in zip(tasks, inputs, strict=True):
+            key = f"{self.name}-{task}-{self.failures.get(task, 0)}"
+            span = self.spans[task]
+            future = self.client.submit(run_span, self.published, span, one, key=key, pure=False)
+            self.flying[key] = task, future, one
+            future.add_done_callback(self.arrived.put)
+
+    def pieces(self, span: Span) -> list[np.ndarray | None]:
+        return [
             np.asarray(array)[span.start : span.stop] if i in self.hosts.inputs else None
             for i, array in enumerate(self.hosts.arrays)
         ]
-        key = f"{self.name}-{task}-{self.failures.get(task, 0)}"
-        future = self.client.submit(run_span, self.published, span, pieces, key=key, pure=False)
-        self.flying[key] = task, future
-        future.add_done_callback(self.arrived.put)
+
+    def find_lost(self) -> None:
+        """Send tasks again whose input or result ended with a worker."""
+        for _, future, one in list(self.flying.values()):
+            if {future.status, one.status} & {"lost", "cancelled"}:
+                self.failed(future, CancelledError("the worker that had its data ended"))
 
     def next_arrived(self) -> Iterator[Future]:
         """The futures that are done; waits a while for the first."""
@@ -165,16 +186,13 @@ class _Run:
         finished = [future for future in futures if future.status == "finished"]
         try:
             results = self.gather(finished)
-        except Exception:
-            results = None  # one of them: each alone tells which
+        except Exception:  # one of them: each alone tells which
+            results = {}
         for future in futures:
             try:
-                if results is not None and future.status == "finished":
-                    outputs = results[future.key]
-                elif future.status == "finished":
-                    outputs = self.gather([future])[future.key]
-                else:
-                    outputs = future.result(timeout=POLL)
+                if future.key not in results and future.status != "error":
+                    results |= self.gather([future])
+                outputs = results[future.key] if future.key in results else future.result()
             except Exception as error:
                 self.failed(future, error)
             else:
@@ -191,9 +209,7 @@ class _Run:
         return {future.key: result for future, result in zip(futures, results, strict=True)}
 
     def write(self, future: Future, outputs: list[np.ndarray]) -> None:
-        task, _ = self.flying.pop(future.key)
-        future.release()
-        span = self.spans[task]
+        span = self.spans[task := self.landed(future)]
         for i, output in zip(self.hosts.outputs, outputs, strict=True):
             self.hosts.arrays[i][span.start : span.stop] = output
         self.is_done[task] = True
@@ -204,8 +220,8 @@ class _Run:
 
     def failed(self, future: Future, error: Exception) -> None:
         """Send a task again whose worker or connection ended; raise other errors."""
-        task, _ = self.flying.pop(future.key)
-        span = self.spans[task]
+        in_worker = future.status == "error"
+        span = self.spans[task := self.landed(future)]
         if isinstance(error, SpanError):
             if isinstance(error.cause, ArgumentError):
                 raise type(error.cause)(error.text) from error.cause
@@ -213,7 +229,8 @@ class _Run:
         if self.client.status != "running":
             self.look_at_workers()
         failures = self.failures[task] = self.failures.get(task, 0) + 1
-        if not isinstance(error, BROKEN):
+        # Where the result alone was lost, it is Dask's own error, of any type.
+        if in_worker and not isinstance(error, BROKEN):
             text = f"{span.title}: a worker could not run it: {described(error)}"
             raise ChunkError(text, span.first, span.last) from error
         if failures > self.retries:
@@ -223,5 +240,11 @@ class _Run:
                 f"{described(error)}"
             )
             raise ChunkError(text, span.first, span.last) from error
+        self.unsent.appendleft(task)
+
+    def landed(self, future: Future) -> int:
+        """The number of a task that is in flight no longer."""
+        task, _, one = self.flying.pop(future.key)
+        one.release()
         future.release()
-        self.send(task)
+        return task
