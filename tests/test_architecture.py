@@ -314,7 +314,7 @@ FAMILIES = {
     "nccl": {"algorithms", "toolkit"},
     "on_cpu": {"toolkit"},
     "ops": set(),
-    "pipeline_call": {"launching"},
+    "pipeline_call": {"distributed", "launching"},
     "pycuda": {"algorithms", "toolkit"},
     "random": {"algorithms"},
     "timeline": {"inspection"},
@@ -324,7 +324,7 @@ FAMILIES = {
 # pytest plugin.
 TOP = {"arguments", "cache", "exceptions", "kernel_library", "manifest", "paths"}
 TOP |= {"deprecation", "library", "numpy_names", "version", "__init__", "__main__"}
-TOP |= {"loader", "testing"}
+TOP |= {"loader", "package_images", "testing"}
 
 
 def module_of(path):

@@ -136,7 +136,7 @@ def test_what_was_unloaded_is_not_sent(driver):
 
 
 def test_a_device_that_is_not_there(driver):
-    function, (content, name, _, about) = cupola.load(images.SCALE).__reduce__()
+    function, (content, name, _, about, digest) = cupola.load(images.SCALE).__reduce__()
     with refused(cupola.NotFoundError, saying="99"):
-        function(content, name, 99, about)
+        function(content, name, 99, about, digest)
     gc.collect()

@@ -126,7 +126,7 @@ class KernelLibrary:
             self._found = self._search()
         image, manifest, place = self._found
         loader.register_cpu_code(place)
-        return Module(image, place, manifest, index)
+        return Module(image, place, manifest, index, origin=(self.name, None))
 
     def _search(self) -> tuple[Any, Any, str]:
         """Image, manifest and path: from CUPOLA_PATH (in a folder per package), or the package."""

@@ -83,6 +83,7 @@ def load(
     is_path = not isinstance(source, str) or os.sep in path
     if is_path or (package is None and os.path.splitext(path)[1]):
         image, manifest, place = from_file(path)
+        package = None
     else:
         image, manifest, place = search(path, package)
     if place.endswith(SOURCE):
@@ -97,7 +98,8 @@ def load(
             declare_all(module, signatures)
         return module
     register_cpu_code(place)
-    return Module(image, place, manifest, device, signatures=signatures)
+    origin = None if package is None else (getattr(package, "__name__", package), path)
+    return Module(image, place, manifest, device, signatures=signatures, origin=origin)
 
 
 def register_cpu_code(place: str) -> None:

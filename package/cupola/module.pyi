@@ -10,6 +10,7 @@ from cupola.texture_reference import TextureReferences
 from cupola.variable import Variables
 
 def declare_all(module: Module, signatures: Mapping[str, str]) -> None: ...
+def digest_of(module: Module) -> str: ...
 
 class Module:
     def __init__(
@@ -25,6 +26,7 @@ class Module:
         types: dict[str, tuple[str, list[str]]] | None = None,
         signatures: Mapping[str, str] | None = None,
         prints: bool = True,
+        origin: tuple[str, str | None] | None = None,
     ) -> None: ...
     @property
     def device_index(self) -> int: ...

@@ -20,8 +20,11 @@ cdef class Image:
     cdef object lent  # arrays over its variables, weakly
     cdef dict elsewhere  # modules of the same image on other devices
     cdef dict bound  # textures and arrays of references, by name
+    cdef object origin  # the package and the image's name in it, or None
+    cdef str sha256  # of the image and its description; None before the first use
 
     cdef bytes read(self)
+    cdef str digest(self)
 
 cdef class Module:
     cdef cupola_module* native  # the image's module
@@ -32,6 +35,7 @@ cdef class Module:
     cdef Kernel find(self, str name)
     cdef int add_types(self, cupola_kernel* native, str exact) except -1
     cdef int require_ready(self) except -1
+    cdef tuple contents(self)  # of its pickle, where that has the image
 
 # Wraps a module and takes over the caller's reference.
 cdef Module adopt(cupola_module* native, str name, object manifest)

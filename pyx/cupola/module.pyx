@@ -74,6 +74,18 @@ cdef class Image:
         """The image as bytes."""
         return self.content if type(self.content) is bytes else self.content.read()
 
+    cdef str digest(self):
+        """The SHA-256 of the image and of all that describes its kernels; computed once."""
+        if self.sha256 is None:
+            import hashlib
+            # A manifest's repr also has its path, which differs between machines.
+            manifest = getattr(self.manifest, "text", self.manifest)
+            described = repr((manifest, self.names, self.ptx, self.types))
+            found = hashlib.sha256(self.read())
+            found.update(b"\0" + described.encode(errors="replace"))
+            self.sha256 = found.hexdigest()
+        return self.sha256
+
     def module(self):
         """The module of this image; a new object where none exists any longer."""
         cdef Module module
@@ -174,15 +186,19 @@ cdef class Module:
         For each kernel, by its name: the argument of `Kernel.declare`.
     prints : bool
         False: no kernel prints or asserts, and the image is not searched for that.
+    origin : (str, str or None), optional
+        The package that has the image, and the image's name there. Or the name of a kernel library
+        and None. Pickles then contain this and a hash.
 
     Raises
     ------
     ImageError
         Where the image is invalid or has no code for the device; `log` is the PTX compiler's log.
 
-    A module, its kernels and prepared launches can be pickled. The pickle contains the image, but
-    not the contents of its variables. The image is loaded on the device of the same number, and
-    only once in each process.
+    A module, its kernels and prepared launches can be pickled. The pickle of a package's image has
+    its name and a hash; the other process must have the same version of the package. Other pickles
+    contain the image. No pickle has the contents of variables. The image is loaded on the device of
+    the same number, and only once in each process.
     """
 
     def __cinit__(self):
@@ -190,7 +206,8 @@ cdef class Module:
         self.found = {}
 
     def __init__(self, image, str name="image", manifest=None, device=None, *, dict names=None,
-                 str ptx="", str log="", dict types=None, signatures=None, bint prints=True):
+                 str ptx="", str log="", dict types=None, signatures=None, bint prints=True,
+                 tuple origin=None):
         cdef int index = device_index(device)
         cdef cupola_module* native = NULL
         cdef Py_buffer view
@@ -229,6 +246,7 @@ cdef class Module:
         made.declared = {}
         made.ptx = ptx
         made.log = log
+        made.origin = origin
         made.device_index = index
         made.known = weakref.ref(self)
         self.image_ = made
@@ -424,15 +442,24 @@ cdef class Module:
         cdef int index = device_index(device)
         if index == self.device_index:
             return self
-        make, arguments = self.__reduce__()
         if self.image_.content is None:
-            return make(index)
+            from cupola import shipped_kernels  # not of its module, which cimports this one
+            return shipped_kernels(index)
         known = self.image_.elsewhere.get(index)
         if known is None or not known.loaded:
-            content, name, _, about = arguments
-            known = make(content, name, index, about)
+            content, name, _, about, digest = self.contents()
+            known = take_module(content, name, index, about, digest)
             self.image_.elsewhere[index] = known
         return known
+
+    cdef tuple contents(self):
+        """The arguments of `take_module` for this module."""
+        cdef Image image = self.image_
+        if not self.loaded:
+            raise ArgumentValueError(f"{self.name} was unloaded, and can't be pickled")
+        about = (
+            image.manifest, image.names, image.ptx, image.log, image.types, dict(image.declared))
+        return image.read(), image.name, image.device_index, about, image.digest()
 
     def __reduce__(self):
         cdef Image image = self.image_
@@ -440,11 +467,14 @@ cdef class Module:
         if image.content is None:
             from cupola import shipped_kernels  # not of its module, which cimports this one
             return shipped_kernels, (image.device_index,)
+        if image.origin is None:
+            return take_module, self.contents()
+        from cupola.package_images import take_from_package, version_of
         if not self.loaded:
             raise ArgumentValueError(f"{self.name} was unloaded, and can't be pickled")
-        about = (
-            image.manifest, image.names, image.ptx, image.log, image.types, image.declared)
-        return take_module, (image.read(), image.name, image.device_index, about)
+        return take_from_package, (
+            image.origin, image.digest(), version_of(image.origin[0]), image.device_index,
+            dict(image.declared))
 
     def __iter__(self):
         return iter(self.kernels)
@@ -507,11 +537,10 @@ def link_images(list inputs, device):
 taken = weakref.WeakValueDictionary()
 
 
-def take_module(bytes content, str name, int device, tuple about):
+def take_module(bytes content, str name, int device, tuple about, str digest):
     """Make a module from its pickled contents."""
-    import hashlib
     manifest, names, ptx, log, types, declared = about
-    mark = hashlib.sha256(content).digest(), name, device, repr(about)
+    mark = digest, name, device, repr(declared)
     module = taken.get(mark)
     if module is None or not module.loaded:
         module = Module(
@@ -519,6 +548,12 @@ def take_module(bytes content, str name, int device, tuple about):
             signatures=declared)
         taken[mark] = module
     return module
+
+
+def digest_of(Module module not None):
+    """The SHA-256 of an image and of all that describes its kernels, in hexadecimal digits."""
+    module.require_ready()
+    return module.image_.digest()
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -16,6 +16,8 @@ _HOMES = {
     "DeviceSpillBuffer": "spilling",
     "LocalDeviceCluster": "workers",
     "map_blocks": "blocks",
+    "Published": "published",
+    "publish": "published",
 }
 
 __all__ = [*_HOMES]

@@ -11,15 +11,17 @@ import numpy as np
 
 from cupola import driver
 from cupola.device import Device, memory_info
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ChunkError, Error
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ChunkError
 from cupola.kernel import Kernel
 from cupola.memory import Memory
 from cupola.pipeline_call.chunk_size import choose
+from cupola.pipeline_call.failures import described, named
 from cupola.pipeline_call.host_arrays import HostArrays, row_bytes
 from cupola.pipeline_call.integers import checked_count
 from cupola.pipeline_call.launches import Launches
 from cupola.pipeline_call.progress import progress_report
 from cupola.pipeline_call.staging import needs_staging, page_locked_cache
+from cupola.pipeline_call.work import Work
 from cupola.pipelines import Pipeline
 from cupola.stream import Stream
 
@@ -56,18 +58,7 @@ def _execute(pipeline: Pipeline, schedule: Callable[[Pipeline], object] | None) 
         failed = pipeline.failed()
         if failed is None:
             raise
-        first, last = failed
-        rows = f"rows {first.start} to {last.stop - 1}"
-        which = f"chunk {first.index} ({rows})"
-        if first != last:
-            which = (
-                f"one of chunks {first.index} to {last.index} ({rows}), which the device had "
-                "in flight; run with CUPOLA_SYNC=1 to find the one"
-            )
-        what = str(error)
-        if not isinstance(error, Error):  # formatted like Python's own traceback
-            what = f"{type(error).__name__}: {error}" if what else type(error).__name__
-        raise ChunkError(f"{which}: {what}", first, last) from error
+        raise ChunkError(f"{named(*failed)}: {described(error)}", *failed) from error
     pipeline.finish(True)
 
 
@@ -88,6 +79,9 @@ def pipeline(
     staging: bool | None = None,
     schedule: Callable[[Pipeline], object] | None = None,
     progress: Any = None,
+    client: Any = None,
+    retries: int | None = None,
+    worker_timeout: float | None = None,
 ) -> Any:
     """Process host arrays of any size with a kernel, with overlapped copies and launches.
 
@@ -141,6 +135,15 @@ def pipeline(
     progress : callable or True, optional
         Called after each chunk with the number of finished rows and the number of all rows. True
         shows a progress bar, which needs tqdm.
+    client : distributed.Client, optional
+        Spreads the chunks over the workers of a Dask cluster. Each worker runs them as a pipeline
+        on its first device, to which `streams`, `memory` and `staging` apply. `devices` and
+        `schedule` are refused.
+    retries : int, optional
+        With `client`: how many times a chunk is sent again after its worker ended or a connection
+        broke; by default 3. An error of the kernel is not retried.
+    worker_timeout : float, optional
+        With `client`: seconds after which a cluster without any worker is an error; by default 60.
 
     Returns
     -------
@@ -152,17 +155,30 @@ def pipeline(
     ChunkError
         Where a chunk failed; it names the chunk. No other chunk is started, and those in flight
         have ended. Outputs of finished chunks are complete.
+        With `client` it names the worker, too, and workers may still finish chunks whose results
+        are dropped.
     ArgumentError
         Where arrays, arguments or sizes do not fit together; no work was started.
+    LibraryError
+        With `client`: where workers have another version of cupola.
 
     Notes
     -----
     Each slot's stream waits for this thread's current stream first. Ctrl-C ends a pipeline like
-    an error.
+    an error. With `client` it cancels the chunks that were sent.
     """
+    if client is None and not (retries is worker_timeout is None):
+        raise ArgumentTypeError("retries= and worker_timeout= are only for client=")
+    if client is not None and not (devices is schedule is None):
+        raise ArgumentTypeError(
+            "devices= and schedule= can't be used with client=: each worker uses its own device "
+            "and cupola's schedule"
+        )
     hosts = HostArrays(_as_list(inputs), _as_list(outputs))
     if devices is None and isinstance(kernel, Kernel):
         devices = kernel.device_index
+    if staging is not None and not isinstance(staging, (bool, np.bool_)):
+        raise ArgumentTypeError(f"staging= is True, False or None, got {staging!r}")
     indices = [Device(device).index for device in _as_list(devices)] or [Device().index]
     if len(set(indices)) < len(indices):
         raise ArgumentValueError("devices= names a device twice")
@@ -184,6 +200,19 @@ def pipeline(
             "arguments=, threads=, grid=, block= and shared= are only for kernels; a function sets "
             "its own launches"
         )
+    if client is not None:
+        from cupola.pipeline_call.cluster import run_on_cluster
+
+        run_on_cluster(
+            client,
+            hosts,
+            Work.of(kernel, launches, hosts, streams=streams, memory=memory, staging=staging),
+            chunk=chunk,
+            progress=progress,
+            retries=3 if retries is None else retries,
+            worker_timeout=60.0 if worker_timeout is None else worker_timeout,
+        )
+        return outputs
     if memory is None:
         memory = min(memory_info(index).free for index in indices) // SHARE
     length, slots = choose(
@@ -193,8 +222,6 @@ def pipeline(
         checked_count(memory, "memory"),
         len(indices),
     )
-    if staging is not None and not isinstance(staging, (bool, np.bool_)):
-        raise ArgumentTypeError(f"staging= is True, False or None, got {staging!r}")
     run = Pipeline(tuple(hosts.arrays), hosts.inputs, hosts.outputs, length)
     if staging is None:
         staging = driver.info().kind != "cpu"

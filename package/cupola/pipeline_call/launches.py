@@ -26,18 +26,13 @@ class _Elements:
         return chunk.length * self.width
 
 
-def _is_of_chunk(value: object) -> bool:
-    return is_placeholder(value, Chunk)
-
-
-def _value(value: Any, chunk: Chunk) -> Any:
-    """Replace a placeholder by its value for this chunk."""
-    return value_for(value, chunk)
-
-
 def _differs(value: object) -> bool:
     """Whether its value may differ for chunks of the same length."""
-    return _is_of_chunk(value) and value is not Chunk.length and not isinstance(value, _Elements)
+    return (
+        is_placeholder(value, Chunk)
+        and value is not Chunk.length
+        and not isinstance(value, _Elements)
+    )
 
 
 class Launches:
@@ -76,7 +71,7 @@ class Launches:
         return value
 
     def _form(self, chunk: Chunk, kernel: Kernel, arguments: list[object]) -> tuple[Any, ...]:
-        values = tuple(_value(argument, chunk) for argument in arguments)
+        values = tuple(value_for(argument, chunk) for argument in arguments)
         return launch_form(
             kernel,
             "a chunk",
