@@ -56,6 +56,13 @@ def test_collectives(driver, ranks, pointers):
     assert found.count("all as expected") == ranks
 
 
+@pytest.mark.cpu_only(reason="PyPI's MPI libraries take no device pointers")
+@pytest.mark.parametrize("program", ["messages.py", "collectives.py"])
+def test_a_library_without_large_counts(program):
+    """Messages that are not staged are cut, too."""
+    assert output(3, program, DIRECT, "cut").count("all as expected") == 3
+
+
 @pytest.mark.parametrize("pointers", ["", "0"])
 def test_wrong_arguments(driver, pointers):
     variables = {"CUPOLA_MPI_DEVICE_POINTERS": pointers, "CUPOLA_CPU_DEVICES": "2"}

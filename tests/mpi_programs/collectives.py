@@ -1,4 +1,7 @@
-"""Collectives of device arrays, against NumPy. Arguments: the transport that is expected."""
+"""Collectives of device arrays, against NumPy.
+
+Arguments: the transport that is expected, and "cut" for a library with counts of 32 bits.
+"""
 
 import sys
 
@@ -6,8 +9,11 @@ import numpy as np
 from mpi4py import MPI
 
 import cupola
-from cupola.mpi import Communicator
+from cupola.mpi import Communicator, communicator
 
+if sys.argv[2:] == ["cut"]:
+    communicator.has_large_counts = lambda: False
+    communicator.UNSTAGED_PIECE = 1000
 comm = Communicator(MPI.COMM_WORLD, piece=1000)
 assert comm.transport.name == sys.argv[1], comm.transport
 rank, size, last = comm.rank, comm.size, comm.size - 1

@@ -1,6 +1,6 @@
 """Sends and receives between ranks: sizes around a piece, views, requests, kinds of arrays.
 
-Arguments: the transport that is expected.
+Arguments: the transport that is expected, and "cut" for a library with counts of 32 bits.
 """
 
 import sys
@@ -10,10 +10,13 @@ import numpy as np
 from mpi4py import MPI
 
 import cupola
-from cupola.mpi import Communicator, Request
+from cupola.mpi import Communicator, Request, communicator
 from cupola.pipeline_call.staging import page_locked_cache
 
 PIECE = 1024
+if sys.argv[2:] == ["cut"]:
+    communicator.has_large_counts = lambda: False
+    communicator.UNSTAGED_PIECE = 1024
 world = MPI.COMM_WORLD
 comm = Communicator(world, piece=PIECE)
 assert comm.transport.name == sys.argv[1], comm.transport

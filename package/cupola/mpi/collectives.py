@@ -23,7 +23,7 @@ class Collectives(Exchange):
 
     def Barrier(self) -> None:  # noqa: N802 - mpi4py's name
         """Wait for all ranks; not for any stream."""
-        self._run("Barrier")
+        self._progress.wait_for(self.comm.Ibarrier())
 
     def Bcast(  # noqa: N802 - mpi4py's name
         self, buf: Any, root: int = 0, *, stream: _StreamProtocol | None = None
@@ -48,7 +48,7 @@ class Collectives(Exchange):
         assert rows is not None
         for start, stop in self._steps(rows.width, 1, rows.buffer.dtype.itemsize):
             part = rows.part(start, stop, not writes)
-            self._run("Bcast", [part.memory, MPI.BYTE], root)
+            self.comm.Bcast([part.memory, MPI.BYTE], root)
             part.finish(writes)
         rows.buffer.unpack()
 

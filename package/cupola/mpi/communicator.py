@@ -16,7 +16,7 @@ from cupola.mpi.messages import Link, Message, ReceiveMessage, SendMessage
 from cupola.mpi.progress import Progress
 from cupola.mpi.request import PersistentRequest, Request
 from cupola.mpi.staging import Staging
-from cupola.mpi.transport import STAGED, Transport, transport
+from cupola.mpi.transport import STAGED, Transport, has_large_counts, transport
 
 if TYPE_CHECKING:
     from cupola.device import _DeviceLike
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 # Bytes of a piece: large enough for the bandwidth of the copies, small beside an array.
 PIECE = 4 << 20
+
+# And of messages that are not staged, where counts of the MPI library have 32 bits.
+UNSTAGED_PIECE = 256 << 20
 
 
 class Communicator(Collectives):
@@ -96,12 +99,17 @@ class Communicator(Collectives):
         self.piece = int(piece)
         self.transport = self._agreed(own)
         staging = Staging(self.device.index)
-        self._link = Link(self.comm, staging, self.piece if self.transport.staged else 0)
+        staged = self.transport.staged
+        cut = self.piece if staged else 0 if self._large_counts else UNSTAGED_PIECE
+        self._link = Link(self.comm, staging, staged, cut)
         self._progress = Progress()
 
     def _agreed(self, own: Transport) -> Transport:
-        everyone = np.empty((self.size, 2), np.int64)
-        self.comm.Allgather(np.array([own.staged, self.piece], np.int64), everyone)
+        everyone = np.empty((self.size, 3), np.int64)
+        self.comm.Allgather(
+            np.array([own.staged, self.piece, has_large_counts()], np.int64), everyone
+        )
+        self._large_counts = bool(everyone[:, 2].all())
         for rank, piece in enumerate(everyone[:, 1].tolist()):
             if piece != everyone[0, 1]:
                 self.comm.Free()

@@ -42,12 +42,9 @@ class Exchange:
     def _call(self, name: str, stream: _StreamProtocol | None) -> Call:
         return Call(name, self.rank, self.device.index, stream)
 
-    def _run(self, name: str, *arguments: Any) -> None:
-        """Call a collective of mpi4py; messages in pieces advance meanwhile."""
-        if self._link.piece:  # on all ranks: MPI does not match the two kinds of calls
-            self._progress.wait_for(getattr(self.comm, f"I{name.lower()}")(*arguments))
-        else:
-            getattr(self.comm, name)(*arguments)
+    def _gather_facts(self, own: Any, everyone: Any) -> None:
+        # Messages in pieces advance until all ranks are in this collective; then it can block.
+        self._progress.wait_for(self.comm.Iallgather(own, everyone))
 
     def _rows(self, call: Call, name: str, value: Any, rows: int, writes: bool) -> Rows:
         buffer = Buffer(call, name, value, writes)
@@ -55,7 +52,7 @@ class Exchange:
             raise call.value_error(
                 name, f"expected a multiple of {rows} elements, one part a rank, got {buffer.size}"
             )
-        return Rows(buffer, rows, self._link.staging if self._link.piece else None)
+        return Rows(buffer, rows, self._link)
 
     def _checked(
         self,
@@ -82,11 +79,7 @@ class Exchange:
             facts["nbytes"], facts["dtype"] = own.width, own.buffer.dtype.str.encode()
         if op is not None:
             facts["op"] = name_of(op).encode()
-
-        def gather(*specs: Any) -> None:
-            self._run("Allgather", *specs)
-
-        compare(gather, call.name, self.size, error, facts)
+        compare(self._gather_facts, call.name, self.size, error, facts)
         return send, receive
 
     def _fit(self, call: Call, send: Rows | None, receive: Rows | None) -> None:
@@ -117,7 +110,7 @@ class Exchange:
             )
 
     def _steps(self, width: int, rows: int, itemsize: int) -> Iterator[tuple[int, int]]:
-        """The parts of rows: one, or several of a piece's size where messages are staged."""
+        """The parts of rows: one, or several of a piece's size where messages are cut."""
         step = max(width, 1)
         if self._link.piece:
             step = self._link.piece // rows
@@ -151,7 +144,7 @@ class Exchange:
                 for one in (send, receive)
             ]
             specs = [[one.memory, kind] if isinstance(one, Part) else one for one in parts]
-            self._run(call.name, *specs, *arguments)
+            getattr(self.comm, call.name)(*specs, *arguments)
             for one, place in zip(parts, (send, receive), strict=True):
                 if isinstance(one, Part):
                     one.finish(place is receive)

@@ -1,9 +1,9 @@
 # cupola/mpi/messages.py - messages on their way, each in one piece or in several.
 """Sends and receives of a communicator.
 
-In a communicator that stages, a message goes in pieces: each has `piece` bytes but the last, which
-has fewer, possibly none. So a receiver knows the last piece by its size. Else a message is one
-piece.
+In a communicator that stages, and with a library whose counts have 32 bits, a message goes in
+pieces: each has `piece` bytes but the last, which has fewer, possibly none. So a receiver knows the
+last piece by its size. Else a message is one piece.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Link(NamedTuple):
 
     comm: MPI.Comm
     staging: Staging
+    staged: bool
     piece: int
 
 
@@ -52,7 +53,7 @@ class Message:
 
     def __init__(self, link: Link, call: Call, buffer: Buffer, peer: int) -> None:
         self.link, self.call, self.buffer = link, call, buffer
-        self.staged = bool(link.piece) and buffer.on_device
+        self.staged = link.staged and buffer.on_device
         self.received: Received | None = None
         self.error: Exception | None = None
         self.done = peer == MPI.PROC_NULL
@@ -64,7 +65,7 @@ class Message:
         """Do what can be done now; waits for nothing."""
         try:
             self.do_advance()
-        except (MPI.Exception, OverflowError) as error:
+        except MPI.Exception as error:
             self.fail(error)
 
     def wait_for_one(self) -> bool:
@@ -85,22 +86,15 @@ class Message:
     def do_wait(self) -> bool:
         raise NotImplementedError
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: MPI.Exception) -> None:
         self.done, self.error = True, error
         nbytes = self.buffer.nbytes
-        if isinstance(error, OverflowError):
-            self.error = self.call.value_error(
-                self.buffer.argument,
-                f"this MPI library does not take messages of {nbytes} bytes ({error}); send parts "
-                "of less than 2 GiB",
-            )
-        elif isinstance(error, MPI.Exception) and error.Get_error_class() == MPI.ERR_TRUNCATE:
+        if error.Get_error_class() == MPI.ERR_TRUNCATE:
             self.error = self.call.value_error(
                 self.buffer.argument,
                 f"the message is larger than the array's {nbytes} bytes; receive into an array of "
                 "at least the sender's size",
             )
-        if self.error is not error:
             self.error.__cause__ = error
 
 

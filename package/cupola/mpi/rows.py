@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from cupola.mpi.buffers import Buffer, memory_of
-from cupola.mpi.staging import Lease, Staging
+from cupola.mpi.messages import Link
+from cupola.mpi.staging import Lease
 
 
 class Rows:
@@ -18,15 +19,14 @@ class Rows:
     ----------
     buffer : Buffer
     rows : int
-    staging : Staging or None
-        None where MPI gets the array's own memory.
+    link : Link
     """
 
-    def __init__(self, buffer: Buffer, rows: int, staging: Staging | None) -> None:
-        self.buffer, self.rows = buffer, rows
+    def __init__(self, buffer: Buffer, rows: int, link: Link) -> None:
+        self.buffer, self.rows, self.staging = buffer, rows, link.staging
         self.width = buffer.nbytes // rows
-        self.staging = staging if buffer.on_device else None
-        if buffer.on_device and staging is None:
+        self.staged = link.staged and buffer.on_device
+        if buffer.on_device and not self.staged:
             buffer.stream.synchronize()
 
     def part(self, start: int, stop: int, load: bool) -> Part:
@@ -51,11 +51,12 @@ class Part:
         self.lease: Lease | None = None
         self.copy: np.ndarray | None = None
         self.nbytes = rows.rows * (stop - start)
-        if rows.staging is not None and self.nbytes:
+        whole = rows.rows == 1 or stop - start == rows.width
+        if self.nbytes and (rows.staged or (rows.buffer.on_device and not whole)):
             self.lease = rows.staging.take(self.nbytes)
             self.memory = self.lease.part(self.nbytes)
             self.copy = self.lease.bytes(self.nbytes)
-        elif rows.rows == 1 or stop - start == rows.width:
+        elif whole:
             self.memory = rows.buffer.part(rows.rows * start, rows.rows * stop)
         else:
             self.copy = np.empty(self.nbytes, np.uint8)
@@ -81,7 +82,6 @@ class Part:
             if store:
                 self.rows.bytes(self.start, self.stop)[...] = copy
             return
-        assert self.rows.staging is not None
         if store:
             stream = self.rows.buffer.stream
             self.rows.bytes(self.start, self.stop).set(copy, stream=stream)
