@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -74,7 +73,10 @@ def parts(driver, records):
             "heat by MPI, a rank a device",
             python("benchmarks/bench_heat_ranks.py", "--out", records), 90,
         ),
-        "heat-dask": Part("heat by Dask, a worker a device", python(__file__, "--heat"), 60),
+        "heat-dask": Part(
+            "heat by Dask, a worker a device",
+            python("benchmarks/bench_heat_blocks.py", "--out", records), 90,
+        ),
     }  # fmt: skip
 
 
@@ -100,21 +102,6 @@ def with_children_ended(process):
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def heat():
-    """Builds examples/heat, and runs heat.blocks on a worker a device."""
-    from bench_heat import built
-
-    if not (ROOT / "examples/heat/heat/blocks.py").is_file():
-        sys.exit("heat.blocks does not exist: examples/heat has no blocks.py")
-    if not importlib.util.find_spec("distributed"):
-        print("not run: dask and distributed are not installed")
-        sys.exit(NOT_RUN)
-    with tempfile.TemporaryDirectory() as place:
-        environment = built(Path(place))
-        program = python("-m", "heat.blocks")
-        sys.exit(subprocess.run(program, cwd=place, env=environment).returncode)
 
 
 def build(out):
@@ -145,11 +132,8 @@ def main():
     parser = records.parser(__doc__)
     parser.add_argument("--installed", action="store_true", help="cupola is installed already")
     parser.add_argument("--seconds", type=float, default=450, help="for all parts")
-    parser.add_argument("--heat", action="store_true", help="run heat.blocks alone")
     parser.add_argument("names", nargs="*", metavar="PART", help="only these")
     options = parser.parse_args()
-    if options.heat:
-        heat()
     if options.out is None:
         parser.error("--out FOLDER is needed")
     out = options.out.resolve()
