@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -102,6 +103,14 @@ def test_the_memory_monitor_evicts(tmp_path):
     # On the CPU device, device memory is memory of the process, which the monitor watches.
     assert buffer.statistics().on_device == (0 if cupola.driver.info().kind == "cpu" else 2)
     assert all((buffer[number].get() == number).all() for number in range(4))
+
+
+def test_a_value_that_cannot_be_copied_stays(buffer, caplog):
+    lock = threading.Lock()
+    buffer["locked"] = [block(1), lock]
+    assert buffer.spill() == 0 and buffer.spill(1) == -1
+    assert "can't be copied to the host" in caplog.text
+    assert buffer["locked"][1] is lock and buffer.statistics().on_device == 1
 
 
 class Pair:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Iterator, MutableMapping
@@ -17,6 +18,8 @@ import cupola
 from cupola.device import is_cpu
 from cupola.distributed.host_copy import HostCopy, device_bytes
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+
+_logger = logging.getLogger("distributed.worker.memory")
 
 
 class SpillStatistics(NamedTuple):
@@ -181,8 +184,8 @@ class DeviceSpillBuffer(MutableMapping[Any, Any]):
         Returns
         -------
         int
-            The bytes of device memory that they kept alive; -1 where `count` is 1 and the copy
-            failed.
+            The bytes of device memory that they kept alive. A failed copy is logged and ends the
+            call; it is -1 then where `count` is 1.
         """
         released = 0
         left = len(self._device.fast) if count is None else count
@@ -191,6 +194,9 @@ class DeviceSpillBuffer(MutableMapping[Any, Any]):
                 _, _, nbytes = self._device.fast.evict()
             except KeyError:  # another thread moved the last one
                 break
+            except Exception:  # zict keeps the value on the device; callers of evict() rely on -1
+                _logger.error("a value of the device can't be copied to the host", exc_info=True)
+                return -1 if count == 1 else released
             released += int(nbytes)
             left -= 1
         return released
