@@ -63,7 +63,7 @@ except cupola.Error as error:
 
 
 def elsewhere(kernel, *folders):
-    """What another process with these folders on its path prints for the kernel."""
+    """The output of another process, with these folders on its path, for the kernel."""
     sent = pickle.dumps(kernel)
     assert len(sent) < 500
     environment = {
