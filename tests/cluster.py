@@ -10,7 +10,8 @@ import distributed
 # The workers' logs go to standard error; only their errors are of use in a test's output.
 CONFIG = {
     "logging.distributed": "critical",
-    "distributed.worker.memory.terminate": 0.95,
+    # After this time LocalCluster looks once, and closes a nanny whose worker was killed again.
+    "distributed.deploy.lost-worker-timeout": "1 hour",
 }
 
 

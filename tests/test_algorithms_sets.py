@@ -55,7 +55,8 @@ def test_unique_slices(driver, data):
     random = np.random.default_rng(data.draw(st.integers(0, 99)))
     host = random.integers(0, data.draw(st.sampled_from([2, 3])), shape).astype(dtype)
     host = host * -1.0 if dtype == "f8" else host  # with -0
-    host = with_nan(host) if data.draw(st.booleans()) else host
+    # NumPy compares fields of float16 by another order, which has no fixed place for NaN.
+    host = with_nan(host) if dtype != "f2" and data.draw(st.booleans()) else host
     axis = data.draw(st.integers(-host.ndim, host.ndim - 1))
     flags = [data.draw(st.booleans()) for _ in range(3)]
     expected = np.unique(host, *flags, axis=axis)

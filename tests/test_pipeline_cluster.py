@@ -424,7 +424,7 @@ def test_a_kernel_is_published_once(client, module):
 
 
 def test_memory_stays_flat(client):
-    """Many times more bytes pass through than may remain."""
+    """The data of all tasks is many times the memory that may remain."""
     cluster.processes(client, 2)
     client.run(sys.path.append, BENCHMARKS)  # else their functions travel by name alone
     found = cluster_memory.memory_of_tasks(client, 240, row_bytes=400_000, rounds=4)
