@@ -53,7 +53,7 @@ def called(folder, *arguments, driver="cpu"):
 
 def test_its_tests_run_all_lines_but_the_planted_ones(built):
     report = ("--cov", "--cov-report=json", "--cov-report=html")
-    # Not the tests of several ranks, whose processes are not measured.
+    # Other processes are not measured: those of ranks, and the workers of a cluster.
     tests = "tests/test_heat.py", "tests/test_ranks.py::test_rows_by_themselves"
     called(built, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, *report)
     files = json.loads((built / "coverage.json").read_text())["files"]

@@ -1,10 +1,13 @@
 # tests/test_blocks.py - plates in blocks on a cluster against a solver in NumPy, bit by bit.
-import dask.array as da
 import numpy as np
 import pytest
+from test_heat import ON_CPU, plate, solved
+
+pytest.importorskip("distributed", reason="pip install 'heat[cluster]'")
+
+import dask.array as da
 from distributed import Client, LocalCluster
 from heat import blocks
-from test_heat import ON_CPU, plate, solved
 
 # Python with NumPy, Dask and cupola takes some 100 MB of it.
 LIMIT = 200 << 20

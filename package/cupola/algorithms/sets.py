@@ -62,6 +62,7 @@ def unique(
     refuse_capture("unique", array.device_index, WAIT)
     if axis is not None:
         number = axis_of("unique", axis, array.ndim)
+    if axis is not None and array.ndim > 1:
         return _unique_slices(array, number, return_index, return_inverse, return_counts)
     flat = packed(array.reshape(-1))
     order = argsort(flat) if return_index or return_inverse else None
