@@ -319,6 +319,7 @@ def test_memory_waits_for_each_stream_that_used_it(driver):
     increment = images.module()["increment"]
     first, last = cupola.Stream(), cupola.Stream(non_blocking=True)
     x = cupola.zeros(64, np.int32)
+    cupola.Device().synchronize()  # the non-blocking streams do not wait for the zeros
     increment[1, 1, first](x, 1)
     for n in range(20):  # of another object for the same stream nothing is kept
         increment[1, 1, cupola.Stream.from_handle(first.handle)](x, 1)
