@@ -81,7 +81,7 @@ class Collectives(Exchange):
             For dtypes that MPI does not reduce: float16, bfloat16, structures.
         """
         receives = self.rank == root
-        self._reduce("Reduce", sendbuf, recvbuf, op, receives, (root,), stream)
+        self._combine("Reduce", sendbuf, recvbuf, (1, 1), receives, (root,), stream, op=op)
 
     def Allreduce(  # noqa: N802 - mpi4py's name
         self,
@@ -92,27 +92,7 @@ class Collectives(Exchange):
         stream: _StreamProtocol | None = None,
     ) -> None:
         """Combine the arrays of all ranks on each rank; parameters as of `Reduce`."""
-        self._reduce("Allreduce", sendbuf, recvbuf, op, True, (), stream)
-
-    def _reduce(
-        self,
-        name: str,
-        sendbuf: Any,
-        recvbuf: Any,
-        op: MPI.Op,
-        receives: bool,
-        root: tuple[int, ...],
-        stream: _StreamProtocol | None,
-    ) -> None:
-        call = self._call(name, stream)
-        in_place = sendbuf is MPI.IN_PLACE and receives
-
-        def take() -> tuple[Rows | None, Rows | None]:
-            send = None if in_place else self._rows(call, "sendbuf", sendbuf, 1, False)
-            return send, self._rows(call, "recvbuf", recvbuf, 1, True) if receives else None
-
-        send, receive = self._checked(call, take, *root, op=op)
-        self._exchange(call, MPI.IN_PLACE if in_place else send, receive, *root, op=op)
+        self._combine("Allreduce", sendbuf, recvbuf, (1, 1), True, (), stream, op=op)
 
     def Gather(  # noqa: N802 - mpi4py's name
         self,
@@ -135,13 +115,13 @@ class Collectives(Exchange):
             By default the current one.
         """
         receives = self.rank == root
-        self._join("Gather", sendbuf, recvbuf, (1, self.size), receives, (root,), stream)
+        self._combine("Gather", sendbuf, recvbuf, (1, self.size), receives, (root,), stream)
 
     def Allgather(  # noqa: N802 - mpi4py's name
         self, sendbuf: Any, recvbuf: Any, *, stream: _StreamProtocol | None = None
     ) -> None:
         """Put the arrays of all ranks one after the other on each rank; as `Gather`."""
-        self._join("Allgather", sendbuf, recvbuf, (1, self.size), True, (), stream)
+        self._combine("Allgather", sendbuf, recvbuf, (1, self.size), True, (), stream)
 
     def Alltoall(  # noqa: N802 - mpi4py's name
         self, sendbuf: Any, recvbuf: Any, *, stream: _StreamProtocol | None = None
@@ -157,9 +137,9 @@ class Collectives(Exchange):
         stream : Stream, optional
             By default the current one.
         """
-        self._join("Alltoall", sendbuf, recvbuf, (self.size, self.size), True, (), stream)
+        self._combine("Alltoall", sendbuf, recvbuf, (self.size, self.size), True, (), stream)
 
-    def _join(
+    def _combine(
         self,
         name: str,
         sendbuf: Any,
@@ -168,7 +148,10 @@ class Collectives(Exchange):
         receives: bool,
         root: tuple[int, ...],
         stream: _StreamProtocol | None,
+        *,
+        op: MPI.Op | None = None,
     ) -> None:
+        """A collective whose every rank sends; `counts` are the parts of the two arrays."""
         call = self._call(name, stream)
         in_place = sendbuf is MPI.IN_PLACE and receives
 
@@ -177,9 +160,9 @@ class Collectives(Exchange):
             receive = self._rows(call, "recvbuf", recvbuf, counts[1], True) if receives else None
             return send, receive
 
-        send, receive = self._checked(call, take, *root)
+        send, receive = self._checked(call, take, *root, op=op)
         first = MPI.IN_PLACE if in_place else send
-        self._exchange(call, first, receive, *root, rows=self.size)
+        self._exchange(call, first, receive, *root, rows=max(counts), op=op)
 
     def Scatter(  # noqa: N802 - mpi4py's name
         self,
