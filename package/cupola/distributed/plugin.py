@@ -15,6 +15,15 @@ from cupola.memory import set_out_of_memory_handler
 from cupola.version import __version__
 
 
+def _installation(with_driver: bool) -> dict[str, str]:
+    """The parts of this process's cupola that client and workers must share."""
+    found = {"version": __version__, "build": abi.build_id()}
+    if with_driver:
+        info = driver.info()
+        found["driver"] = f"{info.kind} {info.version}"
+    return found
+
+
 class DevicePlugin(WorkerPlugin):
     """Initializes cupola in each worker, for ``client.register_plugin(DevicePlugin())``.
 
@@ -40,19 +49,11 @@ class DevicePlugin(WorkerPlugin):
 
     def __init__(self, same_driver: bool = True) -> None:
         self.is_set_up = False  # until setup, in the worker's process
-        self.expected = {"version": __version__, "build": abi.build_id()}
-        if same_driver:
-            info = driver.info()
-            self.expected["driver"] = f"{info.kind} {info.version}"
+        self.expected = _installation(same_driver)
 
     def check(self, worker: str) -> None:
         """Raise an error where this process has another cupola than the client."""
-        info = driver.info()
-        here = {
-            "version": __version__,
-            "build": abi.build_id(),
-            "driver": f"{info.kind} {info.version}",
-        }
+        here = _installation("driver" in self.expected)
         remedies = {
             "version": f"install cupola=={self.expected['version']} in the worker's environment",
             "build": "install the same wheel of cupola in both environments",

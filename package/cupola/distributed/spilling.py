@@ -156,12 +156,8 @@ class DeviceSpillBuffer(MutableMapping[Any, Any]):
     def fast(self) -> Any:
         """The values that `evict` can move, for the memory monitor of the worker."""
         host = self._host.fast if isinstance(self._host, SpillBuffer) else ()
-        return host or (self._device.fast if self._is_host_memory() else ())
-
-    def _is_host_memory(self) -> bool:
-        """Whether device memory is memory of this process, as on the CPU device."""
-        index = cupola.Device().index
-        return is_cpu(index) or cupola.driver.info().kind == "cpu"
+        # The CPU device's memory is memory of this process.
+        return host or (self._device.fast if is_cpu(cupola.Device().index) else ())
 
     def evict(self) -> int:
         """Move one value out of host memory; its bytes, or -1 where that failed.
