@@ -8,8 +8,6 @@ the exit status is 77.
 
 import importlib.util
 import json
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +15,7 @@ from pathlib import Path
 
 import records
 from bench_heat import ROOT, built
+from bench_ranks import mpiexec
 
 import cupola
 
@@ -63,7 +62,7 @@ with device, Communicator(MPI.COMM_WORLD) as comm:
 
 def launcher():
     """The path of mpiexec; the program ends where MPI is not installed."""
-    found = shutil.which("mpiexec", path=f"{Path(sys.prefix, 'bin')}:{os.environ['PATH']}")
+    found = mpiexec()
     if found is None or importlib.util.find_spec("mpi4py") is None:
         print("not run: mpi4py or mpiexec is not installed")
         sys.exit(NOT_RUN)

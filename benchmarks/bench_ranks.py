@@ -53,8 +53,8 @@ TRANSPORTS = {"pointers": {}, "staged": {"CUPOLA_MPI_DEVICE_POINTERS": "0"}}
 
 
 def mpiexec():
-    beside = Path(sys.prefix) / "bin" / "mpiexec"
-    return str(beside) if beside.exists() else shutil.which("mpiexec")
+    """The path of mpiexec, that of the environment before the system's; None if there is none."""
+    return shutil.which("mpiexec", path=f"{Path(sys.prefix, 'bin')}:{os.environ['PATH']}")
 
 
 def run():

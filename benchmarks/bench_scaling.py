@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import time
 from pathlib import Path
 
 import bench_heat
+import bench_ranks
 import distributed
 import numpy as np
 import records
@@ -126,18 +126,14 @@ def by_dask(environment):
     return found
 
 
-def mpiexec():
-    beside = Path(sys.prefix) / "bin" / "mpiexec"
-    return str(beside) if beside.exists() else shutil.which("mpiexec")
-
-
 def by_mpi(folder, environment):
     found = {}
     for count in WORKERS:
         for kind, times in (("strong", 1), ("weak", count)):
             path = folder / "plate.npy"
             np.save(path, np.random.default_rng(4).random((SIDE * times, SIDE), np.float32))
-            command = [mpiexec(), "-n", count, sys.executable, "-c", RANKS, path, STEPS, ROUNDS + 1]
+            command = [bench_ranks.mpiexec(), "-n", count, sys.executable, "-c", RANKS]
+            command += [path, STEPS, ROUNDS + 1]
             done = subprocess.run(
                 [*map(str, command)],
                 env={**environment, "CUPOLA_CPU_THREADS": "1"},
