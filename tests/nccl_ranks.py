@@ -33,7 +33,7 @@ class Ranks:
 
     def each(self, call, wait=True):
         """`call(communicator, stream, rank)` on all of them, in one group."""
-        cupola.Stream.current().synchronize()  # what arrays were made on
+        cupola.Stream.current().synchronize()  # the stream that made the arrays
         with nccl.group():
             found = [
                 call(one, stream, rank)

@@ -142,7 +142,7 @@ def test_an_image_is_hashed_once(driver, package, monkeypatch):
         counted.clear()
         for _ in range(5):
             pickle.loads(pickle.dumps(kernel))
-        assert len(counted) <= 2  # what was pickled, and what came of it
+        assert len(counted) <= 2  # the module before its pickle, and the one after
 
 
 def test_declared_parameters_travel(driver, package):
