@@ -34,7 +34,7 @@ extern "C" __global__ void logistic(const float* x, float* out, unsigned n) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     float value = x[i];
-    for (int k = 0; k < 400; ++k) value = 3.7f * value * (1.0f - value);
+    for (int k = 0; k < 8000; ++k) value = 3.7f * value * (1.0f - value);
     out[i] = value;
 }
 """
