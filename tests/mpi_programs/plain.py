@@ -1,4 +1,4 @@
-"""Arrays in mpi4py's own calls, as they are: on the CPU device, whose memory is the process's."""
+"""Arrays in mpi4py's own calls, as they are: on the CPU device, and where MPI takes pointers."""
 
 import numpy as np
 from mpi4py import MPI
