@@ -58,6 +58,21 @@ def test_where_arrays_of_indices_and_ints_place_their_axes(driver):
         same(there[tuple(moved)], host[key])
 
 
+@pytest.mark.parametrize("where", ["host", "device", "both"])
+def test_the_last_value_stays_where_several_arrays_name_an_element_twice(driver, where):
+    rng = np.random.default_rng(7)
+    host, count = elements((5, 6, 7), "f4"), 500
+    numbers = [rng.integers(-n, n, count) for n in host.shape]
+    sent = [cupola.to_device(one) for one in numbers]
+    key = {"host": numbers, "device": sent, "both": [numbers[0], *sent[1:]]}[where]
+    for axes in (1, 2, 3):
+        changed, there = host.copy(), cupola.to_device(host)
+        values = elements((count, *host.shape[axes:]), "f4", axes)
+        changed[tuple(numbers[:axes])] = values
+        there[tuple(key[:axes])] = values
+        same(there, changed)
+
+
 @pytest.mark.parametrize("dtype", ["?", "f2", "f4", "f8", "c16", "S5", PAIR, "S64"])
 @pytest.mark.parametrize("n", [0, 1, 255, 257, 4097])
 def test_elements_of_each_size(driver, dtype, n):

@@ -65,7 +65,8 @@ def test_an_example_without_its_module(tmp_path, module):
     for path in (ROOT / "benchmarks").glob("*.py"):
         (tmp_path / "benchmarks" / path.name).write_text(path.read_text())
     words = gpu_multi.python(tmp_path / f"benchmarks/bench_heat_{module}.py")
-    environment = {"PYTHONPATH": os.fspath(ROOT / "tests")}
+    paths = [os.fspath(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     status, last = gpu_multi.run(words, tmp_path / "out.txt", 60, **environment)
     assert status == 1 and last == f"heat.{module} does not exist: examples/heat has no {module}.py"
 

@@ -38,7 +38,7 @@ def output(ranks, program, *arguments, **variables):
 
 @pytest.fixture(scope="module")
 def library_takes_pointers():
-    """What the MPI library says: of PyPI's, Intel's can, and MPICH and Open MPI cannot."""
+    """The MPI library's answer. Of those on PyPI, only Intel's can."""
     program = "from cupola.mpi.transport import library_support; print(library_support()[0])"
     return "True" in started(1, "-c", program).stdout
 

@@ -121,9 +121,10 @@ class Positions:
         return self._combined([step // width for step in steps]), 1, CHECKED
 
     def places(self) -> Array:
-        """The positions' numbers among those of all axes, in C order."""
+        """The positions' numbers among those of all axes, in C order, as int64."""
         weights = [math.prod(self.sizes[axis + 1 :]) for axis in range(len(self.sizes))]
-        return self._combined(weights)
+        places = self._combined(weights)
+        return places if places.dtype == np.int64 else places.astype(np.int64)
 
     def _combined(self, weights: Sequence[int]) -> Array:
         if self.on_host:
