@@ -229,7 +229,7 @@ const char* Kernel::null_arguments(void* const* pointers) const noexcept try {
         std::memcpy(&value, pointers[i], sizeof value);
         if (value) continue;
         text += ", argument " + std::to_string(i) + (p.name.empty() ? "" : " (" + p.name + ")") +
-                (p.kind & CUPOLA_INTEGER ? " is 0: null, where it is a pointer" : " is null");
+                (p.kind & CUPOLA_INTEGER ? " is 0, which is null if it is a pointer" : " is null");
     }
     return text.empty() ? nullptr : intern(text);
 } catch (const std::bad_alloc&) {  // the report lacks them
