@@ -67,9 +67,17 @@ def test_collectives(expected_transport, ranks, pointers):
 
 
 @pytest.mark.parametrize("program", ["messages.py", "collectives.py"])
-def test_a_library_without_large_counts(expected_transport, program):
-    """Messages that are not staged are cut, too."""
+def test_messages_that_are_not_staged_are_cut_too(expected_transport, program):
     assert output(3, program, expected_transport[""], "cut").count("all as expected") == 3
+
+
+@pytest.mark.cpu_only(reason="an MPI library without CUDA would read the GPU's addresses")
+@pytest.mark.parametrize("program", ["messages.py", "collectives.py"])
+@pytest.mark.parametrize("cut", [(), ("cut",)], ids=["whole", "cut"])
+def test_memory_of_pools_is_copied_for_device_pointers(program, cut):
+    """MPI gets memory that other processes can open."""
+    found = output(3, program, POINTERS, *cut, CUPOLA_MPI_DEVICE_POINTERS="1")
+    assert found.count("all as expected") == 3
 
 
 @pytest.mark.parametrize("pointers", ["", "0"])

@@ -44,7 +44,11 @@ def run_python(driver):
     [
         (AXPY, "kernel[1, 8](2.0, None, out, 8)", "argument 1 (x) is null"),
         (AXPY, "kernel.prepare(1, 8, 2.0, x, None, 8)()", "argument 2 (out) is null"),
-        ("", "kernel[1, 8](2.0, None, out, 8)", "argument 1 is 0, which is null if it is a pointer"),
+        (
+            "",
+            "kernel[1, 8](2.0, None, out, 8)",
+            "argument 1 is 0, which is null if it is a pointer",
+        ),
     ],
 )
 def test_a_fault_names_null_arguments(run_python, declared, launch, saying):

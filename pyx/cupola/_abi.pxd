@@ -189,6 +189,7 @@ cdef extern from "cupola/cupola.h" nogil:
         int managed
 
     int cupola_address_describe(uint64_t address, cupola_address_info* out)
+    int cupola_address_exportable(uint64_t address, int* out)
 
     ctypedef struct cupola_pool_info:
         uint64_t used

@@ -10,8 +10,8 @@ from libc.stdint cimport uintptr_t
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_IPC_HANDLE_SIZE, CUPOLA_PINNED_WRITE_COMBINED,
-    CUPOLA_REGISTER_READ_ONLY, cupola_address_device, cupola_callbacks_pending, cupola_captures,
-    cupola_copy_between, cupola_copy_on_device, cupola_copy_to_device, cupola_copy_to_host,
+    CUPOLA_REGISTER_READ_ONLY, cupola_address_device, cupola_address_exportable, cupola_callbacks_pending,
+    cupola_captures, cupola_copy_between, cupola_copy_on_device, cupola_copy_to_device, cupola_copy_to_host,
     cupola_fill,
     cupola_memory_address, cupola_memory_allocate, cupola_memory_allocate_exportable,
     cupola_memory_allocate_managed, cupola_memory_allocate_pinned, cupola_memory_export,
@@ -530,6 +530,18 @@ def alloc(nbytes, *, device=None, stream=None, exportable=False):
     with nogil:
         check(cupola_memory_allocate_exportable(index, size, &native))
     return hold(native, index, as_stream(stream, index))
+
+
+def is_exportable(uint64_t address):
+    """Whether other processes can open the device memory at an address: see `Memory.ipc_handle`.
+
+    True for memory of ``cupola.alloc(nbytes, exportable=True)`` and of ``cudaMalloc``, False for
+    memory of a pool.
+    """
+    cdef int exportable = 0
+    with nogil:
+        check(cupola_address_exportable(address, &exportable))
+    return exportable != 0
 
 
 def register_host(array, *, device=None):

@@ -1,4 +1,7 @@
-"""Arrays in mpi4py's own calls, as they are: on the CPU device, and where MPI takes pointers."""
+"""Arrays in mpi4py's own calls, as they are: on the CPU device, and where MPI takes pointers.
+
+MPI libraries open the memory of other processes, so that it is not from a pool.
+"""
 
 import numpy as np
 from mpi4py import MPI
@@ -9,8 +12,16 @@ from cupola.mpi.transport import library_support
 comm = MPI.COMM_WORLD
 rank, size = comm.Get_rank(), comm.Get_size()
 right, left = (rank + 1) % size, (rank - 1) % size
-array = cupola.to_device(np.arange(1000, dtype=np.float32) + rank)
-target = cupola.zeros(1000, np.float32)
+
+
+def exportable():
+    memory = cupola.alloc(4000, exportable=True)
+    return cupola.Array.from_address(memory.address, 1000, np.float32, owner=memory)
+
+
+array, target = exportable(), exportable()
+array[...] = np.arange(1000, dtype=np.float32) + rank
+target[...] = 0
 cupola.Device().synchronize()
 comm.Sendrecv(array, right, 0, target, left, 0)
 np.testing.assert_array_equal(target.get(), np.arange(1000) + left)

@@ -78,13 +78,16 @@ CUresult between_devices(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstrea
     });
 }
 
-// The contexts of a peer copy are checked only: an address already identifies its memory.
+// The contexts of a peer copy are checked only: an address already identifies its memory. As
+// NVIDIA's driver, it refuses a stream that is being captured.
 CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
               size_t bytes, CUstream stream, bool wait) {
     return entry([&] {
         Context::from(to_context);  // null means the current context
         Context::from(from_context);
-        return copy(Space::device, to, Space::device, from, bytes, *Stream::from(stream), wait);
+        const auto on = Stream::from(stream);
+        Capture::forbid(*on);
+        return copy(Space::device, to, Space::device, from, bytes, *on, wait);
     });
 }
 

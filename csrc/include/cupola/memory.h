@@ -65,6 +65,9 @@ typedef struct cupola_address_info {
     int managed; /* 1: managed memory */
 } cupola_address_info;
 CUPOLA_API int cupola_address_describe(uint64_t address, cupola_address_info* out);
+/* 1: other processes can open the device memory by cuIpcGetMemHandle's handle, as MPI libraries do.
+   0 for memory of a pool. */
+CUPOLA_API int cupola_address_exportable(uint64_t address, int* out);
 
 typedef struct cupola_pool_info {
     uint64_t used, used_high;         /* bytes in use, and the maximum since the last reset */

@@ -135,6 +135,10 @@ int cupola_address_describe(uint64_t address, cupola_address_info* out) {
     return guard([&] { *check_not_null(out, "out") = describe_address(address); });
 }
 
+int cupola_address_exportable(uint64_t address, int* out) {
+    return guard([&] { *check_not_null(out, "out") = is_exportable(address); });
+}
+
 int cupola_pool_get(int device, cupola_pool_info* out) {
     return guard([&] {
         check_not_null(out, "out");

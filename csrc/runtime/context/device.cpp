@@ -217,6 +217,20 @@ cupola_address_info describe_address(std::uint64_t address) {
     return info;
 }
 
+bool is_exportable(std::uint64_t address) {
+    unsigned exportable = 0;
+    each_driver(likely_driver(), [&](const Driver& d) {
+        unsigned type = 0;
+        CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                       CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
+        void* values[] = {&type, &exportable};
+        const ContextScope current(context(current_ordinal(d)));
+        CUPOLA_CALL(d, cuPointerGetAttributes, 2, names, values, address);
+        return type != 0;
+    });
+    return exportable != 0;
+}
+
 Stream& stream_of(cupola_stream* stream) {
     return stream ? *unwrap(stream) : current_stream(context(current_device()));
 }

@@ -32,6 +32,7 @@ int device_of_address(const Driver& driver, std::uint64_t address);
 // -1.
 int device_of_address(std::uint64_t address, int device = -1);
 cupola_address_info describe_address(std::uint64_t address);
+bool is_exportable(std::uint64_t address);
 
 // The given stream; for null, the current stream of the current device.
 Stream& stream_of(cupola_stream* stream);

@@ -128,8 +128,13 @@ void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_
     if (far) order(*far, stream);
     {
         const Span span(CUPOLA_PROFILE_ON_DEVICE, "copy between devices", &stream, bytes);
-        CUPOLA_CALL(stream.context.driver, cuMemcpyPeerAsync, to, target.handle, from,
-                    source.handle, bytes, stream.handle);
+        if (stream.flight.capturing()) {  // which refuses cuMemcpyPeerAsync
+            const ContextScope current(stream.context);
+            CUPOLA_CALL(stream.context.driver, cuMemcpyDtoDAsync, to, from, bytes, stream.handle);
+        } else {
+            CUPOLA_CALL(stream.context.driver, cuMemcpyPeerAsync, to, target.handle, from,
+                        source.handle, bytes, stream.handle);
+        }
     }
     if (far) order(stream, *far);
 }

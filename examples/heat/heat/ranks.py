@@ -65,7 +65,10 @@ class Band:
         self._now = cupola.to_device(np.ascontiguousarray(plate[self._base : end]))
         self._spare = self._now.copy()  # the plate's first and last row stay as they are
         self._kernel = getattr(kernels, f"advance_rows_{_KINDS[plate.dtype]}")
-        self._edge, self._inner = (cupola.Stream(non_blocking=True) for _ in range(2))
+        # The edges are computed first, though the inner rows have many more blocks.
+        _, highest = cupola.Stream.priorities()
+        self._edge = cupola.Stream(non_blocking=True, priority=highest)
+        self._inner = cupola.Stream(non_blocking=True)
         self._valid = halo  # rows of the halos that are of this time
         self.steps = 0
 

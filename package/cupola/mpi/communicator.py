@@ -16,7 +16,7 @@ from cupola.mpi.messages import Link, Message, ReceiveMessage, SendMessage
 from cupola.mpi.progress import Progress
 from cupola.mpi.request import PersistentRequest, Request
 from cupola.mpi.staging import Staging
-from cupola.mpi.transport import STAGED, Transport, has_large_counts, transport
+from cupola.mpi.transport import STAGED, Transport, transport
 
 if TYPE_CHECKING:
     from cupola.device import _DeviceLike
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 # Bytes of a piece: large enough for the bandwidth of the copies, small beside an array.
 PIECE = 4 << 20
 
-# And of messages that are not staged, where counts of the MPI library have 32 bits.
-UNSTAGED_PIECE = 256 << 20
+# And of other messages: counts of an MPI library may have 32 bits, and the device's memory may have
+# to be copied.
+LARGE_PIECE = 256 << 20
 
 
 class Communicator(Collectives):
@@ -72,8 +73,12 @@ class Communicator(Collectives):
     MPI reads or writes device memory, the host waits for the stream. When a receive returns, the
     elements are there for later work on the stream.
 
-    In a communicator that stages, a message of `piece` bytes or more goes in pieces, and its
-    pieces advance during calls of this communicator and of its requests.
+    A message of `piece` bytes or more, or of 256 MiB where it is not staged, goes in pieces, and
+    its pieces advance during calls of this communicator and of its requests.
+
+    Where MPI takes device pointers, memory of a pool, such as an array's own, is copied to memory
+    of ``cupola.alloc(exportable=True)`` for the message, at the speed of device memory: MPI
+    libraries open the memory of other processes, and a pool's can't be opened.
     """
 
     def __init__(
@@ -98,18 +103,15 @@ class Communicator(Collectives):
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.piece = int(piece)
         self.transport = self._agreed(own)
-        staging = Staging(self.device.index)
         staged = self.transport.staged
-        cut = self.piece if staged else 0 if self._large_counts else UNSTAGED_PIECE
-        self._link = Link(self.comm, staging, staged, cut)
+        staging = Staging(self.device.index, on_device=not staged)
+        cut = self.piece if staged else LARGE_PIECE
+        self._link = Link(self.comm, staging, self.transport.name, cut)
         self._progress = Progress()
 
     def _agreed(self, own: Transport) -> Transport:
-        everyone = np.empty((self.size, 3), np.int64)
-        self.comm.Allgather(
-            np.array([own.staged, self.piece, has_large_counts()], np.int64), everyone
-        )
-        self._large_counts = bool(everyone[:, 2].all())
+        everyone = np.empty((self.size, 2), np.int64)
+        self.comm.Allgather(np.array([own.staged, self.piece], np.int64), everyone)
         for rank, piece in enumerate(everyone[:, 1].tolist()):
             if piece != everyone[0, 1]:
                 self.comm.Free()

@@ -110,11 +110,9 @@ class Exchange:
             )
 
     def _steps(self, width: int, rows: int, itemsize: int) -> Iterator[tuple[int, int]]:
-        """The parts of rows: one, or several of a piece's size where messages are cut."""
-        step = max(width, 1)
-        if self._link.piece:
-            step = self._link.piece // rows
-            step = max(step - step % itemsize, itemsize)
+        """The parts of rows, together of a piece's size at most."""
+        step = self._link.piece // rows
+        step = max(step - step % itemsize, itemsize)
         for start in range(0, max(width, 1), step):
             yield start, min(start + step, width)
 

@@ -1,9 +1,8 @@
 # cupola/mpi/messages.py - messages on their way, each in one piece or in several.
 """Sends and receives of a communicator.
 
-In a communicator that stages, and with a library whose counts have 32 bits, a message goes in
-pieces: each has `piece` bytes but the last, which has fewer, possibly none. So a receiver knows the
-last piece by its size. Else a message is one piece.
+A message goes in pieces: each has `piece` bytes but the last, which has fewer, possibly none. So a
+receiver knows the last piece by its size.
 """
 
 from __future__ import annotations
@@ -14,20 +13,34 @@ from typing import NamedTuple
 from mpi4py import MPI
 
 from cupola.event import Event
+from cupola.memory import is_exportable
 from cupola.mpi.buffers import Buffer, Call
 from cupola.mpi.staging import Lease, Staging
+from cupola.mpi.transport import DEVICE_POINTERS, STAGED
 
 # Pieces of a message that are sent at the same time: one is copied while another one travels.
 IN_FLIGHT = 2
 
 
 class Link(NamedTuple):
-    """The parts that all messages share; `piece` is 0 where messages are not cut."""
+    """The parts that all messages of a communicator share."""
 
     comm: MPI.Comm
     staging: Staging
-    staged: bool
+    transport: str  # a transport's name
     piece: int
+
+    def stages(self, buffer: Buffer) -> bool:
+        """Whether MPI gets a copy of the array.
+
+        MPI libraries on one host open each other's device memory, and memory of a pool can't be
+        opened so.
+        """
+        if not buffer.on_device or not buffer.nbytes:
+            return False
+        if self.transport == DEVICE_POINTERS:
+            return not is_exportable(buffer.address)
+        return self.transport == STAGED
 
 
 class Received(NamedTuple):
@@ -53,7 +66,7 @@ class Message:
 
     def __init__(self, link: Link, call: Call, buffer: Buffer, peer: int) -> None:
         self.link, self.call, self.buffer = link, call, buffer
-        self.staged = link.staged and buffer.on_device
+        self.staged = link.stages(buffer)
         self.received: Received | None = None
         self.error: Exception | None = None
         self.done = peer == MPI.PROC_NULL
@@ -110,7 +123,7 @@ class SendMessage(Message):
     def __init__(self, link: Link, call: Call, buffer: Buffer, dest: int, tag: int) -> None:
         super().__init__(link, call, buffer, dest)
         self.dest, self.tag = dest, tag
-        self.count = buffer.nbytes // link.piece + 1 if link.piece else 1
+        self.count = buffer.nbytes // link.piece + 1
         self.begun = 0  # pieces
         self.pieces: collections.deque[SentPiece] = collections.deque()
         if self.staged and not self.done:
@@ -153,14 +166,12 @@ class SendMessage(Message):
         while self.begun < self.count and len(self.pieces) < IN_FLIGHT:
             start = self.begun * self.link.piece
             stop = min(start + self.link.piece, self.buffer.nbytes)
-            if not self.link.piece:
-                stop = self.buffer.nbytes
             lease = copied = None
             memory = self.buffer.part(start, stop)
             if self.staged and stop > start:
                 lease = self.link.staging.take(stop - start)
                 stream = self.buffer.stream
-                self.buffer.contents[start:stop].get(lease.bytes(stop - start), stream=stream)
+                lease.load(self.buffer.contents[start:stop], stream)
                 memory, copied = lease.part(stop - start), stream.record()
             self.pieces.append(SentPiece(memory, lease, copied))
             self.begun += 1
@@ -181,7 +192,7 @@ class ReceiveMessage(Message):
     def holds_back(self, later: Message) -> bool:
         return (
             isinstance(later, ReceiveMessage)
-            and (self.request is None or 0 < self.link.piece <= self.buffer.nbytes)
+            and (self.request is None or self.link.piece <= self.buffer.nbytes)
             and (self.source == later.source or MPI.ANY_SOURCE in (self.source, later.source))
             and (self.tag == later.tag or MPI.ANY_TAG in (self.tag, later.tag))
         )
@@ -204,8 +215,7 @@ class ReceiveMessage(Message):
         return True
 
     def _post(self) -> None:
-        left = self.buffer.nbytes - self.nbytes
-        size = min(left, self.link.piece) if self.link.piece else left
+        size = min(self.buffer.nbytes - self.nbytes, self.link.piece)
         if self.staged and size:
             self.lease = self.link.staging.take(size)
             memory = self.lease.part(size)
@@ -220,7 +230,7 @@ class ReceiveMessage(Message):
             if size:
                 stream = self.buffer.stream
                 target = self.buffer.contents[self.nbytes : self.nbytes + size]
-                target.set(self.lease.bytes(size), stream=stream)
+                self.lease.store(target, stream)
                 self.link.staging.retire(self.lease, stream)
             else:
                 self.link.staging.give_back(self.lease)
@@ -228,7 +238,7 @@ class ReceiveMessage(Message):
         self.nbytes += size
         # Later pieces have the source and tag of the first.
         self.source, self.tag = status.Get_source(), status.Get_tag()
-        if self.link.piece and size == self.link.piece:
+        if size == self.link.piece:
             return
         self.done = True
         self.received = Received(self.source, self.tag, self.nbytes)

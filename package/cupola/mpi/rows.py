@@ -25,7 +25,7 @@ class Rows:
     def __init__(self, buffer: Buffer, rows: int, link: Link) -> None:
         self.buffer, self.rows, self.staging = buffer, rows, link.staging
         self.width = buffer.nbytes // rows
-        self.staged = link.staged and buffer.on_device
+        self.staged = link.stages(buffer)
         if buffer.on_device and not self.staged:
             buffer.stream.synchronize()
 
@@ -39,7 +39,7 @@ class Rows:
 
 
 class Part:
-    """Memory of a part, contiguous: the array's own, or a copy.
+    """Memory of a part, contiguous: the array's own, or a copy in a lease or on the host.
 
     Attributes
     ----------
@@ -55,36 +55,25 @@ class Part:
         if self.nbytes and (rows.staged or (rows.buffer.on_device and not whole)):
             self.lease = rows.staging.take(self.nbytes)
             self.memory = self.lease.part(self.nbytes)
-            self.copy = self.lease.bytes(self.nbytes)
         elif whole:
             self.memory = rows.buffer.part(rows.rows * start, rows.rows * stop)
         else:
-            self.copy = np.empty(self.nbytes, np.uint8)
+            self.copy = np.empty((rows.rows, stop - start), np.uint8)
             self.memory = memory_of(self.copy.ctypes.data, self.nbytes)
-        if load and self.copy is not None:
-            self._load(self.copy.reshape(rows.rows, -1))
-
-    def _load(self, copy: np.ndarray) -> None:
-        source = self.rows.bytes(self.start, self.stop)
-        if self.lease is None:
-            copy[...] = source
-            return
-        stream = self.rows.buffer.stream
-        source.get(copy, stream=stream)
-        stream.synchronize()
+        if load and self.lease is not None:
+            self.lease.load(rows.bytes(start, stop), rows.buffer.stream)
+            rows.buffer.stream.synchronize()
+        elif load and self.copy is not None:
+            self.copy[...] = rows.bytes(start, stop)
 
     def finish(self, store: bool) -> None:
         """Release the memory, after its copy to the array is queued where `store`."""
-        if self.copy is None:
-            return
-        copy = self.copy.reshape(self.rows.rows, -1)
-        if self.lease is None:
+        rows = self.rows
+        if self.lease is not None:
             if store:
-                self.rows.bytes(self.start, self.stop)[...] = copy
-            return
-        if store:
-            stream = self.rows.buffer.stream
-            self.rows.bytes(self.start, self.stop).set(copy, stream=stream)
-            self.rows.staging.retire(self.lease, stream)
-        else:
-            self.rows.staging.give_back(self.lease)
+                self.lease.store(rows.bytes(self.start, self.stop), rows.buffer.stream)
+                rows.staging.retire(self.lease, rows.buffer.stream)
+            else:
+                rows.staging.give_back(self.lease)
+        elif store and self.copy is not None:
+            rows.bytes(self.start, self.stop)[...] = self.copy

@@ -129,11 +129,6 @@ def library_support() -> tuple[bool, str]:
     )
 
 
-def has_large_counts() -> bool:
-    """Whether one message of MPI can have 2 GiB and more: of mpi4py's build and of the library."""
-    return min(MPI.VERSION, MPI.Get_version()[0]) >= 4
-
-
 def loaded_library() -> ctypes.CDLL:
     """The MPI library of mpi4py: symbols are searched in its extension and what that links."""
     return ctypes.CDLL(MPI.__file__)

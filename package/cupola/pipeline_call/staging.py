@@ -1,23 +1,31 @@
-# cupola/pipeline_call/staging.py - keeps page-locked memory, through which arrays are copied.
+# cupola/pipeline_call/staging.py - keeps memory through which arrays are copied.
 """Page-locked memory for copies of pageable arrays."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
 from cupola.memory import Memory
 from cupola.pipelines import is_page_locked, page_locked
 
-# Page-locked memory is kept for the next pipeline, since page-locking is slow.
+# The most bytes that a cache keeps.
 KEPT = 512 << 20
 
 
-class PageLockedCache:
-    """A cache of page-locked memory, reused by later pipelines."""
+class MemoryCache:
+    """A cache of memory that is slow to allocate.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    allocate : callable
+        Gets a device's index and a number of bytes, and returns a `Memory`.
+    """
+
+    def __init__(self, allocate: Callable[[int, int], Memory]) -> None:
+        self.allocate = allocate
         self.mutex = threading.Lock()
         self.spare: list[Memory] = []
 
@@ -28,7 +36,7 @@ class PageLockedCache:
                 best = min(fitting, key=lambda memory: memory.nbytes)
                 self.spare.remove(best)
                 return best
-        return page_locked(device, nbytes)
+        return self.allocate(device, nbytes)
 
     def give_back(self, all_of_it: list[Memory]) -> None:
         with self.mutex:
@@ -37,7 +45,7 @@ class PageLockedCache:
                 self.spare.pop(0)
 
 
-page_locked_cache = PageLockedCache()
+page_locked_cache = MemoryCache(page_locked)
 
 
 def needs_staging(array: np.ndarray, staging: bool) -> bool:
