@@ -215,8 +215,9 @@ cdef class Device:
     def enable_peer_access(self, peer):
         """Let its kernels access another device's memory directly, including pool memory.
 
-        Copies between devices work without it, and are faster with it. The CPU device and a GPU
-        can't access each other's memory.
+        Copies between devices work without it, and are faster with it; a copy in a capture lets
+        the stream's device access the other one's pool. The CPU device and a GPU can't access each
+        other's memory.
 
         Parameters
         ----------

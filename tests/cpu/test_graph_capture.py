@@ -31,7 +31,7 @@ from .captures import (
     streams,
     types,
 )
-from .graphs import CHILD, COPY, FILL, HOST, KERNEL
+from .graphs import CHILD, COPY, FILL, HOST, KERNEL, line
 
 __all__ = ["streams"]
 
@@ -115,6 +115,21 @@ def test_a_forbidden_call_invalidates_a_capture(cuda, kernel, streams, call, cod
     assert status(cuda, stream) == NONE
     cuda.launch(kernel("empty"), 1, 1, stream=stream)
     cuda.cuStreamSynchronize(stream)
+
+
+@pytest.mark.parametrize("call", ["cuMemcpyPeerAsync", "cuMemcpy3DPeerAsync"])
+def test_a_copy_between_contexts_invalidates_a_capture(cuda, streams, memory, call):
+    """As of NVIDIA's driver 580 on two H200, on one device too."""
+    stream, context = streams(), c_void_p()
+    cuda.cuCtxGetCurrent(byref(context))
+    box = line(memory + 1024, memory, 64)
+    box.srcReserved = box.dstReserved = context.value
+    linear = memory + 1024, context, memory, context, 64
+    cuda.cuStreamBeginCapture_v2(stream, RELAXED)
+    arguments = linear if call == "cuMemcpyPeerAsync" else (byref(box),)
+    assert cuda.code(call, *arguments, stream) == UNSUPPORTED
+    assert status(cuda, stream) == INVALIDATED
+    assert end(cuda, stream) == (SPOILED, None)
 
 
 def test_the_legacy_stream_invalidates_the_capture_of_a_blocking_stream(cuda, kernel, streams):

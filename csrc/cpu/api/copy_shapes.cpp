@@ -1,6 +1,7 @@
 // csrc/cpu/api/copy_shapes.cpp - cu* entry points: 2-D and 3-D copies.
 #include "cpu/api/copy.hpp"
 #include "cpu/array.hpp"
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
@@ -179,6 +180,7 @@ CUresult peer_box(const CUDA_MEMCPY3D_PEER* it, CUstream stream, bool wait) {
         require(it);
         Driver::get().contexts.get(it->dstContext, CUDA_ERROR_INVALID_CONTEXT);
         Driver::get().contexts.get(it->srcContext, CUDA_ERROR_INVALID_CONTEXT);
+        Capture::forbid(*Stream::from(stream));  // as in NVIDIA's driver
         return box(it, stream, wait);
     });
 }

@@ -10,20 +10,6 @@
 
 using namespace cupola;
 
-namespace {
-
-// cuCtxEnablePeerAccess does not cover a memory pool: its access is set separately.
-void open_pool(const Context& peer, const Context& device, bool enable) {
-    if (!peer.pool || !peer.driver->cuMemPoolSetAccess) return;
-    CUmemAccessDesc access{};
-    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.location.id = device.device;
-    access.flags = enable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    CUPOLA_CALL(peer.driver, cuMemPoolSetAccess, peer.pool, &access, 1);
-}
-
-}  // namespace
-
 int cupola_device_count(int* count) {
     return guard([&] { *check_not_null(count, "count") = device_count(); });
 }

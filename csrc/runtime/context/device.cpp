@@ -217,6 +217,15 @@ cupola_address_info describe_address(std::uint64_t address) {
     return info;
 }
 
+void open_pool(const Context& peer, const Context& device, bool enable) {
+    if (!peer.pool || !peer.driver->cuMemPoolSetAccess) return;
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location.id = device.device;
+    access.flags = enable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    CUPOLA_CALL(peer.driver, cuMemPoolSetAccess, peer.pool, &access, 1);
+}
+
 bool is_exportable(std::uint64_t address) {
     unsigned exportable = 0;
     each_driver(likely_driver(), [&](const Driver& d) {

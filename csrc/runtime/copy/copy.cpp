@@ -3,6 +3,7 @@
 
 #include "runtime/context/device.hpp"
 #include "runtime/context/event.hpp"
+#include "runtime/lifetime/capture_scope.hpp"
 #include "runtime/memory/staging.hpp"
 
 namespace cupola {
@@ -106,6 +107,24 @@ void copy_between_drivers(std::uint64_t to, Stream& target, std::uint64_t from, 
     synchronize(device);
 }
 
+// A capture refuses cuMemcpyPeerAsync, and a node needs access to the memory of pools.
+void capture_between(std::uint64_t to, const Context& target, std::uint64_t from,
+                     const Context& source, std::size_t bytes, Stream& stream) {
+    const Context& here = stream.context;
+    {
+        const RelaxedCapture relaxed(here.driver);
+        for (const Context* other : {&target, &source})
+            if (other != &here) open_pool(*other, here, true);
+    }
+    const ContextScope current(here);
+    const CUresult code = here.driver->cuMemcpyDtoDAsync(to, from, bytes, stream.handle);
+    if (code != CUDA_SUCCESS)
+        fail_driver(here.driver, code, "cuMemcpyDtoDAsync",
+                    "a captured copy between " + device_text(source) + " and " +
+                        device_text(target) + " needs access from " + device_text(here) +
+                        " to the memory of both");
+}
+
 }  // namespace
 
 void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_device,
@@ -128,9 +147,8 @@ void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_
     if (far) order(*far, stream);
     {
         const Span span(CUPOLA_PROFILE_ON_DEVICE, "copy between devices", &stream, bytes);
-        if (stream.flight.capturing()) {  // which refuses cuMemcpyPeerAsync
-            const ContextScope current(stream.context);
-            CUPOLA_CALL(stream.context.driver, cuMemcpyDtoDAsync, to, from, bytes, stream.handle);
+        if (stream.flight.capturing()) {
+            capture_between(to, target, from, source, bytes, stream);
         } else {
             CUPOLA_CALL(stream.context.driver, cuMemcpyPeerAsync, to, target.handle, from,
                         source.handle, bytes, stream.handle);
