@@ -62,6 +62,10 @@ class Message:
         Of a receive that is done.
     waiting : bool
         Whether a thread waits for it in MPI, so that no other one may test it.
+    in_pieces : bool
+        Whether it may have several pieces.
+    moved : int
+        How many pieces MPI is done with.
     """
 
     def __init__(self, link: Link, call: Call, buffer: Buffer, peer: int) -> None:
@@ -71,6 +75,8 @@ class Message:
         self.error: Exception | None = None
         self.done = peer == MPI.PROC_NULL
         self.waiting = False
+        self.in_pieces = buffer.nbytes >= link.piece
+        self.moved = 0
         if buffer.on_device and not self.staged and not self.done:
             buffer.stream.synchronize()
 
@@ -150,6 +156,7 @@ class SendMessage(Message):
             request = self.pieces[0].request
             if request is None or not request.Test():
                 break
+            self.moved += 1
             lease = self.pieces.popleft().lease
             if lease is not None:
                 self.link.staging.give_back(lease)
@@ -226,6 +233,7 @@ class ReceiveMessage(Message):
     def _take(self, status: MPI.Status) -> None:
         size = status.Get_count(MPI.BYTE)
         self.request = None
+        self.moved += 1
         if self.lease is not None:
             if size:
                 stream = self.buffer.stream

@@ -10,8 +10,8 @@ from mpi4py import MPI
 
 from cupola.mpi.messages import Message
 
-# Polls without a pause, then the pause in seconds.
-BUSY_POLLS = 200
+# Seconds of polls that only yield, since MPI moves bytes in its calls alone; then their pause.
+BUSY = 20e-3
 PAUSE = 20e-6
 
 
@@ -42,7 +42,7 @@ class Progress:
         while not message.done:
             with self.mutex:
                 self.advance()
-                alone = not message.link.piece or self.messages == [message]
+                alone = self.messages == [message] or not any(m.in_pieces for m in self.messages)
                 message.waiting = alone and not message.done
             if message.waiting:
                 try:
@@ -50,7 +50,7 @@ class Progress:
                 finally:
                     message.waiting = False
             if not alone and not message.done:
-                polls.pause()
+                polls.pause(message.moved)
         self.advance()
         if message.error is not None:
             raise message.error
@@ -67,11 +67,13 @@ class Progress:
 
 
 class Polls:
-    """Pauses between polls: none at first."""
+    """Pauses between polls: none at first, and none while pieces move."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.end, self.moved = 0.0, -1
 
-    def pause(self) -> None:
-        self.count += 1
-        time.sleep(0 if self.count < BUSY_POLLS else PAUSE)
+    def pause(self, moved: int = 0) -> None:
+        now = time.monotonic()
+        if moved != self.moved:
+            self.end, self.moved = now + BUSY, moved
+        time.sleep(0 if now < self.end else PAUSE)
