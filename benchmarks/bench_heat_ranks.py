@@ -65,7 +65,7 @@ def main(size, steps, rounds):
                 comm.Barrier()
                 seconds[name].append((time.perf_counter() - start) / steps)
         if comm.rank == 0:
-            print(json.dumps(seconds), flush=True)
+            print(json.dumps([comm.transport.library, seconds]), flush=True)
 
 main(*map(int, sys.argv[1:]))
 """
@@ -94,20 +94,21 @@ def measured(place, environment, size, steps, rounds):
 
 
 def run(rounds):
-    """Rows of a step: of one device, and of the ranks with each transport of their messages."""
+    """Rows of a step, of one device and of the ranks by transport; and the MPI library."""
     cpu = cupola.driver.info().kind == "cpu"
     rows = []
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         environment = built(place)
         for size, steps in ((256, 20),) if cpu else ((1024, 1000), (8192, 200), (16384, 100)):
+            library, spans = measured(place, environment, size, steps, rounds)
             seconds = {
-                name if name == "one device" else f"{RANKS} ranks, {name}": spans
-                for name, spans in measured(place, environment, size, steps, rounds).items()
+                name if name == "one device" else f"{RANKS} ranks, {name}": times
+                for name, times in spans.items()
             }
             made = records.medians(seconds, "us")
             rows += records.titled(f"{size} x {size} points of float32, a step", made)
-    return rows
+    return rows, library
 
 
 def main():
@@ -119,11 +120,11 @@ def main():
     launcher()
     if len(cupola.devices()) < RANKS:
         sys.exit(f"{RANKS} devices are needed, and there is {len(cupola.devices())}")
-    rows = run(options.rounds)
+    rows, library = run(options.rounds)
     name, about = records.cupola_device()
     records.publish(
         options.out, __file__, __doc__, rows, [*records.RUNTIME, "examples/heat"],
-        device=f"{RANKS} x {name}", extra=about,
+        device=f"{RANKS} x {name}", extra={**about, "MPI": library},
     )  # fmt: skip
 
 
