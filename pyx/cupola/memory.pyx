@@ -10,13 +10,13 @@ from libc.stdint cimport uintptr_t
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_IPC_HANDLE_SIZE, CUPOLA_PINNED_WRITE_COMBINED,
-    CUPOLA_REGISTER_READ_ONLY, cupola_address_device, cupola_address_exportable, cupola_callbacks_pending,
-    cupola_captures, cupola_copy_between, cupola_copy_on_device, cupola_copy_to_device, cupola_copy_to_host,
-    cupola_fill,
-    cupola_memory_address, cupola_memory_allocate, cupola_memory_allocate_exportable,
-    cupola_memory_allocate_managed, cupola_memory_allocate_pinned, cupola_memory_export,
-    cupola_memory_import, cupola_memory_register, cupola_memory_release, cupola_memory_size,
-    cupola_memory_use, cupola_stream_handle,
+    CUPOLA_REGISTER_READ_ONLY, cupola_address_device, cupola_address_exportable,
+    cupola_callbacks_pending, cupola_captures, cupola_copy_between, cupola_copy_on_device,
+    cupola_copy_to_device, cupola_copy_to_host, cupola_fill, cupola_memory_address,
+    cupola_memory_allocate, cupola_memory_allocate_exportable, cupola_memory_allocate_managed,
+    cupola_memory_allocate_pinned, cupola_memory_export, cupola_memory_import,
+    cupola_memory_register, cupola_memory_release, cupola_memory_size, cupola_memory_use,
+    cupola_stream_handle,
 )
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, is_same_driver

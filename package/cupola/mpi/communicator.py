@@ -76,9 +76,9 @@ class Communicator(Collectives):
     A message of `piece` bytes or more, or of 256 MiB where it is not staged, goes in pieces, and
     its pieces advance during calls of this communicator and of its requests.
 
-    Where MPI takes device pointers, memory of a pool, such as an array's own, is copied to memory
-    of ``cupola.alloc(exportable=True)`` for the message, at the speed of device memory: MPI
-    libraries open the memory of other processes, and a pool's can't be opened.
+    MPI libraries that take device pointers open the memory of other processes. Memory of a pool,
+    which an array usually has, can't be opened. So it is copied on the device, to memory as of
+    ``cupola.alloc(nbytes, exportable=True)``.
     """
 
     def __init__(
