@@ -118,7 +118,7 @@ def spread(
         depth = _depth(lengths, depth, steps)
         plate = _sent(temperatures, client, workers, lengths, on_device is not False)
     wait(plate)
-    futures = [plate.dask[key] for (key,) in plate.__dask_keys__()]
+    futures = _futures(plate)
     where = client.who_has(futures)
     homes = [where[future.key] for future in futures]
     before = None
@@ -225,14 +225,26 @@ def _advanced(block: Any, above: Any, below: Any, steps: int, rate: float) -> An
 
 
 def _received(plate: da.Array, client: Client, out: Any) -> Any:
-    """Copies the blocks to `out`, some at a time."""
-    blocks = plate.to_backend("numpy").blocks
+    """Copies the blocks to `out`, as many at a time as there are workers."""
+    futures = _futures(plate)
     bounds = np.cumsum((0, *plate.chunks[0]))
 
     def receive(number: int) -> None:
-        out[bounds[number] : bounds[number + 1]] = client.compute(blocks[number]).result()
+        future = futures[number]
+        if isinstance(plate._meta, cupola.Array):
+            future = client.submit(_to_host, future, pure=False)
+        out[bounds[number] : bounds[number + 1]] = future.result()
 
     with ThreadPoolExecutor(len(client.ncores())) as pool:
-        for _ in pool.map(receive, range(len(bounds) - 1)):
+        for _ in pool.map(receive, range(len(futures))):
             pass  # raises what a block raised
     return out
+
+
+def _to_host(block: cupola.Array) -> np.ndarray:
+    return block.get()
+
+
+def _futures(plate: da.Array) -> list[Any]:
+    """Those of the blocks of a plate on the cluster."""
+    return [plate.dask[key] for (key,) in plate.__dask_keys__()]
