@@ -2,7 +2,8 @@
 
 python benchmarks/bench_heat_blocks.py [--out FOLDER] [--rounds N]
 
-Both begin and end with a plate of the host, and their bits are compared. Where Dask is not
+Rows "from the host and back" begin and end with a plate of the host, and their bits are compared.
+Rows "steps alone" begin and end with a plate on the device or the workers. Where Dask is not
 installed, nothing is measured, and the exit status is 77.
 """
 
@@ -22,29 +23,55 @@ NOT_RUN = 77  # exit status
 WORKERS = 2
 PROGRAM = """
 import json, sys, time
+import cupola, heat
 import numpy as np
-import heat
-from distributed import Client
 from cupola.distributed import LocalDeviceCluster
+from distributed import Client, wait
 from heat import blocks
 
 def main(size, steps, rounds):
-    plate = np.random.default_rng(1).random((size, size), np.float32)
+    host = np.random.default_rng(1).random((size, size), np.float32)
     with (
         LocalDeviceCluster(devices=[0, 1], dashboard_address=None) as cluster,
-        Client(cluster) as client,
+        Client(cluster, direct_to_workers=True) as client,
     ):
         def one():
-            return heat.spread(plate, steps)
-        def both():
-            return blocks.spread(plate, steps, client, rows=size // 4, out=np.empty_like(plate))
-        assert np.array_equal(one(), both()), "the plates differ"
-        seconds = {"one device": [], "workers": []}
+            return heat.spread(host, steps)
+        def both(on_device):
+            out = np.empty_like(host)
+            return blocks.spread(host, steps, client, on_device=on_device, out=out)
+        def steps_of_one():
+            there.advance(steps)
+            cupola.Device().synchronize()
+        def steps_of_both(plate):
+            wait(blocks.spread(plate, steps, client))
+            client.run(lambda: cupola.Device().synchronize())
+        calls = {
+            "from the host and back": {
+                "one device": one,
+                "workers, device blocks": lambda: both(True),
+                "workers, host blocks": lambda: both(False),
+            },
+            "steps alone": {
+                "one device": steps_of_one,
+                "workers, device blocks": lambda: steps_of_both(on_devices),
+                "workers, host blocks": lambda: steps_of_both(on_hosts),
+            },
+        }
+        expected, *others = (call() for call in calls["from the host and back"].values())
+        assert all(np.array_equal(expected, other) for other in others), "the plates differ"
+        del expected, others
+        there = heat.Plate(host)
+        on_devices, on_hosts = (
+            blocks.spread(host, 0, client, on_device=kind) for kind in (True, False)
+        )
+        seconds = {what: {name: [] for name in each} for what, each in calls.items()}
         for _ in range(rounds):
-            for name, call in zip(seconds, (one, both)):
-                start = time.perf_counter()
-                call()
-                seconds[name].append((time.perf_counter() - start) / steps)
+            for what, each in calls.items():
+                for name, call in each.items():
+                    start = time.perf_counter()
+                    call()
+                    seconds[what][name].append((time.perf_counter() - start) / steps)
     print(json.dumps(seconds), flush=True)
 
 if __name__ == "__main__":
@@ -53,7 +80,7 @@ if __name__ == "__main__":
 
 
 def measured(place, environment, size, steps, rounds):
-    """Seconds of a step, by device and workers."""
+    """Seconds of a step, by where the plate begins and ends, and by who computes."""
     program = place / "program.py"
     program.write_text(PROGRAM)
     command = [sys.executable, program, *map(str, (size, steps, rounds))]
@@ -70,9 +97,13 @@ def run(rounds):
         place = Path(name)
         environment = built(place)
         for size, steps in ((256, 16),) if cpu else ((4096, 128), (16384, 128)):
-            one, both = measured(place, environment, size, steps, rounds).values()
-            made = records.medians({"one device": one, f"{WORKERS} workers": both}, "us")
-            rows += records.titled(f"{size} x {size} points of float32, a step", made)
+            for what, each in measured(place, environment, size, steps, rounds).items():
+                times = {
+                    name.replace("workers", f"{WORKERS} workers"): spans
+                    for name, spans in each.items()
+                }
+                title = f"{size} x {size} points of float32, {what}, a step"
+                rows += records.titled(title, records.medians(times, "us"))
     return rows
 
 

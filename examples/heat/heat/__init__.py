@@ -35,19 +35,26 @@ class Plate:
     Parameters
     ----------
     temperatures : (rows, columns) array of float32 or float64
-        A NumPy array, or device memory of any library; it is copied.
+        A NumPy array, or device memory of any library.
     rate : float
         Diffusivity times the step of time over the square of the points' distance; 0 to 0.25,
         beyond which the scheme is not stable.
+    copy : bool
+        Whether device memory is copied. Without a copy it becomes memory of the plate, which
+        overwrites it, and it must be C-contiguous.
 
     All work is queued on the current stream of cupola; only `mean` waits for it.
     """
 
-    def __init__(self, temperatures, rate: float = 0.2) -> None:
+    def __init__(self, temperatures, rate: float = 0.2, *, copy: bool = True) -> None:
         if not 0 <= rate <= 0.25:
             raise ValueError(f"rate is 0 to 0.25, got {rate}")
         if hasattr(temperatures, "__cuda_array_interface__"):
-            self._now = cupola.asarray(temperatures).copy()
+            self._now = cupola.asarray(temperatures)
+            if copy:
+                self._now = self._now.copy()
+            elif not self._now.flags.c_contiguous:
+                raise ValueError("temperatures are not C-contiguous: pass copy=True")
         else:
             self._now = cupola.to_device(np.ascontiguousarray(temperatures))
         if len(self._now.shape) != 2 or self._now.dtype not in _KINDS:

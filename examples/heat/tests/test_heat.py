@@ -65,6 +65,17 @@ def test_device_arrays_stay_on_the_device():
     np.testing.assert_array_equal(start.get(), plate((16, 20), np.float64))  # as it was
 
 
+def test_a_plate_takes_device_memory_without_a_copy():
+    start = plate((16, 20), np.float64)
+    given = cupola.to_device(start)
+    there = heat.Plate(given, copy=False)
+    assert there.temperatures.__cuda_array_interface__ == given.__cuda_array_interface__
+    there.advance(7)
+    np.testing.assert_array_equal(there.temperatures.get(), solved(start, 7, 0.2))
+    with pytest.raises(ValueError, match="C-contiguous"):
+        heat.Plate(given[:, ::2], copy=False)
+
+
 def test_on_streams_of_ones_own():
     starts = [plate((20, 20 + i), np.float32) for i in range(4)]
     made = []
