@@ -118,6 +118,20 @@ def test_an_array_is_read_before_it_is_written(driver):
     same(there, host)
 
 
+@pytest.mark.parametrize("place", [cupola.to_device, np.asarray])
+def test_an_int_between_an_ellipsis_and_a_mask_of_two_axes(driver, place):
+    host = elements((5, 3, 2, 2), "f4")
+    there = cupola.to_device(host)
+    mask = np.array([[True, False], [True, True]])
+    for at in (2, -3):
+        same(there[..., at, place(mask)], host[..., at, mask])
+        there[..., at, place(mask)] = 7
+        host[..., at, mask] = 7
+        same(there, host)
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        there[..., 3, place(mask)]
+
+
 def test_values_are_cast_by_the_rule_same_kind(driver):
     there, index = cupola.zeros(5, "f4"), cupola.array([1, 3])
     there[index] = cupola.array([1, 2], "i8")
