@@ -362,6 +362,15 @@ def test_what_is_no_number_is_no_operand(driver):
             np.add(array, operand)
 
 
+@pytest.mark.parametrize("operand", [[0.0, 1.0, 2.0], (), [1]], ids=str)
+def test_a_sequence_is_not_compared_by_identity(driver, operand):
+    array = cupola.to_device(np.arange(3.0))
+    for compared in (operator.eq, operator.ne):
+        for pair in ((array, operand), (operand, array)):
+            with pytest.raises(TypeError, match=r"cupola\.to_device"):
+                compared(*pair)
+
+
 @pytest.mark.parametrize("function", [np.array_equiv])
 def test_functions_that_take_errors_for_a_no_are_refused(driver, function):
     array = cupola.to_device(np.arange(3.0))
