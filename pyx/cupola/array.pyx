@@ -658,6 +658,12 @@ cdef class Array(ArrayMethods):
     def __complex__(self):
         return complex(self.item())
 
+    def __format__(self, specification):
+        # Reductions return arrays without axes, where NumPy's return numbers.
+        if specification and not self.shape:
+            return format(self.item(), specification)
+        return object.__format__(self, specification)
+
     def __repr__(self):
         from cupola.inspection.representation import summary
         return self.text(summary)
