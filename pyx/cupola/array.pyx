@@ -24,7 +24,7 @@ from cupola.elementwise_call cimport cast
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport (
-    as_dtype, as_shape, c_strides, indexed, is_f_contiguous, reshaped, resolved,
+    as_dtype, as_shape, broadcast, c_strides, indexed, is_f_contiguous, reshaped, resolved,
 )
 from cupola.memory cimport note_free
 from cupola.stream cimport Stream, as_stream, captures, current_stream
@@ -412,11 +412,15 @@ cdef class Array(ArrayMethods):
         if isinstance(value, Array) or is_foreign(value):
             other = value if isinstance(value, Array) else foreign_array(value)
             if other.dtype != target.dtype:
-                raise ArgumentTypeError(
-                    f"elements of {other.dtype} are not converted to {target.dtype} on a device")
+                other = other.astype(target.dtype, casting="same_kind")
+            while len(other.shape) > len(target.shape) > 0 and other.shape[0] == 1:
+                other = other[0]
             copy_on_device(target, other, queue)
             return
         elements = elements_of(value, target.dtype)
+        while elements.ndim > len(target.shape) > 0 and elements.shape[0] == 1:
+            elements = elements[0]
+        broadcast(elements.shape, elements.strides, target.shape)  # or an error
         if (
             elements.ndim and isinstance(value, np.ndarray) and value.dtype != elements.dtype
             and captures(queue, None)
