@@ -111,11 +111,35 @@ def test_reshape(driver, seed):
             take = int(rng.integers(0, len(factors) + 1))
             wanted.append(int(np.prod(factors[:take], initial=1, dtype=int)))
             factors = factors[take:]
-        result, expected = view.reshape(wanted), host_view.reshape(wanted)
-        same_bytes(result.get(), compact(expected))
-        inside = there.address <= result.address < there.address + there.nbytes
-        assert inside == np.shares_memory(expected, host)
-        same_bytes(view.ravel().get(), host_view.ravel())
+        for order in ("C", "F", "A"):
+            result = view.reshape(wanted, order=order)
+            expected = host_view.reshape(wanted, order=order)
+            same_bytes(compact(result.get()), compact(expected))
+            inside = there.address <= result.address < there.address + there.nbytes
+            assert inside == np.shares_memory(expected, host)
+        for order in ("C", "F", "A", "K"):
+            same_bytes(view.ravel(order).get(), host_view.ravel(order))
+
+
+def test_orders_of_shapes_by_numpys_functions(driver):
+    host = np.arange(24, dtype="i4").reshape(2, 3, 4)[:, ::-1].T
+    there = cupola.to_device(np.arange(24, dtype="i4").reshape(2, 3, 4))[:, ::-1].T
+    for function in (
+        lambda x: np.reshape(x, (6, 4)),
+        lambda x: np.reshape(x, (4, -1), order="F"),
+        lambda x: np.reshape(x, -1, order="A"),
+        np.ravel,
+        lambda x: np.ravel(x, order="F"),
+        lambda x: np.ravel(x, "K"),
+        np.copy,
+        lambda x: np.copy(x, order="F"),
+    ):
+        found, expected = function(there), function(host)
+        assert isinstance(found, cupola.Array)
+        same_bytes(compact(found.get()), compact(expected))
+    for wrong in (lambda: there.reshape(4, 6, order="K"), lambda: there.ravel("Z")):
+        with refused(cupola.ArgumentError, ValueError, saying="an order is one of"):
+            wrong()
 
 
 def _factors(n):
