@@ -1,6 +1,7 @@
 """Diagonals, triangles, clip and diff, with NumPy as the reference."""
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keys import TYPES, arrays, elements
@@ -53,6 +54,16 @@ def test_clip(driver, data):
     out = cupola.zeros((4, 5), dtype)
     assert cupola.clip(there, *moved, out) is out
     same(out, np.clip(host, low, high))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u8", "i8"])
+def test_clip_takes_integers_beyond_the_dtype(driver, dtype):
+    host = np.array([0, 5, 100], dtype)
+    there = cupola.to_device(host)
+    for limits in ((-1, 50), (2, 2**70), (-(2**70), 2**70), (None, 2**64), (-(2**64), None)):
+        both(np.clip, host, there, *limits)
+    with pytest.raises(OverflowError):
+        np.clip(there, 2**70, None)
 
 
 @quickly

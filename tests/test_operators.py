@@ -197,6 +197,14 @@ def test_truth_and_numbers_of_one_element(driver):
         hash(one)
 
 
+def test_an_array_without_axes_is_formatted_as_its_element(driver):
+    array = cupola.to_device(np.array([1.25, 2.5]))
+    assert f"{array.sum():.3f} {array[1]:>5} {array.argmax():02d}" == "3.750   2.5 01"
+    assert f"{array}" == str(array)
+    with pytest.raises(TypeError, match="format"):
+        f"{array:.3f}"
+
+
 def test_powers_that_round_once(driver):
     a = np.random.default_rng(0).uniform(0.1, 9, 1000)
     x = cupola.to_device(a)
@@ -360,6 +368,15 @@ def test_what_is_no_number_is_no_operand(driver):
             array + operand
         with pytest.raises(TypeError, match="NotImplemented"):
             np.add(array, operand)
+
+
+@pytest.mark.parametrize("operand", [[0.0, 1.0, 2.0], (), [1]], ids=str)
+def test_a_sequence_is_not_compared_by_identity(driver, operand):
+    array = cupola.to_device(np.arange(3.0))
+    for compared in (operator.eq, operator.ne):
+        for pair in ((array, operand), (operand, array)):
+            with pytest.raises(TypeError, match=r"cupola\.to_device"):
+                compared(*pair)
 
 
 @pytest.mark.parametrize("function", [np.array_equiv])

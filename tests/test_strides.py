@@ -111,11 +111,35 @@ def test_reshape(driver, seed):
             take = int(rng.integers(0, len(factors) + 1))
             wanted.append(int(np.prod(factors[:take], initial=1, dtype=int)))
             factors = factors[take:]
-        result, expected = view.reshape(wanted), host_view.reshape(wanted)
-        same_bytes(result.get(), compact(expected))
-        inside = there.address <= result.address < there.address + there.nbytes
-        assert inside == np.shares_memory(expected, host)
-        same_bytes(view.ravel().get(), host_view.ravel())
+        for order in ("C", "F", "A"):
+            result = view.reshape(wanted, order=order)
+            expected = host_view.reshape(wanted, order=order)
+            same_bytes(compact(result.get()), compact(expected))
+            inside = there.address <= result.address < there.address + there.nbytes
+            assert inside == np.shares_memory(expected, host)
+        for order in ("C", "F", "A", "K"):
+            same_bytes(view.ravel(order).get(), host_view.ravel(order))
+
+
+def test_orders_of_shapes_by_numpys_functions(driver):
+    host = np.arange(24, dtype="i4").reshape(2, 3, 4)[:, ::-1].T
+    there = cupola.to_device(np.arange(24, dtype="i4").reshape(2, 3, 4))[:, ::-1].T
+    for function in (
+        lambda x: np.reshape(x, (6, 4)),
+        lambda x: np.reshape(x, (4, -1), order="F"),
+        lambda x: np.reshape(x, -1, order="A"),
+        np.ravel,
+        lambda x: np.ravel(x, order="F"),
+        lambda x: np.ravel(x, "K"),
+        np.copy,
+        lambda x: np.copy(x, order="F"),
+    ):
+        found, expected = function(there), function(host)
+        assert isinstance(found, cupola.Array)
+        same_bytes(compact(found.get()), compact(expected))
+    for wrong in (lambda: there.reshape(4, 6, order="K"), lambda: there.ravel("Z")):
+        with refused(cupola.ArgumentError, ValueError, saying="an order is one of"):
+            wrong()
 
 
 def _factors(n):
@@ -170,6 +194,7 @@ def test_broadcast_assignment(driver):
         np.arange(4, dtype=np.float32)[:, None],
         np.arange(3, dtype=np.float32)[:, None, None],
         np.arange(20, dtype=np.float32).reshape(1, 4, 5),
+        np.arange(20, dtype=np.float32).reshape(1, 1, 4, 5),
     ):
         there[...] = source
         expected[...] = source
@@ -177,10 +202,13 @@ def test_broadcast_assignment(driver):
         there[...] = 0
         there[...] = cupola.to_device(source)
         np.testing.assert_array_equal(there.get(), expected)
-    for wrong in (np.zeros(4, np.float32), np.zeros((1, 3, 4, 5), np.float32)):
+    for wrong in (np.zeros(4, np.float32), np.zeros((2, 3, 4, 5), np.float32)):
         for source in (wrong, cupola.to_device(wrong)):
-            with pytest.raises(ValueError):
+            with refused(cupola.ArgumentError, ValueError, saying="can't be put into shape"):
                 there[...] = source
+    there[0] = there[1:2]
+    expected[0] = expected[1:2]
+    np.testing.assert_array_equal(there.get(), expected)
 
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i2", "f4", "f8", "D", "S3", "i4,f8,i1", "V100"])
@@ -305,13 +333,47 @@ def test_values_keep_their_kind(driver):
     for value in (True, 7, np.int64(8), np.array([1, 2, 3, 4]), [4, 3, 2, 1]):
         there[:] = value
         np.testing.assert_array_equal(there.get(), np.full(4, 0) + value)
-    with refused(cupola.ArgumentError, TypeError, saying="not converted"):
-        there[...] = cupola.zeros(4, np.int32)
+    with refused(cupola.ArgumentError, TypeError, saying="same_kind"):
+        there[...] = cupola.zeros(4, np.float32)
+    flags = cupola.zeros(4, bool)
+    flags[1:3] = 2  # the truth of a number of Python
+    assert flags.get().tolist() == [False, True, True, False]
     with refused(cupola.ArgumentError, ValueError):
         there.fill([1, 2])
     times = cupola.zeros(2, "M8[s]")
     times[...] = np.datetime64("2026-01-01")
     assert times.get().tolist() == [np.datetime64("2026-01-01T00:00:00", "s").item()] * 2
+
+
+@pytest.mark.parametrize("source", ["?", "u1", "i4", "f2", "f4"])
+@pytest.mark.parametrize("dtype", ["i2", "f8", "c8"])
+def test_values_on_the_device_are_converted(driver, source, dtype):
+    values = np.arange(12).reshape(3, 4).astype(source)
+    host = np.zeros((3, 4), dtype)
+    there = cupola.to_device(host)
+    if not np.can_cast(source, dtype, "same_kind"):
+        with refused(cupola.ArgumentError, TypeError, saying="same_kind"):
+            there[...] = cupola.to_device(values)
+        return
+    for key, part in (
+        (slice(1, None), values[::-1][1:]),
+        (0, values[:1]),
+        ((..., 2), values[1, 1]),
+    ):
+        host[key] = part
+        there[key] = (
+            cupola.to_device(values)[::-1][1:]
+            if key == slice(1, None)
+            else (cupola.to_device(part))
+        )
+        np.testing.assert_array_equal(there.get(), host)
+
+
+def test_a_view_of_other_elements_is_converted_in_place(driver):
+    host = np.arange(8, dtype=np.int32)
+    there = cupola.to_device(host)
+    there.view(np.float32)[:] = there
+    assert there.view(np.float32).get().tolist() == host.tolist()
 
 
 def test_strided_arrays_and_kernels(driver):

@@ -24,7 +24,7 @@ from cupola.elementwise_call cimport cast
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport (
-    as_dtype, as_shape, c_strides, indexed, is_f_contiguous, reshaped, resolved,
+    as_dtype, as_shape, broadcast, c_strides, indexed, is_f_contiguous, reshaped, resolved,
 )
 from cupola.memory cimport note_free
 from cupola.stream cimport Stream, as_stream, captures, current_stream
@@ -267,13 +267,8 @@ cdef class Array(ArrayMethods):
         Array
         """
         self.require_live()
-        if order not in ("C", "F", "A", "K"):
-            raise ArgumentValueError(f"an order is 'C', 'F', 'A' or 'K', got {order!r}")
-        if order in ("A", "K"):
-            fortran = not self.contiguous and is_f_contiguous(
-                self.shape, self.steps, self.itemsize)
-            order = "F" if fortran else "C"
-        return compact(self, order, as_stream(stream, self.device_index))
+        fortran = is_fortran(self, order, "copy", ("C", "F", "A", "K"))
+        return compact(self, "F" if fortran else "C", as_stream(stream, self.device_index))
 
     def free(self):
         """Free the memory now, after the queued work that uses it.
@@ -287,8 +282,16 @@ cdef class Array(ArrayMethods):
             self.memory.free()
         self.owner = None
 
-    def reshape(self, *shape):
+    def reshape(self, *shape, order="C"):
         """The same elements in another shape; one size may be -1.
+
+        Parameters
+        ----------
+        *shape : int
+            The sizes; or one sequence of these.
+        order : {"C", "F", "A"}
+            How the elements are counted in both shapes: the last or the first axis changes fastest.
+            "A": "F" where this array is in Fortran order, else "C".
 
         Returns
         -------
@@ -302,6 +305,8 @@ cdef class Array(ArrayMethods):
         """
         self.require_live()
         cdef tuple wanted = resolved(self.shape, self.size, shape), strides = None
+        if order != "C" and is_fortran(self, order, "reshape", ("C", "F", "A")):
+            return self.transpose().reshape(wanted[::-1]).transpose()
         if self.contiguous:
             return self.view_as(wanted, None, 0)
         strides = reshaped(self.shape, self.get_strides(), wanted)
@@ -309,9 +314,21 @@ cdef class Array(ArrayMethods):
             return self.view_as(wanted, strides, 0)
         return compact(self, "C", current_stream(self.device_index)).view_as(wanted, None, 0)
 
-    def ravel(self):
-        """The elements along one axis: a view or a copy, as from `reshape`."""
-        return self.reshape(-1)
+    def ravel(self, order="C"):
+        """The elements along one axis: a view or a copy, as from `reshape`.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A", "K"}
+            As for `reshape`. "K": in the order of the strides' sizes.
+        """
+        if order == "K":
+            self.require_live()
+            steps = self.get_strides()
+            # A view's axis with a large stride changes slowly.
+            axes = sorted(range(len(steps)), key=lambda axis: -abs(steps[axis]))
+            return self.transpose(axes).reshape(-1)
+        return self.reshape(-1, order=order)
 
     def transpose(self, *axes):
         """A view with its axes in another order, by default reversed.
@@ -412,11 +429,15 @@ cdef class Array(ArrayMethods):
         if isinstance(value, Array) or is_foreign(value):
             other = value if isinstance(value, Array) else foreign_array(value)
             if other.dtype != target.dtype:
-                raise ArgumentTypeError(
-                    f"elements of {other.dtype} are not converted to {target.dtype} on a device")
+                other = other.astype(target.dtype, casting="same_kind")
+            while len(other.shape) > len(target.shape) > 0 and other.shape[0] == 1:
+                other = other[0]
             copy_on_device(target, other, queue)
             return
         elements = elements_of(value, target.dtype)
+        while elements.ndim > len(target.shape) > 0 and elements.shape[0] == 1:
+            elements = elements[0]
+        broadcast(elements.shape, elements.strides, target.shape)  # or an error
         if (
             elements.ndim and isinstance(value, np.ndarray) and value.dtype != elements.dtype
             and captures(queue, None)
@@ -658,6 +679,12 @@ cdef class Array(ArrayMethods):
     def __complex__(self):
         return complex(self.item())
 
+    def __format__(self, specification):
+        # Reductions return arrays without axes, where NumPy's return numbers.
+        if specification and not self.shape:
+            return format(self.item(), specification)
+        return object.__format__(self, specification)
+
     def __repr__(self):
         from cupola.inspection.representation import summary
         return self.text(summary)
@@ -686,6 +713,15 @@ cdef dict ADVICE = {
     "preferred_location": CUPOLA_ADVISE_PREFERRED_LOCATION,
     "accessed_by": CUPOLA_ADVISE_ACCESSED_BY,
 }
+
+
+cdef bint is_fortran(Array array, object order, str function, tuple orders) except -1:
+    """Whether an order means Fortran order for the array."""
+    if order not in orders:
+        raise ArgumentValueError(f"{function}: an order is one of {orders}, got {order!r}")
+    if order in ("C", "F"):
+        return order == "F"
+    return not array.contiguous and is_f_contiguous(array.shape, array.steps, array.itemsize)
 
 
 cdef int place_of(Array array, object device) except -2:

@@ -50,7 +50,7 @@ cdef Element element_of(str type):
 
 
 # Python numbers have no width: they take the array's, in these kinds.
-cdef dict WEAK = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
+cdef dict WEAK = {bool: "biufc", int: "biufc", float: "fc", complex: "c"}
 
 
 cdef object converted(object value, object dtype):

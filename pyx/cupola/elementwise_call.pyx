@@ -325,9 +325,15 @@ cdef object apply(int number, object left, object right, object out, object dtyp
         return NotImplemented
     first = element_code(<ArrayData>left) if isinstance(left, ArrayData) else kind_of_scalar(left)
     if right is not ABSENT:
-        right = operand_of(right)
-        if right is NotImplemented:
+        other = operand_of(right)
+        if other is NotImplemented:
+            if (number == EQUAL or number == NOT_EQUAL) and isinstance(right, (list, tuple)):
+                # Python would compare identities, without an error.
+                raise ArgumentTypeError(
+                    f"a {type(right).__name__} is not copied to a device implicitly: use "
+                    "cupola.to_device(it), or get() to compute on the host")
             return NotImplemented
+        right = other
         if isinstance(right, ArrayData):
             second = element_code(<ArrayData>right)
         else:

@@ -114,11 +114,11 @@ cdef tuple indexed(tuple shape, tuple strides, object key):
                 raise IndexError("an index can have only one ellipsis ('...')")
             open = True
         elif each is not None:
+            # A mask takes several axes, so the axes of all parts depend on it.
+            if type(each) is not int and not isinstance(each, slice) and is_indices(each):
+                return None
             taken += 1
     if taken > len(shape):
-        for each in keys:
-            if is_indices(each):
-                return None
         raise IndexError(f"the array has {len(shape)} axes, and {taken} are indexed")
     for each in keys:
         if each is None:
@@ -141,13 +141,10 @@ cdef tuple indexed(tuple shape, tuple strides, object key):
             steps.append(strides[axis] * step)
             axis += 1
         else:
-            if type(each) is not int:
-                if is_indices(each):
-                    return None
-                if not hasattr(each, "__index__"):
-                    raise ArgumentTypeError(
-                        "a cupola.Array is indexed by ints, slices, ..., None, and arrays of "
-                        f"integers or bool, got a {type(each).__name__}")
+            if type(each) is not int and not hasattr(each, "__index__"):
+                raise ArgumentTypeError(
+                    "a cupola.Array is indexed by ints, slices, ..., None, and arrays of "
+                    f"integers or bool, got a {type(each).__name__}")
             length = shape[axis]
             index = each.__index__()
             if not -length <= index < length:

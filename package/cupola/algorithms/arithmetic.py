@@ -32,6 +32,11 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None) -> Array
         NaN stays. The work is queued on the current stream.
     """
     found = array_of("clip", "a", a)
+    if found.dtype.kind in "iu":
+        # Integers of Python beyond the dtype limit nothing; an operation would refuse them.
+        limits = np.iinfo(found.dtype)
+        a_min = None if type(a_min) is int and a_min <= limits.min else a_min
+        a_max = None if type(a_max) is int and a_max >= limits.max else a_max
     if a_min is not None:
         found = np.maximum(found, a_min, out=out if a_max is None else None)
     if a_max is not None:

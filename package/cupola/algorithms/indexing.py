@@ -177,10 +177,10 @@ def _indices(title: str, indices: Any) -> Any:
     found = asarray(indices) if is_device_array(indices) else np.asarray(indices)
     if found.size == 0 and isinstance(found, np.ndarray) and not isinstance(indices, np.ndarray):
         found = found.astype(np.int64)
-    if not np.can_cast(found.dtype, np.int64, "safe"):
+    if not np.can_cast(found.dtype, np.int64, "same_kind"):
         raise ArgumentTypeError(
-            f"{title}: argument indices: expected integers that int64 holds, got {found.dtype}; "
-            "convert them with astype(np.int64)"
+            f"{title}: argument indices: expected integers, got {found.dtype}; convert them with "
+            "astype(np.int64)"
         )
     if found.dtype == np.bool_:
         found = found.astype(np.int64)

@@ -1,7 +1,7 @@
-# cupola/algorithms/like.py - NumPy's functions that make arrays, for their argument like=.
+# cupola/algorithms/like.py - NumPy's functions that make or copy arrays, as for like=.
 """``numpy.asarray(x, like=array)`` and the others that take ``like=`` make arrays of a device.
 
-They take NumPy's arguments. NumPy removes ``like=`` itself.
+They take NumPy's arguments. NumPy removes ``like=`` itself. `copy` and `ravel` are methods here.
 """
 
 from __future__ import annotations
@@ -61,6 +61,16 @@ def array(
     return (
         found if found.ndim >= ndmin else found.reshape((1,) * (ndmin - found.ndim) + found.shape)
     )
+
+
+def copy(a: Array, order: Any = "K", subok: bool = False) -> Array:
+    """``numpy.copy(array)``."""
+    return a.copy(order)
+
+
+def ravel(a: Array, order: Any = "C") -> Array:
+    """``numpy.ravel(array)``."""
+    return a.ravel(order)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Array:

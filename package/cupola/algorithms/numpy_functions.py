@@ -109,8 +109,8 @@ NAMES = (
     "vstack",
     "where",
 )
-# Functions of NumPy that make an array like another one, most by their argument ``like=``. They are
-# those of `cupola.algorithms.like`, which take NumPy's arguments by NumPy's names.
+# Functions of NumPy that copy an array or make one like it, most by their argument ``like=``. They
+# are those of `cupola.algorithms.like`, which take NumPy's arguments by NumPy's names.
 _LIKE = (
     "arange",
     "array",
@@ -118,12 +118,14 @@ _LIKE = (
     "asarray",
     "ascontiguousarray",
     "asfortranarray",
+    "copy",
     "empty",
     "empty_like",
     "full",
     "full_like",
     "ones",
     "ones_like",
+    "ravel",
     "zeros",
     "zeros_like",
 )
