@@ -229,6 +229,7 @@ def test_nccl_itself_on_one_gpu(driver):
         libraries.load("nccl")
     except cupola.MissingFileError:
         pytest.skip("NCCL is not installed")
-    with cupola.nccl.Communicator.all([0]) as (one,):
+    (one,) = cupola.nccl.Communicator.all([0])
+    with one:
         x = cupola.arange(1000)
         assert (one.all_reduce(x).get() == x.get()).all()
