@@ -243,7 +243,7 @@ def test_an_array_of_a_stream_outside_of_the_capture(x):
     [
         ({"strides": (8,)}, "C-contiguous"),
         ({"mask": 1}, "mask"),
-        ({"version": 1}, "version"),
+        ({"version": "3"}, "TypeError"),
         ({"typestr": "|O8"}, "objects"),
     ],
 )

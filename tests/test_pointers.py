@@ -145,7 +145,7 @@ def test_raw_memory(module):
         ({"strides": (8,)}, ValueError, "not C-contiguous"),
         ({"shape": (2, 2), "strides": (4, 8)}, ValueError, "not C-contiguous"),
         ({"shape": (4,), "strides": (-4,)}, ValueError, "not C-contiguous"),
-        ({"version": 1}, TypeError, "version 1"),
+        ({"version": None}, TypeError, "__cuda_array_interface__"),
         ({"mask": object()}, TypeError, "mask"),
         ({"typestr": "nonsense"}, TypeError, "__cuda_array_interface__"),
         ({"typestr": "<f4"}, TypeError, "float32"),

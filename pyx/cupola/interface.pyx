@@ -1,6 +1,7 @@
 # cupola/interface.pyx - reads other libraries' device memory.
 #
-# It uses __cuda_array_interface__ (versions 2 and 3), or else DLPack.
+# It uses __cuda_array_interface__, or else DLPack. All versions of the interface are read in one
+# way: RMM, whose buffers UCX fills, still has version 0.
 # cython: language_level=3
 
 from libc.stdint cimport uintptr_t
@@ -49,9 +50,9 @@ cdef Interface interface_of(object value, int device=-1):
 
 
 cdef int order(Interface interface, object value) except -1:
-    """Order the data by DLPack, since version 2 (PyTorch, JAX) names no stream.
+    """Order the data by DLPack, since versions before 3 (PyTorch, JAX) name no stream.
 
-    Without DLPack the caller is responsible for the order, as version 2 specifies.
+    Without DLPack the caller is responsible for the order, as these versions specify.
     """
     cdef int device = -1
     if not hasattr(value, "__dlpack__"):
@@ -71,8 +72,6 @@ cdef int order(Interface interface, object value) except -1:
 
 cdef class Interface:
     def read(self, dict found not None):
-        if found["version"] < 2:
-            raise ValueError(f"version {found['version']}; expected 2 or 3")
         if found.get("mask") is not None:
             raise ValueError("masked arrays are not supported")
         self.shape = tuple([axis.__index__() for axis in found["shape"]])
