@@ -118,6 +118,38 @@ def test_an_array_is_read_before_it_is_written(driver):
     same(there, host)
 
 
+def test_indices_are_read_before_they_are_written(driver):
+    n = 1000
+    host = np.random.default_rng(3).permutation(n)
+    for values in (host[::-1], 5):
+        for write in (lambda x, index, v: x.__setitem__(index, v), np.put):
+            x, expected = cupola.to_device(host), host.copy()
+            write(x, x, cupola.to_device(values) if isinstance(values, np.ndarray) else values)
+            expected[host] = values
+            same(x, expected)
+    pairs = np.stack([host, host[::-1]])
+    x, expected = cupola.to_device(pairs), pairs.copy()
+    x[1, x[1]] = x[0]
+    expected[1, pairs[1]] = pairs[0]
+    same(x, expected)
+
+
+def test_a_mask_is_read_before_it_is_written(driver):
+    host = np.random.default_rng(3).random((50, 50)) > 0.5
+    for value in (False, True):
+        x, expected = cupola.to_device(host), host.copy()
+        x[x[0]] = value
+        expected[host[0]] = value
+        same(x, expected)
+    x, expected = cupola.to_device(host.ravel()), host.flatten()
+    x[1:][x[:-1]] = True
+    expected[1:] |= host.ravel()[:-1]
+    same(x, expected)
+    x = cupola.to_device(host)
+    x[x] = x[0, 0]
+    same(x, host & host[0, 0])
+
+
 @pytest.mark.parametrize("place", [cupola.to_device, np.asarray])
 def test_an_int_between_an_ellipsis_and_a_mask_of_two_axes(driver, place):
     host = elements((5, 3, 2, 2), "f4")

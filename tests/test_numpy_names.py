@@ -58,6 +58,15 @@ def test_arange(driver, limits, dtype):
     np.testing.assert_array_equal(made.get(), expected)
 
 
+@pytest.mark.parametrize("named", [{"step": 2}, {"stop": 4}, {"start": 1, "stop": 9, "step": 3}])
+def test_arange_by_names(driver, named):
+    limits = () if "stop" in named else (5,)
+    expected = np.arange(*limits, **named)
+    np.testing.assert_array_equal(cupola.arange(*limits, **named).get(), expected)
+    with pytest.raises(TypeError, match="'steps'"):
+        cupola.arange(5, steps=2)
+
+
 @pytest.mark.parametrize("limits", [(), ("a",), (1, 2, 3, 4), (0, 1, "x")])
 def test_arange_of_nonsense(driver, limits):
     with refused(cupola.ArgumentError, TypeError, saying="arange"):

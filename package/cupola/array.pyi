@@ -1,5 +1,5 @@
 # cupola/array.pyi - arrays.
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import EllipsisType
 from typing import Any, Literal, Protocol, SupportsIndex
 
@@ -124,5 +124,6 @@ class Array(Reductions):
         self, key: _Index | tuple[_Index, ...] | str, value: npt.ArrayLike | _DeviceMemory, /
     ) -> None: ...
     def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Array]: ...
 
 def note_use(array: Array) -> None: ...

@@ -99,6 +99,7 @@ def arange(
     dtype: npt.DTypeLike | None = None,
     device: _DeviceLike | None = None,
     stream: _StreamProtocol | None = None,
+    **named: Any,
 ) -> Array: ...
 def asarray(source: npt.ArrayLike | _DeviceMemory, dtype: npt.DTypeLike | None = None) -> Array: ...
 def strided_view(

@@ -456,6 +456,13 @@ cdef class Array(ArrayMethods):
             raise TypeError("len() of an array without axes")
         return self.shape[0]
 
+    def __iter__(self):
+        # Without this method Python would iterate by indices, and find no elements in an array
+        # without axes: numpy.zeros(x) would take it for an empty shape.
+        if not self.shape:
+            raise TypeError("iteration over an array without axes")
+        return map(self.__getitem__, range(self.shape[0]))
+
     @property
     def host(self):
         """A NumPy array over the same elements, for managed memory.

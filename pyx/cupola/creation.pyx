@@ -283,7 +283,7 @@ def array(source, dtype=None, *, device=None, stream=None):
     return to_device(source, dtype, device=device, stream=stream)
 
 
-def arange(*limits, dtype=None, device=None, stream=None):
+def arange(*limits, dtype=None, device=None, stream=None, **named):
     """``numpy.arange(*limits, dtype=dtype)`` in a device's memory.
 
     The host makes the numbers; a copy brings them to the device.
@@ -298,6 +298,8 @@ def arange(*limits, dtype=None, device=None, stream=None):
         By default the current one.
     stream : Stream, optional
         The stream of the copy; by default the current one.
+    **named : number
+        The limits by NumPy's names: start, stop, step.
 
     Returns
     -------
@@ -308,8 +310,10 @@ def arange(*limits, dtype=None, device=None, stream=None):
     ArgumentTypeError
         Where NumPy takes no such limits or dtype.
     """
+    if unknown := named.keys() - {"start", "stop", "step"}:
+        raise TypeError(f"arange() got an unexpected keyword argument {min(unknown)!r}")
     try:
-        host = np.arange(*limits, dtype=dtype)
+        host = np.arange(*limits, dtype=dtype, **named)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(f"arange: {error}") from error
     return to_device(host, device=device, stream=stream)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cupola.algorithms.arguments import is_device_array, require_device
 from cupola.algorithms.launching import launch, widest
-from cupola.algorithms.layouts import broadcast_to
+from cupola.algorithms.layouts import broadcast_to, overlap
 from cupola.algorithms.rows import array_of
 from cupola.array import Array
 from cupola.creation import empty, full
@@ -44,6 +44,10 @@ def fill_where(array: Array, mask: Array, value: Array) -> None:
     """Set elements to one value where a mask of the first axes' shape is true."""
     if array.nbytes == 0:
         return
+    # As in mask[1:][mask[:-1]] = False, where threads read what others write.
+    same = (array.ptr, array.shape, array.strides) == (mask.ptr, mask.shape, mask.strides)
+    mask = mask.copy() if overlap(array, mask) and not same else mask
+    value = value.copy() if overlap(array, value) else value
     if array.flags.c_contiguous:
         _launch(array, mask, value, None)
         return

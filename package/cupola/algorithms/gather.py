@@ -63,6 +63,7 @@ def put_into(view: Array, before: int, positions: Positions, values: Array) -> N
         return
     if overlap(view, values):
         values = values.copy()
+    positions.copy_if_overlapping(view)
     rows = rows_of(view, before, axes)
     sources = rows_of(values, before, len(positions.shape), join=True)
     if sources is None or (rows is not None and width_of([view, values], [rows, sources]) is None):

@@ -11,7 +11,7 @@ import numpy as np
 
 from cupola.algorithms.arguments import refuse_capture, require_device
 from cupola.algorithms.launching import launch
-from cupola.algorithms.layouts import broadcast_to
+from cupola.algorithms.layouts import broadcast_to, overlap
 from cupola.array import Array
 from cupola.creation import empty, full, to_device
 from cupola.exceptions import ArgumentValueError
@@ -110,6 +110,13 @@ class Positions:
             if first < indices.size:
                 self._refuse(indices.reshape(-1)[first].item(), axis, size)
         self.bad = []
+
+    def copy_if_overlapping(self, target: Array) -> None:
+        """Copy indices in the memory of an array that will be written, as in ``x[x] = values``."""
+        self.arrays = [
+            one.copy() if isinstance(one, Array) and overlap(target, one) else one
+            for one in self.arrays
+        ]
 
     def single(self, steps: Sequence[int], width: int) -> tuple[Array, int, int]:
         """One contiguous array of positions, their step in words, and their mode."""
