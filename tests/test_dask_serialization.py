@@ -16,6 +16,7 @@ from distributed.protocol.serialize import dask_deserialize
 
 import cupola
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.memory import is_exportable
 
 RECORD = np.dtype([("x", "f4"), ("n", "i2")], align=True)
 HOSTS = {
@@ -73,12 +74,28 @@ def test_views_are_packed(serializer):
     assert again.flags.c_contiguous
 
 
-def test_a_frame_in_device_memory_is_not_copied():
+def test_a_frame_in_device_memory_can_be_opened_by_the_receiver():
+    """It is the array's own memory where that can be."""
     array = cupola.to_device(np.arange(10.0))
+    assert not is_exportable(array.address)
+    for number in range(2):
+        header, (frame,) = serialize(array, serializers=("cuda",), on_error="raise")
+        assert is_exportable(frame.address)
+        assert (frame.address == array.address) == (number == 1)
+        array = deserialize(header, [frame])
+        assert np.array_equal(array.get(), np.arange(10.0))
+        assert array.address == frame.address
+
+
+def test_a_frame_where_memory_is_short(monkeypatch):
+    def alloc(*arguments, **options):
+        raise cupola.OutOfMemoryError("out of memory")
+
+    array = cupola.to_device(np.arange(10.0))
+    monkeypatch.setattr(cupola, "alloc", alloc)
     header, (frame,) = serialize(array, serializers=("cuda",), on_error="raise")
-    again = deserialize(header, [frame])
-    again += 1
-    assert np.array_equal(array.get(), np.arange(10.0) + 1)
+    assert frame.address == array.address
+    assert np.array_equal(deserialize(header, [frame]).get(), np.arange(10.0))
 
 
 def test_a_frame_of_another_library_is_taken():

@@ -17,7 +17,8 @@ from distributed.protocol.serialize import dask_deserialize, dask_serialize
 
 import cupola
 from cupola.array import Array
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, OutOfMemoryError
+from cupola.memory import is_exportable
 
 
 def _header(array: Any) -> dict[str, Any]:
@@ -70,13 +71,28 @@ def from_host_frames(header: dict[str, Any], frames: Any) -> Array:
     return array
 
 
+def _exportable(frame: Array) -> Array:
+    """The bytes in memory that another process can open; where it is short, as they are."""
+    if is_exportable(frame.address):
+        return frame
+    try:
+        memory = cupola.alloc(frame.nbytes, device=frame.device_index, exportable=True)
+    except OutOfMemoryError:  # UCX then sends through the host
+        return frame
+    copy: Array = Array.from_address(
+        memory.address, frame.nbytes, np.uint8, owner=memory, device=frame.device_index
+    )
+    copy.set(frame)
+    return copy
+
+
 def device_frames(array: Array) -> tuple[dict[str, Any], list[Array]]:
     """The elements in device memory. Waits for the current stream, since UCX knows no streams."""
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         array = array.copy()
     header = _header(array)
     if array.nbytes:
-        frame = _bytes_of(array, header["order"])
+        frame = _exportable(_bytes_of(array, header["order"]))
     else:
         frame = cupola.empty(0, np.uint8, device=array.device_index)
     cupola.Stream.current(array.device_index).synchronize()
