@@ -130,13 +130,12 @@ class Positions:
     def places(self) -> Array:
         """The positions' numbers among those of all axes, in C order, as int64."""
         weights = [math.prod(self.sizes[axis + 1 :]) for axis in range(len(self.sizes))]
-        places = self._combined(weights)
-        return places if places.dtype == np.int64 else places.astype(np.int64)
+        return self._combined(weights, wide=True)
 
-    def _combined(self, weights: Sequence[int]) -> Array:
+    def _combined(self, weights: Sequence[int], *, wide: bool = False) -> Array:
         if self.on_host:
             numbers = range(len(weights))
-            return self._sent(sum(self._spread(k) * weights[k] for k in numbers))
+            return self._sent(sum(self._spread(k) * weights[k] for k in numbers), wide)
         offsets: Array = empty(self.size, np.int64, device=self.device)
         for k, weight in enumerate(weights):
             index = self._spread(k)
@@ -155,9 +154,9 @@ class Positions:
         spread = one if one.shape == self.shape else broadcast_to(one, self.shape).copy()
         return spread.reshape(-1)
 
-    def _sent(self, indices: Any) -> Array:
-        narrow = indices.size == 0 or -(1 << 31) <= indices.min() <= indices.max() < 1 << 31
-        host = indices.astype(np.int32 if narrow else np.int64)
+    def _sent(self, indices: Any, wide: bool = False) -> Array:
+        fits = indices.size == 0 or -(1 << 31) <= indices.min() <= indices.max() < 1 << 31
+        host = indices.astype(np.int32 if fits and not wide else np.int64)
         sent: Array = to_device(host, device=self.device)
         return sent
 
