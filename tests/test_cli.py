@@ -230,11 +230,18 @@ def test_bench_prints_a_table_beside_cpp(driver):
     assert header.split() == ["C++", "cupola", "ratio"]
     for row in ("launch, prepared", "launch, checked", "copy, 64 MiB to the host", "mandelbrot"):
         assert row in answer.stdout
-    rows = json.loads(cli("bench", "--json").stdout)["rows"]
+
+    def as_expected(row):
+        low, high = (0.7, 10) if row["what"].startswith("launch") else (0.5, 4)
+        return 0 < row["floor"] < 10 and low < row["cupola"] / row["floor"] < high
+
     # Microseconds are not promised here, but that both sides did the same work. A launch through
-    # Python costs up to a few of C++'s; the rest is the device's time.
-    for row in rows:
-        assert 0 < row["floor"] < 10 and 0.2 < row["cupola"] / row["floor"] < 10, row
+    # Python costs up to a few of C++'s; the rest is the device's time. Other work may disturb one.
+    for _ in range(3):
+        rows = json.loads(cli("bench", "--json").stdout)["rows"]
+        if all(map(as_expected, rows)):
+            break
+    assert all(map(as_expected, rows)), rows
     copies = {row["what"]: row for row in rows if row["what"].startswith("copy")}
     for way in ("to the device", "to the host"):
         small, large = copies[f"copy, 1 MiB {way}"], copies[f"copy, 64 MiB {way}"]
