@@ -1,5 +1,6 @@
 """The names that NumPy users type first work, or the error says what to use instead."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -108,6 +109,62 @@ def test_a_name_of_numpy_says_what_to_use(name):
 def test_a_name_of_nothing_is_a_plain_error(name):
     with pytest.raises(AttributeError, match=rf"^module 'cupola' has no attribute '{name}'$"):
         getattr(cupola, name)
+
+
+NAMES_OF_MODULES = {
+    "linalg.inv": "use numpy.linalg.inv on host copies, x.get(), or CuPy or PyTorch",
+    "linalg.qr": "use numpy.linalg.qr on host copies",
+    "linalg.solve": "use numpy.linalg.solve on host copies",
+    "linalg.svd": "use numpy.linalg.svd on host copies",
+    "linalg.LinAlgError": "use numpy.linalg.LinAlgError",
+    "random.normal": "use cupola.random.default_rng(seed).normal(...)",
+    "random.RandomState": "make a generator with cupola.random.default_rng(seed)",
+    "cuda": "cupola.Device",
+    "scipy": "cupyx.scipy",
+    "sparse": "use scipy.sparse on host copies, x.get(), or cupyx.scipy.sparse",
+}
+
+
+@pytest.mark.parametrize("name", NAMES_OF_MODULES)
+def test_a_name_of_a_module_says_what_to_use(name):
+    module, _, missing = f"cupola.{name}".rpartition(".")
+    with pytest.raises(AttributeError) as caught:
+        getattr(importlib.import_module(module), missing)
+    assert str(caught.value).startswith(f"{module} has no {missing}: ")
+    assert NAMES_OF_MODULES[name] in str(caught.value) and caught.value.name == missing
+
+
+@pytest.mark.parametrize("module", ["linalg", "fft", "random"])
+def test_each_name_of_a_module_of_numpy_is_there_or_says_what_to_use(module):
+    ours, numpys = getattr(cupola, module), getattr(np, module)
+    for name in numpys.__all__:
+        try:
+            getattr(ours, name)
+        except AttributeError as error:
+            assert re.match(rf"cupola\.{module} has no {name}: (use|make) ", str(error)), error
+    with pytest.raises(AttributeError, match=rf"^module 'cupola.{module}' has no attribute 'svt'$"):
+        _ = ours.svt
+
+
+PUBLIC = (
+    "cupola",
+    "cupola.array_api",
+    "cupola.coverage",
+    "cupola.distributed",
+    "cupola.fft",
+    "cupola.linalg",
+    "cupola.mpi",
+    "cupola.nccl",
+    "cupola.paths",
+    "cupola.random",
+)
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_dir_shows_public_names_alone(module):
+    found = importlib.import_module(module)
+    shown = {name for name in dir(found) if not name.startswith("__")}
+    assert shown == {name for name in found.__all__ if not name.startswith("__")}
 
 
 def test_a_module_of_the_package_is_imported_without_numpy():

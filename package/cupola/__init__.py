@@ -273,13 +273,11 @@ def __getattr__(name: str) -> object:
         _renamed(f"cupola.{name}", f"cupola.{_MOVED[name]}", stacklevel=3)
         with _importing:
             return _import_module(f"cupola.{_MOVED[name]}")
-    from cupola.numpy_names import remedy
+    from cupola.numpy_names import missing
 
-    instead = remedy(name)
-    if instead:
-        raise AttributeError(f"cupola has no {name}: {instead}")
-    raise AttributeError(f"module 'cupola' has no attribute {name!r}")
+    raise missing("cupola", name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """The public names, and those that Python itself gives a module."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -142,3 +142,7 @@ def _of_wheel(lines: list[str]) -> bool:
             return _judge(lines, place, str(found.locate_file(file)), False)
     lines.append(f"  wheel nvidia-cuda-nvcc {found.version}: passed over: it has no nvcc")
     return False
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

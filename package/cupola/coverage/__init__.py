@@ -37,3 +37,7 @@ def coverage_init(registry: Any, options: dict[str, Any]) -> None:
     plugin = KernelPlugin(options)
     registry.add_file_tracer(plugin)
     registry.add_configurer(plugin)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -39,3 +39,14 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Say what to use for a name that only NumPy has."""
+    from cupola.numpy_names import missing
+
+    raise missing(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

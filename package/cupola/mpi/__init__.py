@@ -36,3 +36,7 @@ from cupola.mpi.request import PersistentRequest, Request
 from cupola.mpi.transport import Transport, transport
 
 __all__ = ["Communicator", "PersistentRequest", "Request", "Transport", "transport"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

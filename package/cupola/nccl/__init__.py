@@ -18,3 +18,7 @@ from cupola.nccl.library import version
 from cupola.nccl.unique_id import UniqueId
 
 __all__ = ["Communicator", "UniqueId", "group", "version"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -47,3 +47,14 @@ def default_rng(seed: Any = None) -> Generator:
     if isinstance(seed, Generator):
         return seed
     return Generator(seed if isinstance(seed, BitGenerator) else Philox(seed))
+
+
+def __getattr__(name: str) -> object:
+    """Say what to use for a name that only NumPy has."""
+    from cupola.numpy_names import missing
+
+    raise missing(__name__, name, dir(Generator))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
