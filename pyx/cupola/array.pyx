@@ -44,15 +44,6 @@ cdef class Array(ArrayMethods):
     Indexing by ints, slices, ``...`` and None, `reshape`, `transpose` and `view` give views of
     the same memory, as in NumPy. Indexing by arrays of integers or bool gives a copy. The memory is
     freed when the last view is gone, after the queued work that uses it.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : numpy.dtype
-    size : int
-        Elements.
-    itemsize, nbytes : int
-        Bytes of one element, and of all elements.
     """
 
     # Dask takes the class of blocks with the highest one, where blocks of several classes meet.

@@ -2,6 +2,7 @@
 # cython: language_level=3
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
+from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.device cimport device_text
 from cupola.layout cimport MAX_AXES, bytes_of, c_strides, is_c_contiguous, refuse_axes
@@ -110,5 +111,14 @@ cdef class ArrayData:
         view.readonly = self.readonly
         return view
 
+
+document_attributes(ArrayData, {
+    "shape": "The number of elements along each axis, a tuple of int.",
+    "dtype": "The type of the elements, a `numpy.dtype`.",
+    "size": "The number of elements.",
+    "itemsize": "The bytes of an element.",
+    "nbytes": "The bytes of all elements: ``size * itemsize``.",
+    "device_index": "The index of the device, an int.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

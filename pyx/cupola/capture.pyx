@@ -7,6 +7,7 @@ from cupola._abi cimport (
     CUPOLA_CAPTURE_THREAD_LOCAL, cupola_capture_begin, cupola_capture_end, cupola_graph_release,
     cupola_stream_pop, cupola_stream_push,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
@@ -57,5 +58,10 @@ cdef class Capture:
                 self.graph.native = NULL
         self.graph.device_index = self.stream.device_index
 
+
+document_attributes(Capture, {
+    "stream": "The `Stream` that is captured.",
+    "graph": "The `Graph` that receives the nodes.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -11,6 +11,7 @@ from cupola._abi cimport (
     cupola_device_push, cupola_device_synchronize, cupola_driver_loaded, cupola_peer_enable,
     cupola_peer_possible,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.driver cimport ensure
 from cupola.error cimport check
@@ -302,5 +303,9 @@ def memory_info(device=None):
     """
     return known_device(device_index(device)).memory
 
+
+document_attributes(Device, {
+    "index": "The index of the device, an int; 0 for the first one.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

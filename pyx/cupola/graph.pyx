@@ -17,6 +17,7 @@ from cupola._abi cimport (
     cupola_node_child, cupola_node_get, cupola_node_info, text,
 )
 from cupola._argument cimport TRANSFER, Signature
+from cupola._attribute_docs cimport document_attributes
 from cupola._callback cimport drop, hold_call, run_call
 from cupola._dimensions cimport read_dimensions
 from cupola.abi cimport require
@@ -489,12 +490,7 @@ cdef cupola_node_info node_info(Node node) except *:
 
 
 cdef class Node:
-    """A node of a graph. Two objects for the same node compare equal.
-
-    Attributes
-    ----------
-    graph : Graph
-    """
+    """A node of a graph. Two objects for the same node compare equal."""
 
     def __init__(self):
         raise TypeError("nodes are made by Graph.add_kernel and similar methods, or by a capture")
@@ -570,5 +566,12 @@ cdef class Node:
     def __repr__(self):
         return f"<cupola.graph.Node {' '.join(self.label.split(chr(10)))}>"
 
+
+document_attributes(Graph, {
+    "device_index": "The index of the device, an int.",
+})
+document_attributes(Node, {
+    "graph": "The `Graph` that has the node.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -12,6 +12,7 @@ from cupola._abi cimport (
     cupola_graph_exec_launch_at_once, cupola_graph_exec_release, cupola_graph_exec_set_kernel,
     cupola_graph_exec_update, cupola_graph_exec_upload, cupola_graph_instantiate,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola._callback cimport drop
 from cupola._dimensions cimport read_dimensions
 from cupola._send cimport (
@@ -207,4 +208,8 @@ cdef int set_vectorcall() except -1:
 
 
 set_vectorcall()
+document_attributes(GraphExec, {
+    "device_index": "The index of the device, an int.",
+})
+
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -19,6 +19,7 @@ from cupola._abi cimport (
     cupola_kernel_parameter_bytes, cupola_kernel_release, cupola_kernel_suggest,
     cupola_kernel_title, cupola_launch, cupola_launch_check, cupola_parameter, text,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola._send cimport (
     PyVectorcall_NARGS, Queue, close_queue, cupola_set_vectorcall, follow, hold_queue, open_queue,
     send, tuple_items,
@@ -274,11 +275,6 @@ cdef class Kernel:
     Where a manifest, the compiler or `declare` provides the parameters' names, arguments may be
     given by name: ``kernel[grid, block](2.0, x, out=out, n=n)``. The checks depend on the known
     types: see `signature`.
-
-    Attributes
-    ----------
-    name, demangled, title : str
-        The image's name, the C++ name, and the C++ name without parameters.
     """
 
     def __init__(self):
@@ -705,4 +701,11 @@ cdef int set_vectorcall() except -1:
 
 
 set_vectorcall()
+document_attributes(Kernel, {
+    "name": "The name in the image, as in ``\"_Z4axpyIfEvPT_\"``.",
+    "demangled": "The C++ name with its parameters, as in ``\"void axpy<float>(float*)\"``.",
+    "title": "The C++ name without parameters, as in ``\"axpy<float>\"``.",
+    "device_index": "The index of the device that has the image, an int.",
+})
+
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

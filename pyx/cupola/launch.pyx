@@ -17,6 +17,7 @@ from cupola._abi cimport (
     cupola_argument_uint, cupola_callbacks_pending, cupola_captures, cupola_kernel_device,
     cupola_launch_check, cupola_stream_peek,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola._launch cimport cupola_launch_point, cupola_launch_pointed
 from cupola._send cimport (
     PyVectorcall_NARGS, call_generic, cupola_set_vectorcall, send as send_packed,
@@ -43,12 +44,6 @@ cdef class Launch:
     until the last sent launch is done. Made by `Kernel.prepare`.
 
     The launch's stream waits for memory of other libraries only once, when it is packed.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    stream : Stream or None
-        The stream it was prepared for; None is this thread's current stream at each call.
     """
 
     def __cinit__(self):
@@ -381,4 +376,10 @@ cdef int set_vectorcall() except -1:
 
 
 set_vectorcall()
+document_attributes(PreparedLaunch, {
+    "kernel": "The `Kernel`.",
+    "stream":
+        "The `Stream` it was prepared for; None is this thread's current stream at each call.",
+})
+
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

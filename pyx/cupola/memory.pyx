@@ -18,6 +18,7 @@ from cupola._abi cimport (
     cupola_memory_register, cupola_memory_release, cupola_memory_size, cupola_memory_use,
     cupola_stream_handle,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, is_same_driver
 from cupola.error cimport check
@@ -174,14 +175,6 @@ cdef class Memory:
     `cupola.alloc` and arrays make device memory; ``address + offset`` is the address of a part.
     Copies are queued on a stream, in stream order. The host accesses page-locked and managed
     memory as a buffer. Memory is freed with its last reference, after the queued work that uses it.
-
-    Attributes
-    ----------
-    address : int
-        0 where it has 0 bytes, or was freed.
-    nbytes : int
-    device_index : int
-    pinned, managed : bool
     """
 
     def __cinit__(self):
@@ -580,5 +573,14 @@ def register_host(array, *, device=None):
     finally:
         PyBuffer_Release(&view)
 
+
+document_attributes(Memory, {
+    "address":
+        "The address of the first byte; 0 where there are 0 bytes, or the memory was freed.",
+    "nbytes": "The number of bytes.",
+    "device_index": "The index of the device, an int.",
+    "pinned": "Whether it is page-locked host memory.",
+    "managed": "Whether it is managed memory.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

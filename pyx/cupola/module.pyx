@@ -19,6 +19,7 @@ from cupola._abi cimport (
     cupola_module_loaded, cupola_module_release,
     cupola_module_unload, cupola_parameter, cupola_shipped_image, text,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
@@ -555,5 +556,16 @@ def digest_of(Module module not None):
     module.require_ready()
     return module.image_.digest()
 
+
+document_attributes(Image, {
+    "name": "The name that errors and records show: of a file, its path.",
+    "manifest": "The parameters by kernel, from the manifest beside the image; None without one.",
+    "names": "The names in the image by the names in the source.",
+    "ptx": "PTX of the same source, of which parameter lists are read; empty where there is none.",
+    "log": "The driver's messages from the load; empty where there are none.",
+    "types": "By kernel, the parameters' mangled types and names from the compiler.",
+    "declared": "By kernel, the parameters that `declare` or ``signatures=`` gave.",
+    "device_index": "The index of the device, an int.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

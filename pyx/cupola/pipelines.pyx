@@ -10,6 +10,7 @@ import numpy as np
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_dimensions
 from cupola._argument cimport TRANSFER, Signature
+from cupola._attribute_docs cimport document_attributes
 from cupola._dimensions cimport read_dimensions
 from cupola._pipeline cimport (
     CUPOLA_PIPELINE_INPUT, CUPOLA_PIPELINE_OUTPUT, CUPOLA_PIPELINE_STOPPED,
@@ -47,13 +48,6 @@ cdef class Chunk:
 
     In the arguments of a pipeline's kernel, ``Chunk.length``, ``Chunk.start``, ``Chunk.stop`` and
     ``Chunk.index`` are placeholders for the values of the current chunk.
-
-    Attributes
-    ----------
-    index : int
-        0 for the first chunk.
-    start, stop : int
-        Rows ``start`` to ``stop - 1``.
     """
 
     def __init__(self, int64_t index, int64_t start, int64_t stop):
@@ -90,13 +84,6 @@ cdef class Slot:
     A chunk is processed in five steps, each a method: `fill`, `upload`, `launch`, `download`,
     `drain`. Different threads may work on different slots. A step raises an error while another
     thread is in a step of the same slot, and after the pipeline has ended.
-
-    Attributes
-    ----------
-    index : int
-    stream : Stream
-        The stream of its work.
-    pipeline : Pipeline
     """
 
     def __init__(self):
@@ -193,17 +180,6 @@ cdef class Pipeline:
     """The chunks and slots that a schedule is called with.
 
     Made by `cupola.pipeline`; it ends when the schedule returns.
-
-    Attributes
-    ----------
-    rows : int
-        Of the host arrays.
-    length : int
-        Rows of a chunk; the last one may have fewer.
-    chunk_count, slot_count : int
-    slots : tuple of Slot
-    hosts : tuple of numpy.ndarray
-        The host arrays.
     """
 
     def __cinit__(self):
@@ -451,5 +427,24 @@ cdef int call_progress(void* data, int64_t rows) noexcept nogil:
             return 1
         return 0
 
+
+document_attributes(Chunk, {
+    "index": "The number of the chunk; 0 for the first one.",
+    "start": "The first row of the chunk in the host arrays.",
+    "stop": "The row after the last row of the chunk in the host arrays.",
+})
+document_attributes(Slot, {
+    "pipeline": "The `Pipeline`.",
+    "index": "The number of the slot.",
+    "stream": "The `Stream` of its work.",
+})
+document_attributes(Pipeline, {
+    "chunk_count": "The number of chunks.",
+    "slot_count": "The number of slots.",
+    "rows": "The number of rows of the host arrays.",
+    "length": "The rows of a chunk; the last one may have fewer.",
+    "slots": "The slots, a tuple of `Slot`.",
+    "hosts": "The host arrays, a tuple of `numpy.ndarray`.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -6,6 +6,7 @@ from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_pool_get, cupola_pool_info, cupola_pool_reset_high,
     cupola_pool_set_release_threshold, cupola_pool_trim,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
@@ -96,5 +97,9 @@ cdef unsigned long long as_bytes(object nbytes) except? 0:
         raise ArgumentValueError(f"a number of bytes has 64 bits, got {nbytes}")
     return nbytes
 
+
+document_attributes(Pool, {
+    "device_index": "The index of the device, an int.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -14,6 +14,7 @@ from cupola._abi cimport (
     cupola_stream_push, cupola_stream_query, cupola_stream_release, cupola_stream_synchronize,
     cupola_stream_wait, cupola_stream_wrap,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola._callback cimport drop, hold_call, run_call
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, known_device
@@ -472,5 +473,9 @@ def hold_in_capture(Stream stream not None, what not None):
     """
     return captures(stream, what)
 
+
+document_attributes(Stream, {
+    "device_index": "The index of the device, an int.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

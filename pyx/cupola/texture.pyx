@@ -8,6 +8,7 @@ from libc.string cimport memset
 import numpy as np
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
+from cupola._attribute_docs cimport document_attributes
 from cupola._texture cimport (
     CUPOLA_ARRAY_LAYERED, CUPOLA_ARRAY_SURFACE, CUPOLA_BOX_ARRAY, CUPOLA_BOX_DEVICE,
     CUPOLA_BOX_HOST, CUPOLA_BOX_UNIFIED, cupola_box, cupola_copy_box, cupola_cuda_array_create,
@@ -67,14 +68,6 @@ cdef class CudaArray:
         Whether kernels may write it, by a `Surface`.
     device : Device or int, optional
         By default the current one.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : numpy.dtype
-    channels : int
-    layered, surface : bool
-    device_index : int
     """
 
     def __cinit__(self):
@@ -301,12 +294,6 @@ cdef class Texture(TextureObject):
     ------
     ArgumentValueError
         Where memory has not the alignment that textures need; copy it to a `CudaArray`.
-
-    Attributes
-    ----------
-    handle : int
-        The driver's ``CUtexObject``.
-    device_index : int
     """
 
     def __cinit__(self):
@@ -409,12 +396,6 @@ cdef class Surface(TextureObject):
     ----------
     array : CudaArray
         Made with ``surface=True``. The surface keeps it.
-
-    Attributes
-    ----------
-    handle : int
-        The driver's ``CUsurfObject``.
-    device_index : int
     """
 
     def __cinit__(self):
@@ -439,5 +420,18 @@ cdef class Surface(TextureObject):
     def __repr__(self):
         return f"<cupola.Surface {self.handle:#x} of {self.source!r}>"
 
+
+document_attributes(CudaArray, {
+    "shape": "The number of texels along each axis, a tuple of int.",
+    "dtype": "The type of a channel, a `numpy.dtype`.",
+    "channels": "The number of channels of a texel.",
+    "layered": "Whether the first axis is a number of layers.",
+    "surface": "Whether kernels may write it, by a `Surface`.",
+    "device_index": "The index of the device, an int.",
+})
+document_attributes(TextureObject, {
+    "handle": "The driver's ``CUtexObject`` or ``CUsurfObject``, an int.",
+    "device_index": "The index of the device, an int.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -9,6 +9,7 @@ import numpy as np
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_copy_to_device, cupola_copy_to_host,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.array cimport host_address, is_pinned
 from cupola.error cimport check
@@ -19,12 +20,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 cdef class Transfer:
-    """The base class of `In`, `Out` and `InOut`.
-
-    Attributes
-    ----------
-    array : numpy.ndarray
-    """
+    """The base class of `In`, `Out` and `InOut`."""
 
     def __init__(self):
         raise TypeError("use cupola.In, cupola.Out or cupola.InOut")
@@ -130,5 +126,9 @@ cdef class InOut(Transfer):
         self.inward = self.outward = True
         hold(self, writable(self, array))
 
+
+document_attributes(Transfer, {
+    "array": "The host array, a C-contiguous `numpy.ndarray`.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

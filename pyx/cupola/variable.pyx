@@ -10,6 +10,7 @@ from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_copy_to_device, cupola_copy_to_host,
     cupola_module_global, cupola_module_variable_count, cupola_module_variable_name, text,
 )
+from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.array cimport host_address, is_pinned, lay
 from cupola.device cimport known_device
@@ -22,16 +23,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownName
 
 
 cdef class Variable:
-    """A ``__device__`` or ``__constant__`` variable; `set` and `get` copy all of it.
-
-    Attributes
-    ----------
-    name : str
-    address : int
-        Its address in the device's memory.
-    nbytes : int
-    module : Module
-    """
+    """A ``__device__`` or ``__constant__`` variable; `set` and `get` copy all of it."""
 
     def __init__(self, Module module not None, str name not None):
         cdef size_t nbytes = 0
@@ -208,5 +200,13 @@ cdef class Variables:
             return False
         return True
 
+
+document_attributes(Variable, {
+    "module": "The `Module` that has the variable.",
+    "name": "The name in the image.",
+    "address": "The address on the device.",
+    "nbytes": "The number of bytes.",
+    "device_index": "The index of the device, an int.",
+})
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

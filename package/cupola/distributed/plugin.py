@@ -68,12 +68,14 @@ class DevicePlugin(WorkerPlugin):
                 )
 
     def setup(self, worker: Any) -> None:
+        """Check and prepare a worker; Dask calls it at the worker's start."""
         self.check(worker.address)
         cupola.Device().synchronize()  # creates the context
         self.previous = set_out_of_memory_handler(_Spiller(worker))
         self.is_set_up = True
 
     def teardown(self, worker: Any) -> None:
+        """Restore the handler of full devices; Dask calls it at the worker's end."""
         if self.is_set_up:
             set_out_of_memory_handler(self.previous)
 

@@ -16,11 +16,6 @@ class Request:
     """A message of `Communicator.Isend` or `Communicator.Irecv`.
 
     A message of several pieces advances in the calls of its communicator and of its requests.
-
-    Attributes
-    ----------
-    done : bool
-        Whether it has been completed, by `Wait`, `Test` or a wait for another message.
     """
 
     def __init__(self, progress: Progress, message: Message) -> None:
@@ -28,6 +23,7 @@ class Request:
 
     @property
     def done(self) -> bool:
+        """Whether the message is complete, by `Wait`, `Test` or a wait for another message."""
         return self._message.done
 
     def Wait(self, status: MPI.Status | None = None) -> bool:  # noqa: N802 - mpi4py's name

@@ -46,10 +46,7 @@ class Generator(RareDistributions, Permutations, Vectors):
     Parameters
     ----------
     bit_generator : BitGenerator
-
-    Attributes
-    ----------
-    bit_generator : BitGenerator
+        The source of the random bits.
     """
 
     def __init__(self, bit_generator: BitGenerator) -> None:
@@ -62,6 +59,7 @@ class Generator(RareDistributions, Permutations, Vectors):
 
     @property
     def bit_generator(self) -> BitGenerator:
+        """The source of the random bits."""
         return self._bits
 
     def spawn(self, n_children: int) -> list[Generator]:
