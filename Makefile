@@ -152,7 +152,7 @@ format: $(VENV)/lint
 
 # The site, in build/docs/html.
 docs: build
-	@$(BIN)/python tools/docs.py
+	@$(BIN)/python tools/reference.py && $(BIN)/python tools/docs.py
 
 # Minutes, on a quiet machine: a record of each benchmark.
 bench: build

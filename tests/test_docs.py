@@ -17,6 +17,7 @@ import cupola
 ELSEWHERE = {
     "docs/how-to/cpp.md": "test_docs_extending.py",
     "docs/how-to/cython.md": "test_docs_extending.py",
+    "docs/how-to/package-builds.md": "test_ship.py",
     "docs/how-to/shipping.md": "test_ship.py",
 }
 PAGES = [
@@ -153,6 +154,8 @@ def test_the_table_of_environment_variables_is_whole():
         for path in [root] if root.is_file() else sorted(root.rglob("*")):
             if path.suffix in {".cpp", ".hpp", ".py", ".pyx", ".cmake"} and "lib" not in path.parts:
                 read |= {one or other for one, other in READ.findall(path.read_text())}
+            elif path.parent.name == "bin":  # scripts of the shell
+                read |= set(re.findall(r"\$\{?(CUPOLA_[A-Z_]+)", path.read_text()))
     text = (documents.DOCS / "reference/environment.md").read_text()
     listed = set(
         re.findall(r"`(CUPOLA_[A-Z_]+)`", "".join(re.findall(r"^\| [^|]+ \|", text, re.M)))
@@ -164,6 +167,23 @@ def test_the_table_of_environment_variables_is_whole():
     users = text[: text.index("## Builds")]
     wanted = set(re.findall(r"^\| `(CUPOLA_[A-Z_]+)`", users, re.MULTILINE))
     assert wanted | {"CUPOLA_ARCHITECTURES"} == set(re.findall(r"CUPOLA_[A-Z_]+", "".join(table)))
+
+
+def test_the_page_about_installation_has_every_extra():
+    text = (documents.DOCS / "start/install.md").read_text()
+    rows = re.findall(r"^\| (`[^|]+) \| ", text[text.index("| extra |") :], re.MULTILINE)
+    listed = re.findall(r"`(\w+)`", "".join(rows))
+    project = (documents.ROOT / "pyproject.toml").read_text()
+    section = re.search(r"^\[project.optional-dependencies\]\n(.*?)^\[", project, re.M | re.S)[1]
+    assert sorted(listed) == sorted(re.findall(r"^(\w+) = \[", section, re.MULTILINE))
+
+
+def test_the_tables_of_the_reference_are_those_of_the_docstrings():
+    command = [sys.executable, str(documents.ROOT / "tools" / "reference.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    table = (documents.DOCS / "reference/kernels.md").read_text()
+    assert "| `Kernel.forall` | Configure the kernel for `n` elements" in table
 
 
 def test_the_reference_has_every_command_and_option():
