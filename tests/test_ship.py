@@ -1,4 +1,4 @@
-"""docs/how-to/shipping.md does what it says: its files are a package, and its Python uses it."""
+"""The pages about shipping do what they say: their files are a package, their Python uses it."""
 
 import os
 import re
@@ -11,11 +11,12 @@ import images
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = ("docs/how-to/shipping.md", "docs/how-to/package-builds.md")
 
 
 def blocks():
     """(language, text) of each, in order."""
-    text = (ROOT / "docs/how-to/shipping.md").read_text()
+    text = "".join((ROOT / page).read_text() for page in PAGES)
     return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
@@ -74,6 +75,6 @@ def test_the_table_of_keys_is_whole():
 
     from cupola.build import Kernels
 
-    text = (ROOT / "docs/how-to/shipping.md").read_text()
+    text = (ROOT / "docs/how-to/package-builds.md").read_text()
     listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
     assert [field.name for field in fields(Kernels)] == listed
