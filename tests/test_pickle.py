@@ -65,10 +65,13 @@ def test_kernels_that_come_with_cupola(driver, other):
     assert pickle.loads(pickle.dumps(kernel)) is kernel
 
 
-def test_launches_with_their_arguments(driver, other):
+@pytest.mark.parametrize("form", images.LOADABLE)
+def test_launches_with_their_arguments(driver, other, form):
+    """Also where the kernel's signature tells that the arguments are pointers."""
+    axpy = cupola.load(images.FORMS[form]())["axpy"]
     x = cupola.to_device(np.arange(6, dtype=np.float32))
     out = cupola.zeros(6, np.float32)
-    launch = images.module()["axpy"].prepare(2, (4, 1, 1), np.float32(2), x, x, out, 6, shared=64)
+    launch = axpy.prepare(2, (4, 1, 1), np.float32(2), x, x, out, 6, shared=64)
     result = other(sent, launch)
     np.testing.assert_array_equal(result[3], 3 * np.arange(6))
     assert result[0] == 2 and result[4] == 6
@@ -86,6 +89,8 @@ def test_arguments_that_belong_to_a_process(driver):
     ):
         with refused(cupola.ArgumentError, TypeError, saying=("increment", saying)):
             pickle.dumps(launch)
+    one = increment.prepare(1, 8, cupola.zeros((), np.int32), 1)  # an array that has __index__
+    assert pickle.loads(pickle.dumps(one))[0].shape == ()
     nothing = images.module("described")["is_null"].prepare(1, 1, None, cupola.zeros((), np.int32))
     assert pickle.loads(pickle.dumps(nothing))[0] is None
 

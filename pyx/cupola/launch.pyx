@@ -225,7 +225,7 @@ cdef class Launch:
                 f"{self.kernel.title}: a launch that was prepared for a stream can't be pickled, "
                 "since a stream is valid only in its own process")
         for parameter, value in zip(self.kernel.params, self.held, strict=True):
-            if parameter.kind == "pointer" and hasattr(value, "__index__") and value != 0:
+            if parameter.kind == "pointer" and is_address(value) and value != 0:
                 raise ArgumentTypeError(
                     f"{self.kernel.title}: a launch with an address ({value!r}) can't be pickled, "
                     "since an address is valid only in its own process; use a cupola.Array")
@@ -274,6 +274,12 @@ cdef Py_ssize_t place_of(Launch launch, str name) except -1:
         return (<Signature>launch.kernel.packer).names().place(name)
     except ArgumentTypeError as error:
         raise UnknownNameError(str(error)) from None
+
+
+cdef bint is_address(object value) except -1:
+    """Whether a pointer argument is a number. Arrays may have ``__index__``, too."""
+    return hasattr(value, "__index__") and not (
+        hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__"))
 
 
 cdef bint is_foreign(object value) except -1:
