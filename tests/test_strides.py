@@ -393,3 +393,17 @@ def test_bfloat16(driver):
     there = cupola.to_device(host)
     same_bytes(there[::-2].get(), compact(host[::-2]))
     same_bytes(cupola.full(3, host[5], host.dtype).get(), np.full(3, host[5]))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda x: x.transpose(0, 1.5),
+        lambda x: x.transpose(1.5),
+        lambda x: x.transpose("ab"),
+        lambda x: x.swapaxes(0, 1.5),
+    ],
+)
+def test_axes_are_ints(driver, wrong):
+    with pytest.raises(cupola.ArgumentTypeError, match=r"axes|axis2"):
+        wrong(cupola.zeros((3, 4), np.float32))

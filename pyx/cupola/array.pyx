@@ -24,7 +24,7 @@ from cupola.elementwise_call cimport cast
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport (
-    as_dtype, as_shape, broadcast, c_strides, indexed, is_f_contiguous, reshaped, resolved,
+    as_dtype, as_int, as_shape, broadcast, c_strides, indexed, is_f_contiguous, reshaped, resolved,
 )
 from cupola.memory cimport note_free
 from cupola.stream cimport Stream, as_stream, captures, current_stream
@@ -332,11 +332,14 @@ cdef class Array(ArrayMethods):
         self.require_live()
         cdef Py_ssize_t ndim = len(self.shape)
         if len(axes) == 1 and not hasattr(axes[0], "__index__"):
-            axes = (None,) if axes[0] is None else tuple(axes[0])
+            try:
+                axes = (None,) if axes[0] is None else tuple(axes[0])
+            except TypeError:
+                as_int("axes", axes[0])
         if not axes or axes == (None,):
             order = list(range(ndim - 1, -1, -1))
         else:
-            order = [axis.__index__() for axis in axes]
+            order = [as_int("axes", axis) for axis in axes]
             if sorted([axis % ndim if -ndim <= axis < ndim else -1 for axis in order]) != list(
                 range(ndim)
             ):

@@ -7,6 +7,7 @@ import numpy as np
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData
+from cupola.layout cimport as_int
 from cupola.reductions cimport Reductions
 
 from cupola.exceptions import ArgumentValueError
@@ -39,8 +40,9 @@ cdef class ArrayMethods(Reductions):
         """A view with two axes exchanged."""
         count = len(self.shape)
         order = list(range(count))
+        axis1, axis2 = as_int("axis1", axis1), as_int("axis2", axis2)
         for axis in (axis1, axis2):
-            if not -count <= axis.__index__() < count:
+            if not -count <= axis < count:
                 raise ArgumentValueError(f"swapaxes: there is no axis {axis} of {count}")
         order[axis1], order[axis2] = order[axis2], order[axis1]
         return self.transpose(order)

@@ -2,6 +2,7 @@
 # cython: language_level=3
 
 import math
+import operator
 
 import numpy as np
 
@@ -16,6 +17,13 @@ cdef object LARGEST = (1 << 63) - 1
 
 cdef int refuse_axes(Py_ssize_t count) except -1:
     raise ArgumentValueError(f"an array has at most {MAX_AXES} axes, got {count}")
+
+
+cdef object as_int(str name, object value):
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(f"{name}: expected an int, got {value!r}") from None
 
 
 cdef tuple as_shape(object shape):

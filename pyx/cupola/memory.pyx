@@ -22,6 +22,7 @@ from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, is_same_driver
 from cupola.error cimport check
+from cupola.layout cimport as_int
 from cupola.stream cimport as_stream, captures, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, OutOfMemoryError
@@ -310,9 +311,10 @@ cdef class Memory:
     def fill(self, value=0, offset=0, nbytes=None, *, stream=None):
         """Set bytes to a value from 0 to 255: all, or `nbytes` bytes at `offset`."""
         cdef Stream queue = as_stream(stream, self.device_index)
-        if not 0 <= value.__index__() <= 255:
+        value = as_int("value", value)
+        if not 0 <= value <= 255:
             raise ArgumentValueError(f"the value must be 0 to 255, got {value}")
-        size = max(self.nbytes - offset, 0) if nbytes is None else nbytes
+        size = max(self.nbytes - as_int("offset", offset), 0) if nbytes is None else nbytes
         cdef uint64_t to = self.part(offset, size)
         cdef size_t count = size
         cdef unsigned byte = value
@@ -324,8 +326,9 @@ cdef class Memory:
         """The address of `nbytes` bytes at `offset`; raises where they exceed this memory."""
         if self.native == NULL:
             raise ArgumentValueError("this memory was freed")
-        bounded(nbytes, self.nbytes, "the memory")
-        if not 0 <= offset.__index__() <= self.nbytes - nbytes:
+        nbytes = bounded(nbytes, self.nbytes, "the memory")
+        offset = as_int("offset", offset)
+        if not 0 <= offset <= self.nbytes - nbytes:
             raise ArgumentValueError(
                 f"{nbytes} bytes at offset {offset} exceed the memory's {self.nbytes} bytes")
         return self.address + offset
@@ -406,7 +409,8 @@ cdef class Memory:
 
 
 cdef size_t bounded(object nbytes, size_t most, str what) except? 0:
-    if not 0 <= nbytes.__index__() <= most:
+    nbytes = as_int("nbytes", nbytes)
+    if not 0 <= nbytes <= most:
         raise ArgumentValueError(f"{nbytes} bytes of {what}, which has {most}")
     return nbytes
 
@@ -416,7 +420,7 @@ cdef object far_bytes(object other, object nbytes):
         return bounded(other.nbytes if nbytes is None else nbytes, other.nbytes, "the other memory")
     if nbytes is None:
         raise ArgumentTypeError("an address needs nbytes=, the number of bytes to copy")
-    return nbytes
+    return as_int("nbytes", nbytes)
 
 
 cdef int copy_to_device(
@@ -446,6 +450,8 @@ cdef uint64_t far_address(object other) except? 0:
         if (<Memory>other).native == NULL:
             raise ArgumentValueError("the other memory was freed")
         return (<Memory>other).address
+    if not 0 <= other < 1 << 64:
+        raise ArgumentValueError(f"an address has 64 bits, got {other}")
     return other
 
 

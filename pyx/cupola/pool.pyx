@@ -10,6 +10,7 @@ from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
+from cupola.layout cimport as_int
 
 from cupola.exceptions import ArgumentValueError
 
@@ -93,7 +94,8 @@ cdef class Pool:
 
 
 cdef unsigned long long as_bytes(object nbytes) except? 0:
-    if not 0 <= nbytes.__index__() < 1 << 64:
+    nbytes = as_int("a number of bytes", nbytes)
+    if not 0 <= nbytes < 1 << 64:
         raise ArgumentValueError(f"a number of bytes has 64 bits, got {nbytes}")
     return nbytes
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.algorithms.arguments import integer_of
 from cupola.algorithms.outputs import stored
 from cupola.array import Array
 from cupola.exceptions import ArgumentTypeError
@@ -39,7 +40,7 @@ def round(a: Array, decimals: int = 0, out: Array | None = None) -> Array:  # no
     """
     if not isinstance(a, Array):
         raise ArgumentTypeError(f"round: expected a cupola.Array, got {type(a).__name__}")
-    decimals = decimals.__index__()
+    decimals = integer_of("round", "decimals", decimals)
     if a.dtype == bool:
         if decimals:
             raise ArgumentTypeError(f"round: bool has no decimals, got decimals={decimals}")
