@@ -117,7 +117,7 @@ def test_host_nodes_keep_their_callable_and_report_its_error(stream, monkeypatch
 def test_a_fill_writes_values_of_each_type(stream):
     for dtype, value in [
         (np.uint8, 200), (np.int16, -3), (np.float32, 1.5), (np.float64, 0), (np.int64, -1),
-        (np.complex64, 0), (np.float16, 0.5), (np.bool_, True),
+        (np.complex64, 0), (np.float16, 0.5), (np.bool_, True), (np.float64, 1.1),
     ]:  # fmt: skip
         x = cupola.to_device(np.ones(33, dtype))
         cupola.Device().synchronize()
@@ -126,8 +126,8 @@ def test_a_fill_writes_values_of_each_type(stream):
         graph.instantiate()(stream)
         stream.synchronize()
         np.testing.assert_array_equal(x.get(), np.full(33, value, dtype))
-    with refused(cupola.ArgumentError, ValueError, saying="four bytes"):
-        cupola.Graph().add_fill(cupola.zeros(2, np.float64), 1.1)
+    with refused(cupola.ArgumentError, TypeError, saying="int16"):
+        cupola.Graph().add_fill(cupola.zeros(2, np.int16), np.float32(1.5))
 
 
 def test_misuse_of_a_graph_is_refused(stream):

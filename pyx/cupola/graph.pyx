@@ -10,7 +10,8 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_dimensions, cupola_graph_add_call,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CAPTURE_RELAXED, cupola_capture_begin,
+    cupola_capture_end, cupola_dimensions, cupola_graph_add_call,
     cupola_graph_add_child, cupola_graph_add_copy, cupola_graph_add_edge, cupola_graph_add_empty,
     cupola_graph_add_fill, cupola_graph_add_kernel, cupola_graph_create, cupola_graph_edges,
     cupola_graph_handle, cupola_graph_hold, cupola_graph_nodes, cupola_graph_release, cupola_node,
@@ -22,10 +23,12 @@ from cupola._callback cimport drop, hold_call, run_call
 from cupola._dimensions cimport read_dimensions
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address
+from cupola.copy cimport copy_on_device, download, fill, overlap, upload
 from cupola.device cimport device_index, device_text, is_same_driver, known_device
+from cupola.element cimport elements_of
 from cupola.error cimport check
 from cupola.kernel cimport Kernel
-from cupola.stream cimport current_stream
+from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
 
@@ -166,18 +169,21 @@ cdef class Graph:
         return self.added(node, (kernel, args))
 
     def add_copy(self, target, source, *, after=None):
-        """Add a copy of all bytes of one array to another.
+        """Add a copy of all elements of one array to another.
 
         Parameters
         ----------
         target, source : Array or numpy.ndarray
-            C-contiguous, with the same number of bytes. Host arrays in page-locked memory
-            (`cupola.empty_pinned`) are fast. Each launch copies the contents at that time.
+            With the same number of bytes. Arrays on a device may have any strides and may overlap;
+            where one is not C-contiguous or they overlap, both have the same shape and dtype. Host
+            arrays are C-contiguous; page-locked memory (`cupola.empty_pinned`) is fast. Each launch
+            copies the contents at that time.
         after : Node or sequence of Node, optional
 
         Returns
         -------
         Node
+            Of kind "copy"; of kind "graph" where one copy of bytes is not enough.
         """
         cdef After before = as_after(self, after)
         cdef cupola_node node = NULL
@@ -187,6 +193,14 @@ cdef class Graph:
             raise ArgumentValueError(
                 f"the target has {target.nbytes} bytes, the source {source.nbytes}")
         cdef size_t nbytes = source.nbytes
+        if not is_one_range(target, source):
+            if target.shape != source.shape or target.dtype != source.dtype:
+                raise ArgumentValueError(
+                    f"the target has shape {target.shape} and dtype {target.dtype}, the source "
+                    f"{source.shape} and {source.dtype}: they must be the same where an array is "
+                    "not C-contiguous or the arrays overlap; use reshape() or view()")
+            return self.added(
+                add_queued(self, before, target, source, None), (target, source))
         with nogil:
             check(cupola_graph_add_copy(
                 self.native, before.nodes, before.count, to, origin, nbytes, &node))
@@ -198,28 +212,29 @@ cdef class Graph:
         Parameters
         ----------
         target : Array
+            With any strides.
         value : scalar
-            Converted to the array's dtype. A value of more than four bytes is possible where all of
-            its four-byte words are equal, as for zero.
+            A value that `Array.fill` takes.
         after : Node or sequence of Node, optional
 
         Returns
         -------
         Node
+            Of kind "fill"; of kind "graph" where the array is not C-contiguous, or the value does
+            not repeat within four bytes.
         """
         cdef After before = as_after(self, after)
         cdef cupola_node node = NULL
         cdef uint64_t to = place_of(self, target, "target", True)
-        try:
-            raw = np.asarray(value).astype(target.dtype, casting="same_kind").tobytes()
-        except TypeError:
-            raw = np.array(value, target.dtype).tobytes()
+        element = elements_of(value, target.dtype)
+        if element.ndim:
+            raise ArgumentValueError(f"add_fill() takes one value, got shape {element.shape}")
+        raw = element.tobytes()
         cdef int width = next((w for w in (1, 2, 4) if len(raw) % w == 0 and
                                raw == raw[:w] * (len(raw) // w)), 0)
-        if width == 0:
-            raise ArgumentValueError(
-                f"{value!r} as {target.dtype} does not repeat within four bytes: a fill writes "
-                "elements of 1, 2 or 4 bytes; use a kernel, or add_copy from an array of it")
+        if target.nbytes and not (width and target.contiguous):
+            return self.added(add_queued(self, before, target, None, element), target)
+        width = width or 1  # there are no bytes
         cdef uint32_t pattern = int.from_bytes(raw[:width], "little")
         cdef size_t elements = target.nbytes // width
         with nogil:
@@ -458,6 +473,54 @@ cdef class Graph:
             f"{device_text(self.device_index)}>")
 
 
+cdef void* add_queued(
+    Graph graph, After before, object target, object source, object element
+) except NULL:
+    """Add what a stream queues for a copy or, without a source, a fill: a child graph."""
+    cdef int device = (<Array>(target if isinstance(target, Array) else source)).device_index
+    cdef Stream stream = Stream(non_blocking=True, device=device)
+    cdef cupola_graph* part = NULL
+    cdef cupola_node node = NULL
+    with nogil:
+        check(cupola_capture_begin(stream.native, CUPOLA_CAPTURE_RELAXED))
+    try:
+        try:
+            if source is None:
+                fill(target, element, stream)
+            elif not isinstance(target, Array):
+                download(source, target, stream, True)
+            elif isinstance(source, Array):
+                copy_on_device(target, source, stream)
+            else:
+                upload(target, source, stream, True)
+        finally:
+            with nogil:
+                check(cupola_capture_end(stream.native, &part))
+        with nogil:
+            check(cupola_graph_add_child(
+                graph.native, before.nodes, before.count, part, &node))
+    finally:
+        cupola_graph_release(part)
+    return node
+
+
+cdef bint is_one_range(object target, object source) except -1:
+    """Whether a copy of bytes from one address to another is the whole copy."""
+    if target.nbytes == 0:
+        return True
+    if isinstance(target, Array) and isinstance(source, Array):
+        return (
+            (<Array>target).contiguous and (<Array>source).contiguous
+            and not overlap(target, source))
+    if isinstance(target, Array):
+        return (<Array>target).contiguous
+    if isinstance(source, Array):
+        return (<Array>source).contiguous
+    if np.may_share_memory(target, source):
+        raise ArgumentValueError("the target and the source are overlapping host arrays")
+    return True
+
+
 cdef uint64_t place_of(Graph graph, object array, str name, bint written) except? 0:
     """The address of an array's bytes."""
     if isinstance(array, Array):
@@ -475,7 +538,9 @@ cdef uint64_t place_of(Graph graph, object array, str name, bint written) except
     if array.dtype.hasobject:
         raise ArgumentTypeError("a device can't hold Python objects")
     if not array.flags.c_contiguous:
-        raise ArgumentValueError(f"the {name} is not C-contiguous")
+        raise ArgumentValueError(
+            f"the {name} is a host array that is not C-contiguous, which each launch would have to "
+            "make so: copy it with numpy.ascontiguousarray")
     if written and not array.flags.writeable:
         raise ArgumentValueError(f"the {name} is read-only")
     return host_address(array)

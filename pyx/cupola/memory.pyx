@@ -467,6 +467,13 @@ cdef int copy_between_devices(
             (<Memory>target).used(queue)
         if isinstance(source, Memory):
             (<Memory>source).used(queue)
+    cdef Memory aside
+    if there == here and to != origin and to < origin + nbytes and origin < to + nbytes:
+        # A driver's copy of overlapping bytes is undefined.
+        aside = allocate(here, nbytes, queue)
+        with nogil:
+            check(cupola_copy_on_device(aside.address, origin, nbytes, queue.native))
+        origin = aside.address
     with nogil:
         if there == here:
             check(cupola_copy_on_device(to, origin, nbytes, queue.native))
