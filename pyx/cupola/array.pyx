@@ -27,7 +27,7 @@ from cupola.layout cimport (
     as_dtype, as_int, as_shape, broadcast, c_strides, indexed, is_f_contiguous, reshaped, resolved,
 )
 from cupola.memory cimport note_free
-from cupola.stream cimport Stream, as_stream, captures, current_stream
+from cupola.stream cimport Stream, as_stream, captures, current_stream, refuse_capture
 from cupola.tensor cimport capsule_of, device_type_of, prepare_for
 from cupola.ufuncs cimport call_ufunc
 
@@ -548,7 +548,7 @@ cdef class Array(ArrayMethods):
         Where it has no such device, the copy is on its current one.
         """
         from cupola import _take_array  # not of its module, which cimports this one
-        return _take_array, (self.get(), self.device_index)
+        return _take_array, (read_now(self), self.device_index)
 
     def __dlpack_device__(self):
         """DLPack's device type and device number."""
@@ -655,7 +655,11 @@ cdef class Array(ArrayMethods):
         """
         if self.size != 1:
             raise ArgumentValueError(f"item() needs an array of 1 element, got {self.size}")
-        return self.get().item()
+        return read_now(self).item()
+
+    def tolist(self):
+        """The elements as Python numbers in nested lists. Waits for them."""
+        return read_now(self).tolist()
 
     def __bool__(self):
         if self.size != 1:
@@ -748,6 +752,12 @@ cdef int check_host(object host, Array array, str name) except -1:
     if host.dtype != array.dtype:
         raise ArgumentTypeError(f"{name} has dtype {host.dtype}, the array {array.dtype}")
     return 0
+
+
+def read_now(Array array not None):
+    """A host copy that the host uses at once: in a capture an error, unlike `Array.get`."""
+    refuse_capture(current_stream(array.device_index))
+    return array.get()
 
 
 def note_use(Array array not None):

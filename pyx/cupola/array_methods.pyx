@@ -60,10 +60,6 @@ cdef class ArrayMethods(Reductions):
             raise ArgumentValueError(f"flatten: an order is 'C' or 'F', got {order!r}")
         return (self if order == "C" else self.transpose()).copy().reshape(-1)
 
-    def tolist(self):
-        """The elements as Python numbers in nested lists. Waits for them."""
-        return self.get().tolist()
-
     def conj(self):
         """The complex conjugates."""
         return np.conjugate(self)

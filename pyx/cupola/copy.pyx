@@ -79,6 +79,11 @@ cdef ArrayData copied_to_device_of(Stream queue, ArrayData source):
     """A copy of another device's array, on the queue's device."""
     cdef ArrayData copy
     if not source.contiguous:
+        if captures(queue, None):
+            raise ArgumentValueError(
+                "an array of another device that a graph copies from must be C-contiguous: the "
+                f"stream is being captured, and the array has strides {source.get_strides()}; "
+                "copy it on its own device first")
         source = compact(source, "C", current_stream(source.device_index))
     copy = new_array(source.shape, source.dtype, queue.device_index, queue)
     if is_same_driver(source.device_index, queue.device_index):

@@ -17,7 +17,7 @@ from cupola.device cimport device_index, device_text
 from cupola._dimensions cimport integer_text
 from cupola.error cimport check
 from cupola.module cimport adopt
-from cupola.stream cimport Stream, as_stream
+from cupola.stream cimport Stream, as_stream, refuse_capture
 
 from cupola.creation import asarray, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -99,6 +99,8 @@ cdef class CallContext:
         self.host = not isinstance(values[0], Array)
         self.device = device_index(None) if self.host else (<Array>values[0]).device_index
         self.stream = as_stream(stream, self.device)
+        if self.host:
+            refuse_capture(self.stream)
         return values
 
     cdef Array inward(self, object value):

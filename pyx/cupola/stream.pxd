@@ -27,3 +27,6 @@ cdef Stream wrap_handle(void* handle, object owner, int device)
 
 # Whether cupola is capturing the stream; if so, the graph keeps the given object (or None) alive.
 cdef bint captures(Stream stream, object needed) except -1
+
+# Raises where cupola is capturing the stream: the host can't use at once what its work makes.
+cdef int refuse_capture(Stream stream) except -1

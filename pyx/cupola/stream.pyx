@@ -134,6 +134,20 @@ cdef bint captures(Stream stream, object needed) except -1:
     return held != 0
 
 
+cdef int refuse_capture(Stream stream) except -1:
+    if cupola_captures() and captures(stream, None):
+        raise ArgumentValueError(
+            "the stream is being captured: nothing runs before the graph is launched, so the host "
+            "can't use the elements here; do that outside of the capture, or let the graph copy "
+            "them with array.get(out=host)")
+    return 0
+
+
+def refuse_captured(device):
+    """Raise where cupola is capturing this thread's current stream of a device."""
+    refuse_capture(current_stream(device_index(device)))
+
+
 cdef NativeEvent event_after(Stream stream):
     """An event without timing, recorded after all work queued on the stream."""
     cdef NativeEvent event = NativeEvent.__new__(NativeEvent)
@@ -377,7 +391,8 @@ cdef class Stream:
         Inside the block the stream is the current one, and no work runs: launches, copies and fills
         on it, and on streams that wait for it, become nodes. The graph is complete at the end of
         the block. Memory allocated inside is usable immediately. An error in the block ends the
-        capture, and so does a call that can't be captured, such as waiting for the stream.
+        capture. A call that waits for the device, or whose result the host needs at once, is
+        refused, and the capture goes on.
 
         Parameters
         ----------

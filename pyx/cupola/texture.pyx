@@ -22,7 +22,7 @@ from cupola.array cimport Array, host_address
 from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
 from cupola.layout cimport as_shape
-from cupola.stream cimport Stream, as_stream
+from cupola.stream cimport Stream, as_stream, captures
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
@@ -138,10 +138,18 @@ cdef class CudaArray:
             returns, unless it is page-locked and a stream is given.
         """
         cdef Stream queue = as_stream(stream, self.device_index)
+        cdef bint captured = captures(queue, None)
         if not isinstance(source, Array):
-            source = np.asarray(source, self.dtype, order="C")
+            host = np.asarray(source, self.dtype, order="C")
+            if captured and isinstance(source, np.ndarray) and host is not source:
+                raise ArgumentValueError(
+                    "a host array that a graph copies from must be C-contiguous and of the texels' "
+                    f"dtype, {self.dtype}, since each launch reads it: the stream is being "
+                    "captured; pass a converted copy for its values now")
+            source = host
+            captures(queue, source)
         self.copy(source, queue, True)
-        if stream is None and not isinstance(source, Array):
+        if stream is None and not captured and not isinstance(source, Array):
             with nogil:
                 queue.wait_done()
 
@@ -158,6 +166,10 @@ cdef class CudaArray:
         Returns
         -------
         numpy.ndarray or Array
+
+        Notes
+        -----
+        While the stream is being captured, each launch of the graph writes the returned array.
         """
         cdef Stream queue = as_stream(stream, self.device_index)
         if out is None:
@@ -165,8 +177,9 @@ cdef class CudaArray:
         elif not isinstance(out, (Array, np.ndarray)):
             raise ArgumentTypeError(
                 f"out is a numpy.ndarray or a cupola.Array, got {type(out).__name__}")
+        captured = captures(queue, out)  # each launch of the graph writes it
         self.copy(out, queue, False)
-        if not isinstance(out, Array):
+        if not captured and not isinstance(out, Array):
             with nogil:
                 queue.wait_done()
         return out

@@ -17,7 +17,7 @@ from cupola.device cimport known_device
 from cupola.error cimport check
 from cupola.layout cimport as_shape
 from cupola.module cimport Module
-from cupola.stream cimport Stream, as_stream
+from cupola.stream cimport Stream, as_stream, captures, refuse_capture
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownNameError
 
@@ -73,7 +73,13 @@ cdef class Variable:
                 f"{self.name} has {self.nbytes} bytes, the value {host.nbytes} (shape "
                 f"{host.shape}, dtype {host.dtype})")
         cdef uint64_t source = host_address(host)
-        cdef bint wait = stream is None and is_pinned(source)
+        cdef bint captured = captures(queue, host)  # each launch of the graph reads it
+        if captured and isinstance(value, np.ndarray) and not value.flags.c_contiguous:
+            raise ArgumentValueError(
+                f"{self.name}: a host array that a graph copies from must be C-contiguous, since "
+                "each launch reads it: the stream is being captured; pass "
+                "numpy.ascontiguousarray(value) for its values now")
+        cdef bint wait = stream is None and not captured and is_pinned(source)
         with nogil:
             check(cupola_copy_to_device(self.address, <void*>source, self.nbytes, queue.native))
             if wait:
@@ -99,6 +105,7 @@ cdef class Variable:
         if kind.hasobject or kind.itemsize == 0 or self.nbytes % <size_t>kind.itemsize:
             raise ArgumentValueError(
                 f"{self.name} has {self.nbytes} bytes, not a multiple of {kind}")
+        refuse_capture(queue)
         host = np.empty(self.nbytes // <size_t>kind.itemsize, kind)
         cdef uint64_t target = host_address(host)
         with nogil:

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "runtime/context/capture.hpp"
 #include "runtime/context/device.hpp"
 #include "runtime/driver/output.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
@@ -69,6 +70,7 @@ int cupola_device_synchronize(int device) {
     const Output::Wait wait;
     return guard([&] {
         const Context& c = context(device);
+        Capture::refuse(c, "waited for");
         ContextScope current(c);
         const Span span(CUPOLA_PROFILE_WAIT, "wait for the device", nullptr);
         CUPOLA_CALL(c.driver, cuCtxSynchronize);

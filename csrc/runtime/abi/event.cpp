@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "runtime/context/capture.hpp"
 #include "runtime/context/device.hpp"
 #include "runtime/context/event.hpp"
 #include "runtime/driver/output.hpp"
@@ -21,6 +22,29 @@ void wait_on_host(const Stream& stream, const Event& event) {
                                      ": a graph has nodes of one driver");
     const ContextScope current(event.context);
     CUPOLA_CALL(event.context.driver, cuEventSynchronize, event.handle);
+}
+
+// A driver invalidates the capture, where one is running.
+void refuse_captured(const Event& event, const char* what) {
+    if (event.capture.load(std::memory_order_relaxed))
+        fail(CUPOLA_ERROR_VALUE,
+             std::string("the event was recorded in a captured stream: it is reached when the "
+                         "graph runs, so it can't be ") +
+                 what + "; record it again outside of the capture");
+}
+
+// A graph has no edges from or to work outside of it. A driver invalidates the capture.
+void refuse_outside(const Stream& stream, const Event& event) {
+    const std::uint64_t capture = event.capture.load(std::memory_order_relaxed);
+    if (capture && (!stream.handle || stream.handle == CU_STREAM_LEGACY))
+        fail(CUPOLA_ERROR_VALUE,
+             "the legacy default stream can't wait for an event that was recorded in a capture, "
+             "since it can't be captured: use another cupola.Stream");
+    const std::uint64_t id = Capture::id_of(stream);
+    if (id && capture != id)
+        fail(CUPOLA_ERROR_VALUE,
+             "the stream is being captured, so it can't wait for work that its graph does not "
+             "contain: wait for that work before the capture");
 }
 
 }  // namespace
@@ -85,6 +109,7 @@ int cupola_event_record(cupola_event* event, cupola_stream* stream) {
                                          ", the stream of " + device_text(s.context));
         ContextScope current(e.context);
         CUPOLA_CALL(e.context.driver, cuEventRecord, e.handle, s.handle);
+        e.capture.store(Capture::id_of(s), std::memory_order_relaxed);
     });
 }
 
@@ -92,6 +117,7 @@ int cupola_event_synchronize(cupola_event* event) {
     const Output::Wait wait;
     return guard([&] {
         Event& e = *unwrap(check_not_null(event, "event"));
+        refuse_captured(e, "waited for");
         ContextScope current(e.context);
         const RelaxedCapture relaxed(e.context.driver);  // captures of streams go on
         const Span span(CUPOLA_PROFILE_WAIT, "wait for the event", nullptr);
@@ -104,6 +130,7 @@ int cupola_event_query(cupola_event* event, int* done) {
     return guard([&] {
         Event& e = *unwrap(check_not_null(event, "event"));
         check_not_null(done, "done");
+        refuse_captured(e, "queried");
         ContextScope current(e.context);
         const RelaxedCapture relaxed(e.context.driver);
         CUresult code = e.context.driver->cuEventQuery(e.handle);
@@ -121,6 +148,7 @@ int cupola_event_elapsed(cupola_event* start, cupola_event* stop, double* second
             fail(CUPOLA_ERROR_VALUE, "no time can be measured between an event of " +
                                          device_text(from.context) + " and one of " +
                                          device_text(to.context) + ": their drivers differ");
+        for (const Event* event : {&from, &to}) refuse_captured(*event, "used to measure a time");
         const DriverLink& driver = to.context.driver;
         ContextScope current(to.context);
         float milliseconds = 0;
@@ -154,6 +182,7 @@ int cupola_stream_wait(cupola_stream* stream, cupola_event* event) {
         Stream& s = *unwrap(check_not_null(stream, "stream"));
         const Event& e = *unwrap(check_not_null(event, "event"));
         if (!is_same_driver(s.context, e.context)) return wait_on_host(s, e);
+        refuse_outside(s, e);
         ContextScope current(s.context);
         CUPOLA_CALL(s.context.driver, cuStreamWaitEvent, s.handle, e.handle, 0);
     });

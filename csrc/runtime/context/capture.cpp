@@ -131,6 +131,24 @@ void Capture::refuse(const Stream& stream, const char* what) {
                                      what);
 }
 
+void Capture::refuse(const Context& context, const char* what) {
+    if (__builtin_expect(!any_capture(), 1)) return;
+    std::lock_guard<std::mutex> lock(captures().mutex);
+    for (const auto& capture : captures().all)
+        if (&capture->origin->context == &context)
+            fail(CUPOLA_ERROR_VALUE,
+                 "a stream of " + device_text(context) +
+                     " is being captured: nothing runs before the graph is launched, so the device "
+                     "can't be " +
+                     what + "; wait for another stream or an event");
+}
+
+std::uint64_t Capture::id_of(const Stream& stream) {
+    if (__builtin_expect(!any_capture(), 1)) return 0;
+    ContextScope current(stream.context);
+    return capture_id(stream);
+}
+
 Stream& Capture::side_stream(Context& context) {
     static std::mutex* const mutex = new std::mutex;
     static auto* const streams = new std::vector<std::pair<Context*, Stream*>>;

@@ -26,6 +26,11 @@ class Capture {
 
     // Throws for calls that can't be captured, without invalidating the capture.
     static void refuse(const Stream& stream, const char* what);
+    // The same for calls that concern all streams of the context.
+    static void refuse(const Context& context, const char* what);
+    // The driver's number of the capture that the stream takes part in; 0 where there is none, or
+    // where only other libraries capture.
+    static std::uint64_t id_of(const Stream& stream);
     // A stream of the context that is never captured.
     static Stream& side_stream(Context& context);
 

@@ -1,6 +1,9 @@
 // csrc/runtime/context/event.hpp - events, which are recorded in a stream.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "cupola/event.h"
 #include "runtime/context/context.hpp"
 
@@ -14,6 +17,8 @@ class Event : public Object {
 
     Context& context;
     CUevent handle = nullptr;
+    // Of the last record: the driver's number of the capture that the stream took part in, or 0.
+    std::atomic<std::uint64_t> capture{0};
 };
 
 inline Event* unwrap(cupola_event* event) { return reinterpret_cast<Event*>(event); }

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/context/capture.hpp"
 #include "runtime/context/device.hpp"
 #include "runtime/launch/argument.hpp"
 #include "runtime/launch/launch.hpp"
@@ -115,6 +116,7 @@ void OperationCall::queue(Kernel& kernel, Stream& stream) {
 void OperationCall::launch(Kernel& kernel) {
     Stream& queued = stream_of(call_, kernel.context);
     if (!on_host_) return queue(kernel, queued);
+    Capture::refuse(queued, "used for arrays of the host, which the call waits for");
     HostRange ranges[Declaration::max_tensors];
     std::size_t count = 0;
     for (std::size_t i = 0; i < declaration_.tensors.size(); ++i) {

@@ -16,7 +16,7 @@ from cupola.algorithms.layouts import broadcast_to
 from cupola.algorithms.positions import CHECKED, Positions
 from cupola.algorithms.rows import array_of, axis_of
 from cupola.algorithms.shapes import moveaxis
-from cupola.array import Array
+from cupola.array import Array, read_now
 from cupola.creation import asarray, empty, empty_like, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
@@ -42,7 +42,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
     if axis is None:
         array, axis = array.reshape(-1), 0
     number = axis_of("repeat", axis, array.ndim)
-    counts = repeats.get() if isinstance(repeats, Array) else np.asarray(repeats)
+    counts = read_now(repeats) if isinstance(repeats, Array) else np.asarray(repeats)
     if counts.size and not np.can_cast(counts.dtype, np.int64, "safe"):
         raise ArgumentTypeError(f"repeat: argument repeats: expected integers, got {counts.dtype}")
     if counts.size and counts.min() < 0:

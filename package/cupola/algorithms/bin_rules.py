@@ -12,7 +12,7 @@ import numpy as np
 from cupola.algorithms.quantiles import percentile
 from cupola.algorithms.selection import compress
 from cupola.algorithms.statistics import std
-from cupola.array import Array
+from cupola.array import Array, read_now
 from cupola.exceptions import ArgumentValueError
 
 Counts = Callable[[Array, int], "np.ndarray[Any, Any]"]
@@ -41,7 +41,7 @@ def _scott(x: Array, counts: Counts) -> float:
 
 
 def _freedman_diaconis(x: Array, counts: Counts) -> float:
-    upper, lower = percentile(x, [75, 25]).get()
+    upper, lower = read_now(percentile(x, [75, 25]))
     return float(2 * (upper - lower) * x.size ** (-1 / 3))
 
 

@@ -14,7 +14,7 @@ from cupola.algorithms.images import kernel
 from cupola.algorithms.launching import launch
 from cupola.algorithms.rows import array_of, packed
 from cupola.algorithms.searching import ELEMENTS, as_type
-from cupola.array import Array
+from cupola.array import Array, read_now
 from cupola.creation import empty, to_device, zeros
 from cupola.device import Device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -178,7 +178,7 @@ def _edges(array: Array, bins: Any, limits: Any) -> np.ndarray[Any, Any]:
         refuse_capture("histogram", array.device_index, "a rule counts bins; pass their number")
     ends = np.empty(0, array.dtype)
     if isinstance(bins, Array):
-        bins = bins.get()
+        bins = read_now(bins)
     elif np.ndim(bins) == 0 and limits is None and array.size:
         refuse_capture("histogram", array.device_index, "the range is that of a; pass range=")
         low, high = array.min(), array.max()
@@ -212,7 +212,7 @@ def _tried(array: Array, bins: int, limits: Any) -> np.ndarray[Any, Any]:
     """The counts on the host, for a rule that tries several numbers of bins."""
     edges = _edges(array, bins, limits)
     there = to_device(edges, device=array.device_index)
-    return _binned(array, edges, there, True, None).get()
+    return read_now(_binned(array, edges, there, True, None))
 
 
 def _binned(

@@ -10,7 +10,7 @@ import numpy as np
 from cupola.algorithms.arguments import is_device_array, require_device
 from cupola.algorithms.launching import launch
 from cupola.algorithms.rows import array_of, packed
-from cupola.array import Array
+from cupola.array import Array, read_now
 from cupola.creation import asarray, empty, full, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
@@ -111,7 +111,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     values = array_of("digitize", "x", x)
     if values.dtype.kind == "c":
         raise ArgumentTypeError("digitize: argument x: complex numbers have no bins")
-    edges = np.asarray(bins.get() if isinstance(bins, Array) else bins)
+    edges = np.asarray(read_now(bins) if isinstance(bins, Array) else bins)
     if edges.ndim != 1:
         raise ArgumentValueError(f"digitize: argument bins has {edges.ndim} axes, expected 1")
     ascending = bool((edges[1:] >= edges[:-1]).all())

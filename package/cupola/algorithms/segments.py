@@ -11,7 +11,7 @@ from cupola.algorithms.images import kernel
 from cupola.algorithms.operations import OPERATIONS, operation_of
 from cupola.algorithms.outputs import check_out, stored
 from cupola.algorithms.rows import array_of, rows_of
-from cupola.array import Array
+from cupola.array import Array, read_now
 from cupola.creation import empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
@@ -65,7 +65,7 @@ def reduceat(
 
 
 def _indices(function: str, indices: Any, n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    places = indices.get() if isinstance(indices, Array) else np.asarray(indices)
+    places = read_now(indices) if isinstance(indices, Array) else np.asarray(indices)
     if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
         raise ArgumentTypeError(
             f"{function}: argument indices: expected integers of one axis, got {places.dtype} of "

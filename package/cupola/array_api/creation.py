@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cupola import creation
-from cupola.array import Array
+from cupola.array import Array, read_now
 from cupola.dlpack import from_dlpack as exchange
 from cupola.exceptions import ArgumentValueError
 
@@ -62,7 +62,7 @@ def _on_host(obj: Any) -> Any:
     """Nested sequences with host copies of arrays."""
     if isinstance(obj, (list, tuple)):
         return [_on_host(one) for one in obj]
-    return obj.get() if isinstance(obj, Array) else obj
+    return read_now(obj) if isinstance(obj, Array) else obj
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:

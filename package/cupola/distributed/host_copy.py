@@ -11,7 +11,7 @@ import cloudpickle
 import numpy as np
 
 import cupola
-from cupola.array import Array
+from cupola.array import Array, read_now
 
 
 def device_bytes(value: Any) -> int:
@@ -36,7 +36,7 @@ class _HostPickler(cloudpickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Array):
-            host = obj.get()
+            host = read_now(obj)
             return _restored, (host, host.flags.fnc)
         return super().reducer_override(obj)
 

@@ -16,7 +16,7 @@ from distributed.protocol.cuda import cuda_deserialize, cuda_serialize
 from distributed.protocol.serialize import dask_deserialize, dask_serialize
 
 import cupola
-from cupola.array import Array
+from cupola.array import Array, read_now
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, OutOfMemoryError
 from cupola.memory import is_exportable
 
@@ -58,7 +58,7 @@ def host_frames(array: Array) -> tuple[dict[str, Any], list[memoryview]]:
     header = _header(array)
     if not array.nbytes:
         return header, [memoryview(b"")]
-    return header, [memoryview(_bytes_of(array.get(), header["order"]))]
+    return header, [memoryview(_bytes_of(read_now(array), header["order"]))]
 
 
 def from_host_frames(header: dict[str, Any], frames: Any) -> Array:

@@ -15,7 +15,7 @@ from cupola.device import Device, is_cpu
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.makers.definition import Definition
 from cupola.makers.parameters import Parameter
-from cupola.stream import Stream
+from cupola.stream import Stream, refuse_captured
 
 
 def bind(
@@ -140,6 +140,8 @@ def _from_host(
         )
     if not parameter.const and not value.flags.writeable:
         raise ArgumentValueError(f"{where}: the kernel writes it, and the array is read-only")
+    if not parameter.const:
+        refuse_captured(device)  # to_host() copies it back
     return to_device(value, device=device)
 
 

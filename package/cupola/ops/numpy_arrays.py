@@ -80,8 +80,10 @@ def call(operation: Operation, call: Call) -> Any:
 def _through_device(operation: Operation, call: Call, index: int) -> Any:
     """Copy the arguments to a device, and the results and the changed inputs from it."""
     from cupola.creation import to_device
+    from cupola.stream import refuse_captured
 
     name = operation.declaration.name
+    refuse_captured(index)
     for each in (*call.inputs.items(), *(("out", one) for one in call.out or ())):
         if not is_array(each[1]):
             raise other_kind(f"{name}: argument {each[0]}", title, each[1])

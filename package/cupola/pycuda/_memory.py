@@ -17,6 +17,14 @@ from cupola.pycuda._constants import ipc_mem_flags
 from cupola.pycuda._contexts import current
 from cupola.pycuda._errors import LogicError, translate, translated
 from cupola.pycuda._streams import handle_of
+from cupola.stream import refuse_captured
+
+
+def _begin_copy() -> None:
+    """Before a copy that waits: make the context current, refuse a capture."""
+    current()
+    with translated():
+        refuse_captured(None)
 
 
 def host_memory(buffer: Any, written: bool = False) -> tuple[int, int]:
@@ -175,6 +183,7 @@ class IPCMemoryHandle(PointerHolderBase):
 def to_device(bf_obj):
     """Device memory with a copy of a buffer."""
     address, size = host_memory(bf_obj)
+    _begin_copy()
     made = mem_alloc(size)
     _calls.call("cuMemcpyHtoD_v2", c_uint64(made._address), c_void_p(address), c_size_t(size))
     return made
@@ -196,7 +205,7 @@ def from_device_like(devptr, other_ary):
 
 def memcpy_htod(dest, src):
     """Copy a host buffer to a device."""
-    current()
+    _begin_copy()
     address, size = host_memory(src)
     _calls.call("cuMemcpyHtoD_v2", c_uint64(index(dest)), c_void_p(address), c_size_t(size))
 
@@ -212,7 +221,7 @@ def memcpy_htod_async(dest, src, stream=None):
 
 def memcpy_dtoh(dest, src):
     """Copy device memory to a host buffer."""
-    current()
+    _begin_copy()
     address, size = host_memory(dest, True)
     _calls.call("cuMemcpyDtoH_v2", c_void_p(address), c_uint64(index(src)), c_size_t(size))
 
@@ -228,7 +237,7 @@ def memcpy_dtoh_async(dest, src, stream=None):
 
 def memcpy_dtod(dest, src, size):
     """Copy on a device; queued on the default stream."""
-    current()
+    _begin_copy()
     _calls.call("cuMemcpyDtoD_v2", c_uint64(index(dest)), c_uint64(index(src)), c_size_t(size))
 
 

@@ -37,7 +37,8 @@ class Stream:
 
     def wait_for_event(self, evt):
         """Let later work of the stream wait for the event."""
-        _calls.call("cuStreamWaitEvent", ctypes.c_void_p(self.handle), evt._address, 0)
+        with translated():
+            self._stream.wait(evt._event)
 
 
 def stream_of(stream) -> cupola.Stream:
@@ -72,7 +73,8 @@ class Event:
 
     def record(self, stream=None):
         """Record the event; returns it."""
-        _calls.call("cuEventRecord", self._address, handle_of(stream))
+        with translated():
+            self._event.record(stream_of(stream))
         return self
 
     def synchronize(self):

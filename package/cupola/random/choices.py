@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cupola.array import Array
+from cupola.array import Array, read_now
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 _TOLERANCE = float(np.sqrt(np.finfo(np.float64).eps))  # NumPy's, of the sum
@@ -46,8 +46,9 @@ def shape_of_sample(size: Any) -> tuple[int, ...]:
 
 def probabilities(p: Any, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """One for each of `n` elements, with the sum 1."""
+    given = read_now(p) if isinstance(p, Array) else p
     try:
-        weights = np.array(p.get() if isinstance(p, Array) else p, np.float64)
+        weights = np.array(given, np.float64)
     except (TypeError, ValueError):
         raise ArgumentTypeError(
             f"choice: p: expected real numbers, got {type(p).__name__}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from cupola.algorithms.layouts import broadcast_to
 from cupola.algorithms.products import matmul
-from cupola.array import Array
+from cupola.array import Array, read_now
 from cupola.creation import empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.random.parameters import COUNT, pair, parameter, shape_of
@@ -111,7 +111,7 @@ class Vectors:
             raise ArgumentValueError(
                 f"{title}: method: expected 'marginals' or 'count', got {method!r}"
             )
-        found = colors.get() if isinstance(colors, Array) else np.asarray(colors)
+        found = read_now(colors) if isinstance(colors, Array) else np.asarray(colors)
         if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size:
             raise ArgumentTypeError(f"{title}: colors: expected integers along one axis")
         kinds = _on_host(title, "colors", found)
@@ -212,8 +212,9 @@ class Vectors:
 
 
 def _on_host(title: str, name: str, values: Any) -> Host:
+    given = read_now(values) if isinstance(values, Array) else values
     try:
-        found = np.array(values.get() if isinstance(values, Array) else values, np.float64)
+        found = np.array(given, np.float64)
     except (TypeError, ValueError):
         raise ArgumentTypeError(
             f"{title}: {name}: expected real numbers, got {type(values).__name__}"
