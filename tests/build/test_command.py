@@ -171,6 +171,44 @@ metadata.distributions = lambda: (d for d in found() if "nvcc" not in (d.name or
 """
 
 
+OVERLOADED = """
+__global__ void over(float* x) { *x = 1; }
+__global__ void over(int* x) { *x = 2; }
+template <class T> __global__ void t(T* x) { *x = 3; }
+template __global__ void t<int>(int*);
+template __global__ void t<float>(float*);
+extern "C" __global__ void t_int(int* x) { *x = 4; }
+namespace a { __global__ void u(int* x) { *x = 5; } }
+namespace b { __global__ void u(int* x) { *x = 6; } }
+extern "C" __global__ void a_u(int* x) { *x = 7; }
+extern "C" __global__ void _hidden(int* x) { *x = 8; }
+"""
+USE_OVERLOADED = """
+import cupola
+from slope import kernels
+names = "over_int_ptr t_int_int_ptr t_int a_u_int_ptr b_u a_u kernel_hidden"
+for name in names.split():
+    x = cupola.zeros(1, "i4")
+    getattr(kernels, name)[1, 1](x)
+    print(int(x.get()[0]), end=" ")
+assert {"over_float_ptr", "t_float"} <= set(dir(kernels))
+"""
+
+
+def test_each_kernel_has_a_name_and_the_build_prints_unusual_ones(project):
+    project.write("csrc/first.cu", "")
+    project.write("csrc/second.cu", OVERLOADED)
+    output = project.setup("build_kernels", "--inplace")
+    told = [line for line in output.splitlines() if " is " in line]
+    assert told == [
+        "slope.kernels.a_u_int_ptr is a::u(int*)",
+        "slope.kernels.over_float_ptr is over(float*)",
+        "slope.kernels.over_int_ptr is over(int*)",
+        "slope.kernels.t_int_int_ptr is t<int>(int*)",
+    ]
+    assert project.python("-c", USE_OVERLOADED).split() == ["2", "3", "4", "5", "6", "7", "8"]
+
+
 def test_two_libraries_and_the_keyword(project):
     one = 'Kernels("slope.first", ["csrc/first.cu", "csrc/second.cu"], include=["inc"])'
     project.write(

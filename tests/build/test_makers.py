@@ -139,6 +139,7 @@ def test_errors_of_the_compiler_have_the_lines_of_the_table(tmp_path):
 WRONG = [
     ('kind = "scan"', 'kind = "skan"', 24, "kind: expected kind = 'elementwise' or 'reduction' or"),
     ('kind = "scan"\n', "", 22, "expected kind ="),
+    ('name = "slope.axpy"', 'name = "slope.in"', 3, "name: 'slope.in' ends in a keyword"),
     ('name = "slope.axpy"', 'name = "axpy"', 3, "name: 'axpy': write package.name"),
     ('name = "slope.cumsum"', 'name = "slope.axpy"', 23, "name: there are two tables of this name"),
     ('map = "x[i]"\n', "", 22, "the key 'map' is missing"),

@@ -106,6 +106,7 @@ def test_the_modules():
 WRONG = [
     ('u = "T[ny, nx]"', 'u = "T[ny nx]"', 11, "inputs.u: 'ny nx': unknown name"),
     ("block = [32, 8]", "blocks = [32, 8]", 8, "unknown key 'blocks': did you mean 'block'?"),
+    ('name = "heat.step"', 'name = "heat.in"', 9, "name: in is a keyword of Python"),
     ('name = "heat.step"', 'name = "step"', 9, "name: 'step': write package.name"),
     ('name = "heat.step"', 'name = "cold.step"', 9, "the package cold has 0 kernel libraries"),
     (

@@ -79,11 +79,17 @@ def test_attributes_lead_to_symbols(manifest):
     [
         (["ns::one(float*)"], {"one"}),
         (["a::one(float*)", "b::one(float*)"], {"a_one", "b_one"}),
-        (["one(float*)", "one(int)"], set()),  # overloads are told apart by parameters alone
+        (["one(float*)", "one(int)"], {"one_float_ptr", "one_int"}),
+        (["one(float const&)", "one()"], {"one_float_const_ref", "one"}),
+        (["void t<int>()", "void t<float>()", "t_int"], {"t_int", "t_float", "t_int_1"}),
+        (["a::u(int)", "b::u(int)", "a_u"], {"a_u_int", "b_u", "a_u"}),
+        (["void t<-1>()", "void t<1>()"], {"t_minus_1", "t_1"}),
+        (["load", "load_"], {"load__1", "load__2"}),
+        (["(anonymous namespace)::f(int)"] * 2, {"f_int_1", "f_int_2"}),
         (["void one<2>(int)", "one"], {"one_2", "one"}),
         (["void one<float*>(int)", "void one<float>(int)"], {"one_float_ptr", "one_float"}),
         (["lambda"], {"lambda_"}),
-        (["_hidden"], set()),
+        (["_hidden"], {"kernel_hidden"}),
         (["(anonymous namespace)::inner(float)"], {"inner"}),
         (["void one<(Mode)0>(int)"], {"one"}),
     ],
@@ -92,6 +98,7 @@ def test_names(demangled, names):
     kernels = [{"name": f"k{i}", "demangled": text} for i, text in enumerate(demangled)]
     found = attributes({"kernels": kernels})
     assert set(found) == names
+    assert sorted(found.values()) == sorted(kernel["name"] for kernel in kernels)
     assert title("void ns::one<(Mode)0, f<int>>(int (*)(float))") == "ns::one<(Mode)0, f<int>>"
 
 

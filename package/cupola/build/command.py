@@ -85,6 +85,8 @@ class BuildKernels(Command):
             for made, output, source in self._products():
                 place(self.root / made, source if inplace else output)
         for kernels, of_one in planned:
+            for line in library.notes(kernels, self.root / self._work(kernels)):
+                print(line, flush=True)
             self._tell_lacking(kernels, of_one)
 
     def _steps(self, kernels: Kernels) -> list[Step]:

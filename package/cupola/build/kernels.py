@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import glob
+import keyword
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -91,6 +92,12 @@ class Kernels:
                 f"library = {self.library!r}: the module that it becomes is wanted, a package and "
                 "a name in it, as in 'heat.kernels'"
             )
+        for part in self.library.split("."):
+            if keyword.iskeyword(part):
+                raise self.wrong(
+                    "library", self.library, f"{part} is a keyword of Python, so that no import "
+                    f"finds the module: choose another name, as in '{part}_'"
+                )  # fmt: skip
         for name in ("sources", "include", "options"):
             value = getattr(self, name)
             if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
@@ -209,6 +216,10 @@ def from_tables(tables: Any) -> list[Kernels]:
     known = [one.name for one in fields(Kernels) if one.name not in ("operations", "makers")]
     found = []
     for table in tables:
+        if not isinstance(table, Mapping):
+            raise BuildError(
+                f"tool.cupola.kernels has {table!r} in it: write tables [[tool.cupola.kernels]]"
+            )
         for key in table:
             if key not in known:
                 near = difflib.get_close_matches(key, known, 1)

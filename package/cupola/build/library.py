@@ -15,7 +15,7 @@ from . import ahead, image, makers, operations
 from .architectures import Architectures
 from .kernels import Kernels
 from .step import Step
-from .stub import attributes, stub
+from .stub import attributes, stub, uncommon
 from .toolkit import Toolkit
 
 # The module first: its mark tells the next build that it owns these files.
@@ -159,6 +159,17 @@ def made_here(kernels: Kernels, folder: Path) -> bool:
 
 def _has_mark(module: Path, mark: str) -> bool:
     return module.is_file() and module.read_text(errors="replace").startswith(mark)
+
+
+def notes(kernels: Kernels, folder: Path) -> list[str]:
+    """What to tell of a library that was built in a folder: names that are not obvious."""
+    if kernels.makers:
+        return []
+    manifest = json.loads((folder / f"{kernels.name}.json").read_text())
+    return [
+        f"{kernels.library}.{name} is {demangled.removeprefix('void ')}"
+        for name, demangled in uncommon(manifest).items()
+    ]
 
 
 def module_text(kernels: Kernels, manifest: dict[str, Any]) -> str:

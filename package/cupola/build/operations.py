@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -93,6 +94,8 @@ def _library(one: OperationTable, kernels: Sequence[Kernels]) -> str:
     package, _, name = one.declaration.name.rpartition(".")
     if not package or not name.isidentifier() or name.startswith("_"):
         raise one.wrong("name", f"{one.declaration.name!r}: write package.name, as in 'heat.step'")
+    if keyword.iskeyword(name):
+        raise one.wrong("name", f"{name} is a keyword of Python: choose another name")
     given = one.declaration.table.get("library")
     here = [each.library for each in kernels if each.package == package]
     if given is not None:

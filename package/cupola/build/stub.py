@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from itertools import count
 from typing import Any
 
 from ..inspection.parameters import keyword_names, placeholder_name
@@ -37,12 +38,6 @@ def stub(manifest: dict[str, Any]) -> str:
     functions = [_function(name, kernels[symbol]) for name, symbol in sorted(named.items())]
     package = f" of {_line(manifest['package'])}" if manifest.get("package") else ""
     head = [f'"""Kernels{package}, compiled by CUDA {_line(manifest["toolkit"])}.', ""]
-    others = sorted(
-        kernel["demangled"] for symbol, kernel in kernels.items() if symbol not in named.values()
-    )
-    if others:
-        head += ["These have no name in Python, and are found by load()[...]:", ""]
-        head += [*(f"    {_line(name)}" for name in others), ""]
     head += ["Made from the manifest; what is changed here is lost.", '"""', ""]
     return "\n".join([*head, *_imports("".join(functions)), *functions]) + "\n" + _LOAD
 
@@ -63,25 +58,42 @@ def _imports(text: str) -> list[str]:
 
 
 def attributes(manifest: dict[str, Any]) -> dict[str, str]:
-    """The kernels' symbols by attribute of the library.
+    """The kernels' symbols by attribute of the library; each kernel has one.
 
-    That is the base name, if only one kernel has it. Template instances and equal names in
+    An attribute is the base name, if only one kernel has it. Template instances and equal names in
     different namespaces use the whole name, with ``_`` for each run of other characters:
-    ``scale<float, 3>`` is ``scale_float_3``. Python's keywords and ``load`` get a trailing ``_``.
-    A kernel without a unique name of this kind, or with a leading ``_``, is found only by
-    ``library.load()[name]``.
+    ``scale<float, 3>`` is ``scale_float_3``. Overloads, and kernels whose whole names are spelled
+    alike, add the types of their parameters: ``over(float*)`` is ``over_float_ptr``. If that is not
+    unique, a number follows. Python's keywords and ``load`` get a trailing ``_``. A name that
+    starts with ``_`` gets ``kernel`` before it, since such attributes are the module's own.
     """
-    waiting = {kernel["name"]: title(kernel["demangled"]) for kernel in manifest["kernels"]}
+    waiting = {kernel["name"]: kernel["demangled"] for kernel in manifest["kernels"]}
     found: dict[str, str] = {}
-    for spell in (_base, _whole):
+    for spell in (_base, _whole, _with_parameters):
         alike: dict[str, list[str]] = {}
-        for symbol, text in waiting.items():
-            alike.setdefault(spell(text), []).append(symbol)
+        for symbol, demangled in waiting.items():
+            alike.setdefault(spell(demangled), []).append(symbol)
         for name, symbols in alike.items():
-            if len(symbols) == 1 and name not in found and re.fullmatch(r"[A-Za-z]\w*", name):
+            if len(symbols) == 1 and name not in found:
                 found[name] = symbols[0]
                 del waiting[symbols[0]]
+    for symbol in sorted(waiting):
+        name = _with_parameters(waiting[symbol])
+        number = next(n for n in count(1) if f"{name}_{n}" not in found)
+        found[f"{name}_{number}"] = symbol
     return found
+
+
+def uncommon(manifest: dict[str, Any]) -> dict[str, str]:
+    """The C++ names by attribute, of the kernels that neither their base name nor their whole name
+    leads to.
+    """
+    names = {kernel["name"]: kernel["demangled"] for kernel in manifest["kernels"]}
+    return {
+        attribute: names[symbol]
+        for attribute, symbol in sorted(attributes(manifest).items())
+        if attribute not in (_base(names[symbol]), _whole(names[symbol]))
+    }
 
 
 def title(demangled: str) -> str:
@@ -95,16 +107,28 @@ def title(demangled: str) -> str:
     return demangled[:end].removeprefix("void ")
 
 
-def _base(text: str) -> str:
-    return _python(text.partition("<")[0].rpartition("::")[2])
+def _base(demangled: str) -> str:
+    return _python(title(demangled).partition("<")[0].rpartition("::")[2])
 
 
-def _whole(text: str) -> str:
-    text = text.replace("(anonymous namespace)::", "").replace("*", " ptr ")
+def _whole(demangled: str) -> str:
+    return _joined(title(demangled).replace("*", " ptr "))
+
+
+def _with_parameters(demangled: str) -> str:
+    text = demangled.removeprefix("void ")
+    for sign, word in (("*", " ptr "), ("&", " ref "), ("-", " minus ")):
+        text = text.replace(sign, word)
+    return _joined(text)
+
+
+def _joined(text: str) -> str:
+    text = text.replace("(anonymous namespace)::", "")
     return _python(re.sub(r"\W+", "_", text).rstrip("_"))
 
 
 def _python(name: str) -> str:
+    name = name if re.match(r"[^\W\d_]", name) else f"kernel_{name.lstrip('_')}"
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED else name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -78,6 +79,8 @@ def read(table: Mapping[str, Any]) -> MakerTable:
     name = table["name"]
     if not isinstance(name, str) or "." not in name or not name.rpartition(".")[2].isidentifier():
         raise TableError("name", f"{name!r}: write package.name, as in 'waves.axpy'")
+    if keyword.iskeyword(name.rpartition(".")[2]):
+        raise TableError("name", f"{name!r} ends in a keyword of Python: choose another name")
     for key in ("contiguous", "exclusive"):
         if not isinstance(table.get(key, False), bool):
             raise TableError(key, f"expected true or false, got {table[key]!r}")
