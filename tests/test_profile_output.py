@@ -55,6 +55,33 @@ def test_the_trace_is_in_chromes_format(increment, tmp_path):
     assert copies[1]["args"]["GB/s"] == pytest.approx(rate, rel=0.01, abs=0.0005)
 
 
+def test_the_summary_adds_up_equal_operations(increment):
+    array = cupola.zeros(N, np.int32)
+    with cupola.profile() as p, p.range("work"):
+        for _ in range(3):
+            increment[N // 256, 256](array, N)
+        array.get()
+    summary = p.summary()
+    by_name = {(one.kind, one.name): one for one in summary}
+    assert len(by_name) == len(summary) == len({(one.kind, one.name) for one in p.operations})
+    assert sum(one.calls for one in summary) == len(p.operations)
+    launches = [one for one in p.operations if one.kind == "launch"]
+    launch = by_name["launch", launches[0].name]
+    times = [one.end - one.begin for one in launches]
+    assert (launch.calls, launch.timed) == (3, 3)
+    assert launch.device == pytest.approx(sum(times)) and launch.longest == max(times)
+    assert launch.mean == pytest.approx(launch.device / 3)
+    (copy,) = [one for one in summary if one.kind == "copy to the host"]
+    assert copy.bytes == 4 * N and copy.calls == 1
+    (work,) = [one for one in summary if one.kind == "range"]
+    assert (work.name, work.timed, work.device, work.mean) == ("work", 0, 0, 0)
+    assert [one.device for one in summary] == sorted((one.device for one in summary), reverse=True)
+    head, *rows = str(summary).splitlines()
+    assert head.split()[:2] == ["operation", "calls"] and len(rows) == len(summary)
+    assert any(row.startswith(f"launch {launch.name} ") and " 3 " in row for row in rows)
+    assert str(cupola.profile().summary()).split() == head.split()  # of a block that has not run
+
+
 def test_default_streams_of_threads_have_their_own_tracks(increment):
     def work():
         with cupola.Stream.per_thread() as stream:

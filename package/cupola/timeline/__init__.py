@@ -15,6 +15,7 @@ from cupola import profiler
 from cupola.exceptions import ArgumentValueError
 from cupola.inspection.result_types import Operation
 from cupola.timeline.picture import draw, figure_class
+from cupola.timeline.summary import Summary, summarize
 from cupola.timeline.trace import chrome_trace
 
 
@@ -90,6 +91,17 @@ class Profile:
             track, and one for its work on a device, in its stream's; times are in microseconds.
         """
         return chrome_trace(self.operations, self._threads)
+
+    def summary(self) -> Summary:
+        """Add up the operations of one kind and name: ``print(profile.summary())`` is a table.
+
+        Returns
+        -------
+        Summary
+            A tuple with an `OperationSum` for each kind and name, of the operations with the
+            longest time on the device first. Its text is a table, in milliseconds and microseconds.
+        """
+        return summarize(self.operations)
 
     def save_png(self, path: Any, *, width: float = 12, dpi: int = 120) -> None:
         """Draw the operations over time as bars, with a row for each stream and each thread.
