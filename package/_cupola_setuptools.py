@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from setuptools import Distribution
 
+TABLES = ("kernels", "ops", "makers")  # of [tool.cupola]
+
 
 def finalize(distribution: Distribution) -> None:
     """``setuptools.finalize_distribution_options``: ``[[tool.cupola.kernels]]`` and the like."""
@@ -25,23 +27,40 @@ def finalize(distribution: Distribution) -> None:
             text = file.read()
     except OSError:
         return
-    if b"cupola" not in text or not any(name in text for name in (b"kernels", b"ops", b"makers")):
+    if b"cupola" not in text:
         return
     try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10: setuptools brings its own reader
-        from setuptools.compat.py310 import tomllib
-    try:
-        tools = tomllib.loads(text.decode()).get("tool", {})
+        tools = read_toml(text).get("tool")
     except ValueError:
         return  # setuptools itself tells what is wrong with it
-    ours = tools.get("cupola", {})
+    ours = tools.get("cupola", {}) if isinstance(tools, dict) else {}
+    if not isinstance(ours, dict):
+        raise SystemExit(f"tool.cupola = {ours!r}: write tables, as [[tool.cupola.{TABLES[0]}]]")
+    for name in ours:
+        if name not in TABLES:
+            known = ", ".join(f"[[tool.cupola.{one}]]" for one in TABLES)
+            raise SystemExit(f"tool.cupola has an unknown key {name!r}: known are {known}")
     if "kernels" in ours:
         _add(distribution, "from_tables", ours["kernels"])
     if "ops" in ours:
         _add_operations(distribution, ours["ops"], text.decode())
     if "makers" in ours:  # after the operations, which search the other kernel libraries
         _add_makers(distribution, ours["makers"], text.decode())
+
+
+def read_toml(text: bytes) -> dict[str, Any]:
+    """The value of a TOML text.
+
+    Raises
+    ------
+    ValueError
+        Where it is no TOML, or no UTF-8.
+    """
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10: setuptools brings its own reader
+        from setuptools.compat.py310 import tomllib
+    return tomllib.loads(text.decode())
 
 
 def keyword(distribution: Distribution, name: str, value: Any) -> None:

@@ -111,6 +111,26 @@ def test_a_wrong_table_is_told_without_a_traceback(project, change, says):
 
 
 @pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x = [", "pyproject.toml is not valid TOML: Invalid value"),
+        ("\xff", "pyproject.toml is not valid TOML: 'utf-8' codec"),
+        ("[project]\nname = 5", "invalid pyproject.toml config"),
+        ("tool = 5 # cupola", "tool = 5: expected a table [tool]"),
+        ("[tool]\ncupola = 5", "tool.cupola = 5: write tables"),
+        ("[tool.cupola]\nkernels = 5", "write tables [[tool.cupola.kernels]]"),
+        ("[[tool.cupola.kernel]]", "unknown key 'kernel': known are [[tool.cupola.kernels]]"),
+        ("[tool.cupola]\nops = [5]", "write tables [[tool.cupola.ops]]"),
+    ],
+)
+def test_a_wrong_file_is_told_by_the_command_without_a_traceback(project, text, says):
+    (project.folder / "setup.py").unlink()
+    (project.folder / "pyproject.toml").write_bytes(text.encode("latin-1"))
+    output = project.python("-m", "cupola", "build", fails=True)
+    assert says in output and "Traceback" not in output
+
+
+@pytest.mark.parametrize(
     "name",
     ["kernels.py", "kernels.pyx", "kernels/__init__.py", "kernels.json", "kernels.pyi",
      "kernels.fatbin"],

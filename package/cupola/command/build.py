@@ -9,6 +9,8 @@ import runpy
 import sys
 from pathlib import Path
 
+from _cupola_setuptools import read_toml
+
 from cupola.build.error import BuildError
 from cupola.exceptions import LibraryError, MissingFileError
 
@@ -37,8 +39,10 @@ def run(options: argparse.Namespace) -> None:
     folder = options.folder.absolute()
     if not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
         raise MissingFileError(f"there is no pyproject.toml and no setup.py in {folder}")
+    _check_toml(folder / "pyproject.toml")
     try:
         import setuptools
+        from setuptools.errors import BaseError
     except ImportError:
         raise LibraryError("builds need setuptools: pip install 'setuptools>=77'") from None
     sys.argv = ["setup.py", "--quiet", "build_kernels", "--inplace"]
@@ -57,3 +61,19 @@ def run(options: argparse.Namespace) -> None:
         raise BuildError(
             f"{folder} names no kernels: add a table [[tool.cupola.kernels]] to its pyproject.toml"
         ) from None
+    except (ValueError, ImportError, BaseError) as error:  # of setuptools, about the project
+        if (folder / "setup.py").is_file():
+            raise  # with the lines of setup.py
+        raise BuildError(f"{folder / 'pyproject.toml'}: {error}") from None
+
+
+def _check_toml(path: Path) -> None:
+    """Say in one line where the file is wrong; setuptools ends in a traceback."""
+    if path.is_file():
+        try:
+            tables = read_toml(path.read_bytes())
+        except ValueError as error:
+            raise BuildError(f"{path} is not valid TOML: {error}") from None
+        for name in ("build-system", "project", "tool"):
+            if not isinstance(tables.get(name, {}), dict):
+                raise BuildError(f"{path}: {name} = {tables[name]!r}: expected a table [{name}]")
