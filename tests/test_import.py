@@ -33,6 +33,12 @@ def test_every_public_name_is_there_and_described(name):
     assert thing.__doc__ and len(thing.__doc__.strip()) > 20, name
 
 
+@pytest.mark.parametrize("name", sorted(cupola._SUBMODULES))
+def test_submodules_are_there_without_an_import_of_theirs(name):
+    code = f"import cupola; cupola.{name}"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_threads_that_ask_for_names_take_turns():
     """Threads that first use different names import one after another."""
     code = """

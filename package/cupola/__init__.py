@@ -225,6 +225,8 @@ _SUBMODULES = (
     "array",
     "array_api",
     "build",
+    "cache",
+    "coverage",
     "driver",
     "exceptions",
     "fft",

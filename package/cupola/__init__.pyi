@@ -1,6 +1,8 @@
 # cupola/__init__.pyi - the public names and where they are.
 from cupola import array_api as array_api
 from cupola import build as build
+from cupola import cache as cache
+from cupola import coverage as coverage
 from cupola import driver as driver
 from cupola import exceptions as exceptions
 from cupola import fft as fft
