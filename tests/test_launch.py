@@ -168,6 +168,30 @@ def test_forall(module, n):
     np.testing.assert_array_equal(out.get(), np.concatenate([np.float32(1.5) * x + y, guard]))
 
 
+AXES = """
+extern "C" __global__ void visit(int* seen, int nx, int ny, int nz) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    const int z = blockIdx.z * blockDim.z + threadIdx.z;
+    if (x < nx && y < ny && z < nz) atomicAdd(&seen[(z * ny + y) * nx + x], 1 + x);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "shape", [(5,), (16, 16), (1, 700), (300, 1), (33, 65), (7, 5, 70), (100, 3, 2), (0, 4), (4, 0)]
+)
+def test_forall_of_several_axes(driver, shape):
+    images.nvrtc()
+    nx, ny, nz = (*shape, 1, 1)[:3]
+    seen = cupola.zeros((nz, ny, nx), np.int32)
+    configured = cupola.compile(AXES)["visit"].forall(shape)
+    configured(seen, nx, ny, nz)
+    np.testing.assert_array_equal(seen.get(), np.broadcast_to(1 + np.arange(nx), seen.shape))
+    for size, edge, blocks in zip((nx, ny, nz), configured.block, configured.grid, strict=True):
+        assert edge * blocks >= size and edge < 2 * max(size, 1)
+
+
 def test_forall_respects_the_kernel(module):
     configured = module["bounded"].forall(1000)
     threads = configured.grid[0] * configured.block[0]
@@ -185,6 +209,12 @@ def test_forall_of_nothing_still_checks(driver):
         (2.0, TypeError),
         (None, TypeError),
         (2**45, ValueError),
+        ((), ValueError),
+        ((1, 1, 1, 1), ValueError),
+        ((4, -1), ValueError),
+        ((4, 2.0), TypeError),
+        ((4, True), TypeError),
+        ((4, 2**45), ValueError),
     ]:
         with refused(cupola.ArgumentError, error, saying="axpy"):
             kernel.forall(wrong)(1.0, x, x, x, 0)

@@ -5,6 +5,7 @@
 # ABI cannot express: negative values, more than 32 bits, non-integers, too many axes.
 
 import operator
+from math import prod
 
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
@@ -126,3 +127,17 @@ cdef bint dependent(object wanted, object pdl) except -1:
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
+
+
+cdef tuple block_shape(list sizes, int threads):
+    """The edges are powers of two, and not longer than the axes need.
+
+    Along x the block has up to a warp, then along the other axes as many threads as fit, then along
+    x the rest: threads of a warp access neighbouring elements.
+    """
+    edges = [1] * len(sizes)
+    for axis, longest in ((0, 32), (1, 1024), (2, 64), (0, 1024)):
+        if axis < len(sizes):
+            while edges[axis] < min(longest, sizes[axis]) and 2 * prod(edges) <= threads:
+                edges[axis] *= 2
+    return tuple(edges)

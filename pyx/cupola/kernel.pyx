@@ -27,7 +27,7 @@ from cupola._send cimport (
 from cupola.abi cimport require
 from cupola._argument cimport AWAIT, TRANSFER, USE, Signature, signature_of
 from cupola.device cimport device_text, known_device
-from cupola._dimensions cimport dependent, read_attributes, read_dimensions, read_number
+from cupola._dimensions cimport block_shape, dependent, read_attributes, read_dimensions, read_number
 from cupola.error cimport check
 from cupola._names cimport KeywordBinder, kind_text, parameter_text
 from cupola.handles cimport cupola_stream
@@ -248,6 +248,17 @@ cdef bint never_changes(object value):
     return type(value) is int
 
 
+cdef object threads_of(Kernel kernel, object one, object given):
+    """A number of threads for `Kernel.forall`, which was given `given`."""
+    if isinstance(one, bool) or not hasattr(one, "__index__"):
+        raise ArgumentTypeError(
+            f"{kernel.title}: forall takes an int, or a tuple of int, got {given!r}")
+    one = one.__index__()
+    if one < 0:
+        raise ArgumentValueError(f"{kernel.title}: forall takes an n >= 0, got {given}")
+    return one
+
+
 def take_kernel(module, name):
     """Make a kernel from its pickled contents."""
     return module[name]
@@ -408,8 +419,10 @@ cdef class Kernel:
 
         Parameters
         ----------
-        n : int
-            The minimum number of threads; with 0 the call checks its arguments and does nothing.
+        n : int or tuple of int
+            The minimum number of threads. A tuple has those in x, y and z, in the order of a grid:
+            the kernel must return where ``threadIdx + blockIdx * blockDim`` is beyond one of them.
+            With a 0 the call checks its arguments and does nothing.
         stream : Stream, optional
             By default this thread's current one.
         shared : int
@@ -422,16 +435,21 @@ cdef class Kernel:
         """
         cdef cupola_dimensions dimensions
         cdef Configured result
-        if isinstance(n, bool) or not hasattr(n, "__index__"):
-            raise ArgumentTypeError(f"{self.title}: forall takes an int, got {n!r}")
-        n = n.__index__()
-        if n < 0:
-            raise ArgumentValueError(f"{self.title}: forall takes an n >= 0, got {n}")
-        block = self.max_potential_block_size(shared)
-        read_dimensions(
-            self.title, self.device_index, max(1, -(-n // block)), block, shared, &dimensions)
+        if isinstance(n, (tuple, list)):
+            sizes = [threads_of(self, one, n) for one in n]
+            if not 1 <= len(sizes) <= 3:
+                raise ArgumentValueError(
+                    f"{self.title}: forall takes 1, 2 or 3 numbers of threads, got {n!r}")
+            block = block_shape(sizes, self.max_potential_block_size(shared))
+            grid = tuple([max(1, -(-size // edge)) for size, edge in zip(sizes, block)])
+            nothing = 0 in sizes
+        else:
+            size = threads_of(self, n, n)
+            block = self.max_potential_block_size(shared)
+            grid, nothing = max(1, -(-size // block)), size == 0
+        read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
         result = configure(self, &dimensions, stream)
-        result.nothing = n == 0
+        result.nothing = nothing
         return result
 
     def max_potential_block_size(self, shared=0):
