@@ -286,7 +286,7 @@ def test_public_declarations_need_no_header(path):
 
 PACKAGE = ROOT / "package/cupola"
 # Modules beside cupola.build that it imports.
-BESIDE_BUILD = {"exceptions", "inspection.parameters"}
+BESIDE_BUILD = {"compiler_remedies", "exceptions", "inspection.parameters"}
 BESIDE_BUILD |= {"image.cubin", "image.cxx_names", "image.processor_levels"}
 BESIDE_BUILD |= {"ops.backward", "ops.declaration", "ops.element_types", "ops.expression"}
 BESIDE_BUILD |= {"ops.tensor_type"}
@@ -323,8 +323,8 @@ FAMILIES = {
 # The modules beside these folders: public ones, those of cupola/__init__.py, the loader, and the
 # pytest plugin.
 TOP = {"arguments", "cache", "exceptions", "kernel_library", "manifest", "paths"}
-TOP |= {"deprecation", "library", "numpy_names", "version", "__init__", "__main__"}
-TOP |= {"loader", "package_images", "testing"}
+TOP |= {"compiler_remedies", "deprecation", "library", "numpy_names", "version"}
+TOP |= {"__init__", "__main__", "loader", "package_images", "testing"}
 
 
 def module_of(path):

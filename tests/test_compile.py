@@ -75,6 +75,19 @@ def test_templates_by_the_names_that_were_asked_for(driver, cached):
         assert "axpy<int>" not in module
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("texture<float, 2> there;", "cudaTextureObject_t, read it by"),
+        ("texture<float, 1, cudaReadModeElementType> there;", "a cupola.Texture"),
+        ("surface<void, 2> there;", "type cudaSurfaceObject_t, and pass a cupola.Surface"),
+    ],
+)
+def test_references_to_textures_and_surfaces_name_their_successors(line, says):
+    with pytest.raises(cupola.CompileError, match=says):
+        cupola.compile(f'{line}\nextern "C" __global__ void f() {{}}')
+
+
 def test_parameters_are_known_from_the_compiler(driver):
     kernel = cupola.compile(SOURCE)["plain"]
     assert [str(one) for one in kernel.params] == ["float a", "long long b", "double* out"]

@@ -230,6 +230,8 @@ def test_compiling(tmp_path, capsys):
     with pytest.raises(drv.CompileError, match="identifier") as caught:
         SourceModule("__global__ void f() { undefined_thing; }")
     assert "kernel.cu" in caught.value.stderr and caught.value.msg
+    with pytest.raises(drv.CompileError, match="type cudaTextureObject_t"):
+        SourceModule("texture<float, 2> image;")
     with pytest.raises(drv.CompileError, match="--no-such-option"):
         SourceModule(SCALE, options=["--no-such-option"])
     with pytest.warns(UserWarning, match="said the following"):

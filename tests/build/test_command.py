@@ -94,6 +94,12 @@ def test_an_error_of_the_compiler_comes_with_its_place_first(project, source):
     assert "Traceback" not in output
 
 
+def test_an_error_has_its_remedy(project):
+    project.write("csrc/first.cu", "texture<float, 2> image;\n")
+    output = project.setup("build_kernels", fails=True)
+    assert "add a kernel parameter of type cudaTextureObject_t" in output
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

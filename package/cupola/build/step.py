@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..compiler_remedies import with_remedies
 from .depfile import dependencies
 
 HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".tcc")
@@ -75,7 +76,7 @@ def failure_text(step: Step, output: str, code: int) -> str:
         r"^\S+\.p(?:yx|xd):\d+:\d+: .*$", output, re.MULTILINE
     )  # Cython's errors lack the word "error"
     headline = first[0].strip() if first else f"{step.name}: exit status {code}"
-    return f"{headline}\n\n{output.rstrip()}\n\nfailed: {shlex.join(step.command)}"
+    return f"{headline}\n\n{with_remedies(output.rstrip())}\n\nfailed: {shlex.join(step.command)}"
 
 
 def read_files(step: Step, root: Path) -> list[str]:

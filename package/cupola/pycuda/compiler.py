@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import cupola
+from cupola.compiler_remedies import with_remedies
 from cupola.pycuda import _headers, _nvcc_options
 from cupola.pycuda._contexts import current
 from cupola.pycuda._errors import CompileError, LogicError, translated
@@ -66,7 +67,9 @@ def _compiled(
         raise CompileError(str(error), given) from error
     except cupola.CompileError as error:
         first = str(error).partition("\n")[0]
-        raise CompileError(f"nvrtc compilation failed: {first}", given, stderr=error.log) from error
+        raise CompileError(
+            f"nvrtc compilation failed: {first}", given, stderr=with_remedies(error.log)
+        ) from error
     if made.log:
         warnings.warn(
             f"The CUDA compiler succeeded, but said the following:\n{made.log}", stacklevel=4

@@ -15,6 +15,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from dataclasses import dataclass, field
 from typing import Any
 
+from cupola.compiler_remedies import with_remedies
 from cupola.exceptions import CompileError, Error
 from cupola.toolkit import libraries
 
@@ -151,7 +152,7 @@ class Nvrtc:
             head = first.group()
         else:
             head = f"{name}: {self._error_text(status).decode(errors='replace')}"
-        return CompileError(f"{head}\n\n{log}\n\ncompiled by {self}", log)
+        return CompileError(f"{head}\n\n{with_remedies(log)}\n\ncompiled by {self}", log)
 
 
 @functools.cache
