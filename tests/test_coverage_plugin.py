@@ -12,6 +12,8 @@ import coverage_program as program
 import pytest
 from coverage_program import line
 
+from cupola.coverage.sources import Selection
+
 TEST = """
 import subprocess, sys
 import numpy as np
@@ -180,3 +182,43 @@ def test_a_program_without_kernels_has_the_usual_report(project):
     run(project, "coverage", "run", "plain.py")
     output = run(project, "coverage", "report")
     assert "plain.py" in output and "kernels.cu" not in output and "Warning" not in output
+
+
+class Settings:
+    """Those of coverage.py that select files."""
+
+    def __init__(self, *source):
+        self.source = list(source)
+
+    def get_option(self, name):
+        return self.source if name == "run:source" else None
+
+
+@pytest.mark.parametrize("folder", ["", "src/"])
+@pytest.mark.parametrize("source", ["mine", "{folder}mine"])
+def test_a_package_has_the_sources_of_its_project(tmp_path, monkeypatch, folder, source):
+    package = tmp_path / folder / "mine"
+    for path in (package / "__init__.py", tmp_path / "csrc/a.cu", tmp_path / "pyproject.toml"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(package.parent))
+    settings = Settings(source.format(folder=folder))
+    assert Selection(settings).includes(str(tmp_path / "csrc/a.cu"))
+    (tmp_path / "pyproject.toml").unlink()  # then the folder beside the package alone
+    assert Selection(settings).includes(str(tmp_path / "csrc/a.cu")) is (folder == "")
+    monkeypatch.chdir(tmp_path / "csrc")
+    if source == "mine":
+        assert Selection(settings).includes(str(tmp_path / "csrc/a.cu")) is (folder == "")
+
+
+def test_kernels_outside_of_source_are_named(project):
+    (project / "inside").mkdir(exist_ok=True)
+    (project / "inside/test_it.py").write_text(TEST)
+    text = (project / ".coveragerc").read_text()
+    (project / ".coveragerc").write_text(text.replace("source = .", "source = inside"))
+    tests = ["-k", "usual", "inside/test_it.py"]
+    output = run(project, "pytest", "-q", "-p", "no:cacheprovider", "--cov", *tests)
+    shutil.rmtree(project / "inside")
+    assert "no source of a kernel is in source = ['inside']" in output
+    assert f"{project / 'kernels.cu'}; add their folder" in output

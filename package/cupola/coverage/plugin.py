@@ -99,6 +99,13 @@ class KernelPlugin(coverage.CoveragePlugin):
             for path in counts.report().files
             if selection.includes(path)
         }
+        if not known and (found := sorted(counts.report().files)):
+            warnings.warn(
+                f"no source of a kernel is in source = {selection.named} of coverage.py's "
+                f"settings; kernels of these files were counted: {', '.join(found[:3])}"
+                f"{' and others' if len(found) > 3 else ''}; add their folder to source",
+                stacklevel=4,
+            )
         data.touch_files(known.values(), tracer)
         for context in counts.contexts():
             found = {

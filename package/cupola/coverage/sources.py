@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
+from collections.abc import Iterable
 from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,8 +18,10 @@ class Selection:
     """The files that the settings of a measurement select.
 
     Without `source`, these are the files in the current folder that no installed package has. With
-    it, they are those in its folders, and those beside a package that it names: in the folder that
-    holds the package's folder.
+    it, they are those in its folders, and those of a package that it names. These are the files in
+    the folder that holds the package's folder. They are also those of the current folder, where
+    that is the folder of a project (with a `pyproject.toml` or `setup.py`) and the package is in it
+    or installed: kernels often lie in `csrc/` beside `src/package/`.
 
     Parameters
     ----------
@@ -32,11 +35,13 @@ class Selection:
 
         self._relative = bool(config.get_option("run:relative_files"))
         named = [*words("run:source"), *words("run:source_pkgs")]
+        self.named = named
         self._folders = [folder for name in named for folder in _folders(name)]
         self._patterns = words("run:include")
         self._omitted = words("run:omit")
         paths = sysconfig.get_paths()
         self._installed = [Path(paths[name]).resolve() for name in ("purelib", "platlib")]
+        self._project = self._project_of(named)
 
     def includes(self, path: str) -> bool:
         """Whether coverage.py is to report on the file."""
@@ -46,10 +51,23 @@ class Selection:
         if self._patterns:
             return self._matches(path, self._patterns)
         place = Path(path).resolve()
-        if self._folders:
-            return any(place.is_relative_to(folder) for folder in self._folders)
-        installed = any(place.is_relative_to(folder) for folder in self._installed)
-        return place.is_relative_to(Path.cwd().resolve()) and not installed
+        if any(place.is_relative_to(folder) for folder in self._folders):
+            return True
+        if self._folders and not self._project:
+            return False
+        own = place.is_relative_to(Path.cwd().resolve())
+        return own and not self._is_installed(place)
+
+    def _is_installed(self, place: Path) -> bool:
+        return any(place.is_relative_to(folder) for folder in self._installed)
+
+    def _project_of(self, named: Iterable[str]) -> bool:
+        """Whether the current folder is the project of a package in `source`."""
+        here = Path.cwd().resolve()
+        if not any((here / name).is_file() for name in ("pyproject.toml", "setup.py")):
+            return False
+        packages = [folder for name in named for folder in _package_folders(name)]
+        return any(folder.is_relative_to(here) or self._is_installed(folder) for folder in packages)
 
     def name_of(self, path: str) -> str:
         """The name of the file in coverage.py's data."""
@@ -82,10 +100,18 @@ def _folders(name: str) -> list[Path]:
     if os.path.isdir(name):
         folder = Path(name).resolve()
         return [folder.parent if (folder / "__init__.py").is_file() else folder]
+    return [folder.parent for folder in _package_folders(name)]
+
+
+def _package_folders(name: str) -> list[Path]:
+    """The folders of a package, by its name or by its folder's."""
+    if os.path.isdir(name):
+        folder = Path(name).resolve()
+        return [folder] if (folder / "__init__.py").is_file() else []
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):
         return []
     if spec is None or not spec.submodule_search_locations:
         return []
-    return [Path(folder).resolve().parent for folder in spec.submodule_search_locations]
+    return [Path(folder).resolve() for folder in spec.submodule_search_locations]
