@@ -1,5 +1,5 @@
 # cupola/compiler_remedies.py - remedies for errors whose text does not name one.
-"""What to write instead, by what a CUDA compiler said.
+"""Remedies by the text of a CUDA compiler's error.
 
 The standard library alone is imported, because `cupola.build` uses this module as well.
 """

@@ -162,7 +162,7 @@ def _has_mark(module: Path, mark: str) -> bool:
 
 
 def notes(kernels: Kernels, folder: Path) -> list[str]:
-    """What to tell of a library that was built in a folder: names that are not obvious."""
+    """Lines about a library that was built in a folder: its names that are not obvious."""
     if kernels.makers:
         return []
     manifest = json.loads((folder / f"{kernels.name}.json").read_text())

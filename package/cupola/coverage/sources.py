@@ -19,9 +19,9 @@ class Selection:
 
     Without `source`, these are the files in the current folder that no installed package has. With
     it, they are those in its folders, and those of a package that it names. These are the files in
-    the folder that holds the package's folder. They are also those of the current folder, where
-    that is the folder of a project (with a `pyproject.toml` or `setup.py`) and the package is in it
-    or installed: kernels often lie in `csrc/` beside `src/package/`.
+    the folder that holds the package's folder. Files of the current folder count as well, if it has
+    a `pyproject.toml` or `setup.py`, and the package is in it or installed. Kernels often lie in
+    `csrc/` beside `src/package/`.
 
     Parameters
     ----------
