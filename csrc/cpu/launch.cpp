@@ -15,6 +15,7 @@
 #include "cpu/seeded_order.hpp"
 #include "cpu/stream.hpp"
 #include "cpu/texture_reference.hpp"
+#include "platform/demangle.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -75,9 +76,9 @@ struct GridOperation final : Operation {
         // As on hardware, printed text is visible when the work is complete.
         if (grid.printed.load(std::memory_order_relaxed)) std::fflush(stdout);
         if (grid.timed_out.load())
-            return context->poison(
-                CUDA_ERROR_LAUNCH_TIMEOUT,
-                "kernel " + function->kernel().name() + " ran longer than CUPOLA_CPU_TIMEOUT");
+            return context->poison(CUDA_ERROR_LAUNCH_TIMEOUT,
+                                   "kernel " + title(function->kernel().name()) +
+                                       " ran longer than CUPOLA_CPU_TIMEOUT");
         if (!grid.fault || grid.fault->kind == Fault::Kind::stopped) return;
         if (grid.fault->kind == Fault::Kind::assertion)
             std::fprintf(stderr, "%s\n", grid.fault->text.c_str());

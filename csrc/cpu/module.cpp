@@ -13,6 +13,7 @@
 #include "cpu/load_error.hpp"
 #include "cpu/texture_reference.hpp"
 #include "image/image.hpp"
+#include "platform/demangle.hpp"
 #include "ptx/contract_fma.hpp"
 #include "ptx/error.hpp"
 #include "ptx/register_limit.hpp"
@@ -75,7 +76,7 @@ void compile_now(const Kernel& kernel) {
     const std::string state = compiler::state_of(kernel);
     if (state != compiler::compiled)
         fail_load(CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
-                  "cupola: kernel " + kernel.name() + " is not compiled: " + state);
+                  "cupola: kernel " + title(kernel.name()) + " is not compiled: " + state);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "cpu/interpreter/cluster.hpp"
 #include "cpu/sanitizer/findings.hpp"
+#include "platform/demangle.hpp"
 #include "ptx/source_line.hpp"
 
 namespace cupola::cpu::interpreter {
@@ -141,7 +142,8 @@ std::string BlockState::thread_text(const Dim3& block, unsigned thread) const {
 
 std::string BlockState::line_text(std::uint32_t line) const {
     const std::string source = ptx::source_line(kernel_.source, line);
-    return "PTX line " + std::to_string(line) + (source.empty() ? "" : " (" + source + ")");
+    return "PTX line " + std::to_string(line) + " (" +
+           (source.empty() ? "compile with -lineinfo for the source's line" : source) + ")";
 }
 
 void BlockState::fault_text(Warp& w, const DecodedOp* ip, Fault::Kind kind, unsigned lane,
@@ -150,12 +152,14 @@ void BlockState::fault_text(Warp& w, const DecodedOp* ip, Fault::Kind kind, unsi
                           thread_text({index_of_block[0], index_of_block[1], index_of_block[2]},
                                       w.index * lanes + lane),
                       line = line_text(ip->line);
-    fault_ = Fault{kind, "kernel " + kernel_.name() + ", " + thread + ", " + line + ": " + what};
+    fault_ =
+        Fault{kind, "kernel " + title(kernel_.name()) + ", " + thread + ", " + line + ": " + what};
     const bool memory =
         kind == Fault::Kind::illegal_address || kind == Fault::Kind::misaligned_address;
     if (launch_.checks.memory && memory &&
         sanitizer::is_news("memory " + kernel_.name() + " " + std::to_string(ip->line)))
-        sanitizer::write("memory: " + what, {"kernel " + kernel_.name() + ", " + line, thread});
+        sanitizer::write("memory: " + what,
+                         {"kernel " + title(kernel_.name()) + ", " + line, thread});
 }
 
 void BlockState::describe_assertion(const Warp& w, unsigned lane, const std::string& place,

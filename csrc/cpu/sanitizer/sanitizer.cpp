@@ -10,6 +10,7 @@
 
 #include "cpu/interpreter/cluster.hpp"
 #include "cpu/sanitizer/findings.hpp"
+#include "platform/demangle.hpp"
 #include "ptx/source_line.hpp"
 
 namespace cupola::cpu::sanitizer {
@@ -201,7 +202,7 @@ void BlockChecks::touch_plain(const Warp& w, const DecodedOp* ip, unsigned lane,
         if (place.address != 0 && is_news(grid_.key("init", ip->line)))
             write("init: " + bytes_text(bytes, address) + " read, and never written since " +
                       (is_shared(address) ? "the block began" : "it was allocated"),
-                  {"kernel " + grid_.kernel.name() + ", " + block_.line_text(ip->line),
+                  {"kernel " + title(grid_.kernel.name()) + ", " + block_.line_text(ip->line),
                    thread_text(number_, thread(w, lane)), place_text(place.address)});
         if (how != Touch::read) unwritten.wrote(address, bytes);
     }
@@ -256,7 +257,7 @@ void BlockChecks::report_race(const Access& now, bool writes, const Access& befo
     const bool shared = is_shared(address);
     write(std::string("race: ") + kind + " in " + (shared ? "shared" : "global") + " memory, " +
               bytes_text(bytes, address),
-          {"kernel " + grid_.kernel.name(),
+          {"kernel " + title(grid_.kernel.name()),
            thread_text(number_, now.thread) + (writes ? " writes, " : " reads, ") +
                block_.line_text(now.line),
            thread_text(before.block, before.thread) + (wrote ? " wrote, " : " read, ") +

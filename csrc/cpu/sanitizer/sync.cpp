@@ -4,6 +4,7 @@
 #include "cpu/interpreter/cluster.hpp"
 #include "cpu/sanitizer/findings.hpp"
 #include "cpu/sanitizer/sanitizer.hpp"
+#include "platform/demangle.hpp"
 
 namespace cupola::cpu::sanitizer {
 namespace {
@@ -32,8 +33,9 @@ bool BlockChecks::is_sync_news(const DecodedOp* ip) {
 void BlockChecks::write_sync(const Warp& w, const DecodedOp* ip, std::uint32_t who,
                              const std::string& what, std::vector<std::string> more) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(who));
-    more.insert(more.begin(), {"kernel " + grid_.kernel.name() + ", " + block_.line_text(ip->line),
-                               thread_text(number_, thread(w, lane))});
+    more.insert(more.begin(),
+                {"kernel " + title(grid_.kernel.name()) + ", " + block_.line_text(ip->line),
+                 thread_text(number_, thread(w, lane))});
     write("sync: " + what, more);
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/demangle.hpp"
+#include "platform/demangle.hpp"
 #include "runtime/context/device.hpp"
 #include "runtime/graph/graph.hpp"
 

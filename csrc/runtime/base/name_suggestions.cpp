@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/demangle.hpp"
+#include "platform/demangle.hpp"
 
 namespace cupola {
 namespace {

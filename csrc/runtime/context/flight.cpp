@@ -150,18 +150,27 @@ void Flight::list(std::string& lines) const {
         lines += "\n    " + std::to_string(head - at - kept) + " launches before these";
         at = head - kept;
     }
+    std::vector<std::pair<std::string, unsigned>> listed;  // launches and how often, latest last
     for (; at < head; ++at) {
         const Entry& e = entries_[at % kept];
         const char* title = e.title;
         const char* note = e.note;
         if (!title) continue;
-        lines += std::string("\n    ") + title;
+        std::string line = title;
         const std::uint64_t shape[3] = {e.shape[0], e.shape[1], e.shape[2]};
         cupola_dimensions d{};
         std::memcpy(&d, shape, sizeof shape);
-        if (d.grid[0]) lines += ", grid " + triple(d.grid) + ", block " + triple(d.block);
-        if (note) lines += note;
+        if (d.grid[0]) line += ", grid " + triple(d.grid) + ", block " + triple(d.block);
+        if (note) line += note;
+        const auto same = std::find_if(listed.begin(), listed.end(),
+                                       [&](const auto& one) { return one.first == line; });
+        if (same == listed.end())
+            listed.emplace_back(std::move(line), 1);
+        else
+            ++same->second, std::rotate(same, same + 1, listed.end());
     }
+    for (const auto& [line, times] : listed)
+        lines += "\n    " + line + (times > 1 ? ", " + std::to_string(times) + " times" : "");
 }
 
 std::string Flight::report(const Driver& driver) {

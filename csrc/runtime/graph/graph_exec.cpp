@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "runtime/base/demangle.hpp"
+#include "platform/demangle.hpp"
 #include "runtime/base/intern.hpp"
 #include "runtime/driver/output.hpp"
 #include "runtime/graph/graph.hpp"

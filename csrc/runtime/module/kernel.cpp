@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/base/demangle.hpp"
+#include "platform/demangle.hpp"
 #include "runtime/context/flight.hpp"
 
 namespace cupola {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "image/image.hpp"
-#include "runtime/base/demangle.hpp"
+#include "platform/demangle.hpp"
 #include "runtime/base/name_suggestions.hpp"
 #include "runtime/driver/output.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
@@ -79,7 +79,8 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
 // Kernels may be loaded lazily: their errors appear after the module was loaded.
 [[noreturn]] void fail_kernel(const Driver& driver, CUresult code, const char* call) {
     const char* refusal = nullptr;
-    if (code == CUDA_ERROR_INVALID_PTX || code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+    if (code == CUDA_ERROR_INVALID_PTX || code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
+        code == CUDA_ERROR_JIT_COMPILER_NOT_FOUND)
         refusal = last_refusal(driver);
     const std::string log = refusal ? refusal : "";
     try {
@@ -173,6 +174,9 @@ void Module::load(const void* image, const std::vector<image::Entry>& entries) {
     }
     log.resize(std::strlen(log.c_str()));
     while (!log.empty() && (log.back() == '\n' || log.back() == '\0')) log.pop_back();
+    if (const Driver* d = context.driver.alive();
+        code == CUDA_ERROR_JIT_COMPILER_NOT_FOUND && log.empty() && d)
+        if (const char* refusal = last_refusal(*d)) log = refusal;
     if (code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         log += "\n" + about(entries, context) + "\n  this driver takes the PTX of CUDA " +
                version_text(context.driver->version) +
@@ -342,12 +346,13 @@ const std::vector<std::string>& Module::variables() {
 
 std::string Module::find(const std::string& name) {
     std::vector<std::string> by_demangled, by_base;
+    const std::string wanted = without_spaces(name);
     for (const std::string& symbol : names()) {
         if (symbol == name) return symbol;
         const std::string demangled = demangle(symbol);
         if (demangled == symbol) continue;
-        if (demangled == name) by_demangled.push_back(symbol);
-        if (base_name(demangled) == name || qualified_name(demangled) == name)
+        if (without_spaces(demangled) == wanted) by_demangled.push_back(symbol);
+        if (base_name(demangled) == wanted || without_spaces(qualified_name(demangled)) == wanted)
             by_base.push_back(symbol);
     }
     const auto& found = by_demangled.empty() ? by_base : by_demangled;

@@ -1,13 +1,15 @@
-// csrc/runtime/base/demangle.cpp - demangles C++ names and shortens them.
-#include "runtime/base/demangle.hpp"
+// csrc/platform/demangle.hpp - demangles C++ names and shortens them.
+#pragma once
 
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <string>
 
 namespace cupola {
 
-std::string demangle(const std::string& name) {
+// The name itself where it is not mangled.
+inline std::string demangle(const std::string& name) {
     if (name.compare(0, 2, "_Z") != 0) return name;  // a bare "f" would demangle to float
     int status = 0;
     char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
@@ -16,7 +18,8 @@ std::string demangle(const std::string& name) {
     return result;
 }
 
-std::string qualified_name(const std::string& demangled) {
+// "ns::axpy<float>" of "void ns::axpy<float>(float, float*)".
+inline std::string qualified_name(const std::string& demangled) {
     // The name up to the parameter list, without the return type that templates have.
     int depth = 0;
     std::size_t begin = 0, end = demangled.size();
@@ -35,17 +38,40 @@ std::string qualified_name(const std::string& demangled) {
     return demangled.substr(begin, end - begin);
 }
 
-std::string base_name(const std::string& demangled) {
+// "axpy" of "void ns::axpy<float>(float, float*)".
+inline std::string base_name(const std::string& demangled) {
     std::string name = qualified_name(demangled);
     name = name.substr(0, name.find('<'));
     std::size_t scope = name.rfind("::");
     return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
-std::string title(const std::string& symbol) {
+// The qualified name of a symbol, for messages; the symbol itself where it is not mangled.
+inline std::string title(const std::string& symbol) {
     const std::string demangled = demangle(symbol);
     const std::string name = demangled == symbol ? symbol : qualified_name(demangled);
     return name.empty() ? demangled : name;
+}
+
+// A spelling that names are compared by: "step<16, 16>" and "step<16,16>" give the same text. The
+// space between two words stays: "unsigned int".
+inline std::string without_spaces(const std::string& name) {
+    const auto is_word = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '$';
+    };
+    std::string made;
+    bool space = false;
+    for (const char c : name) {
+        if (c == ' ') {
+            space = true;
+            continue;
+        }
+        if (space && !made.empty() && is_word(made.back()) && is_word(c)) made += ' ';
+        space = false;
+        made += c;
+    }
+    return made;
 }
 
 }  // namespace cupola
