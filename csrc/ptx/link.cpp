@@ -8,6 +8,7 @@
 
 #include "ptx/error.hpp"
 #include "ptx/lexer.hpp"
+#include "ptx/link_sections.hpp"
 #include "ptx/type.hpp"
 
 namespace cupola::ptx {
@@ -27,6 +28,12 @@ struct Statement {
     std::string signature;    // a function's results and parameters, for comparison
 };
 
+// The linked text's words for a unit's words and for the numbers of its .file directives.
+struct Renamed {
+    std::map<std::string_view, std::string> words;
+    std::map<std::uint64_t, std::size_t> files;
+};
+
 class Unit {
   public:
     explicit Unit(std::string_view source) : source_(source), tokens_(lex(source)) {
@@ -36,8 +43,12 @@ class Unit {
 
     std::string_view version, target;
     int version_number = 0, target_number = 0;
-    bool independent_samplers = false;
+    bool independent_samplers = false, debug = false;
     std::vector<Statement> statements;
+    std::vector<DebugSection> sections;
+    std::vector<std::pair<std::uint64_t, std::string_view>> files;  // of .file: number, the rest
+
+    const std::vector<Token>& tokens() const { return tokens_; }
 
     [[noreturn]] void fail(std::size_t at, const std::string& message,
                            Error::Kind kind = Error::Kind::invalid) const {
@@ -45,17 +56,24 @@ class Unit {
         throw Error(kind, line, std::string(line_text(source_, line)), message);
     }
 
-    // Writes the tokens' text with some words renamed.
-    void write(std::string& out, std::size_t begin, std::size_t end,
-               const std::map<std::string_view, std::string>& renamed) const {
+    // Writes the tokens' text with some words and file numbers renamed.
+    void write(std::string& out, std::size_t begin, std::size_t end, const Renamed& renamed) const {
         const char* from = tokens_[begin].text.data();
+        const auto replace = [&](const Token& token, const std::string& other) {
+            out.append(from, token.text.data());
+            out += other;
+            from = token.text.data() + token.text.size();
+        };
         for (std::size_t i = begin; i < end; ++i) {
-            if (tokens_[i].kind != Token::Kind::word) continue;
-            const auto other = renamed.find(tokens_[i].text);
-            if (other == renamed.end()) continue;
-            out.append(from, tokens_[i].text.data());
-            out += other->second;
-            from = tokens_[i].text.data() + tokens_[i].text.size();
+            const Token& token = tokens_[i];
+            if (token.kind == Token::Kind::word) {
+                const auto other = renamed.words.find(token.text);
+                if (other != renamed.words.end()) replace(token, other->second);
+            } else if (token.kind == Token::Kind::integer && i != begin && names_file(i - 1)) {
+                // No .file has the number 0, so a number without a .file names no other file.
+                const auto other = renamed.files.find(token.value);
+                replace(token, std::to_string(other == renamed.files.end() ? 0 : other->second));
+            }
         }
         const std::string_view last = tokens_[end - 1].text;
         out.append(from, last.data() + last.size());
@@ -73,6 +91,20 @@ class Unit {
         return s.entry ? ".entry" : tokens_[s.kind].text;
     }
 
+    // The labels that sections and .loc directives name: `$L__func_begin0`, `$L__info_string0`.
+    std::set<std::string_view> debug_labels() const {
+        std::set<std::string_view> named, labels;
+        for (const DebugSection& section : sections)
+            for (std::size_t i = section.begin; i < section.end; ++i)
+                if (tokens_[i].kind == Token::Kind::word) named.insert(tokens_[i].text);
+        if (named.empty()) return labels;
+        for (std::size_t i = 0; i + 1 < tokens_.size(); ++i)
+            if (tokens_[i].kind == Token::Kind::word && mark(i + 1, ':') &&
+                named.count(tokens_[i].text))
+                labels.insert(tokens_[i].text);
+        return labels;
+    }
+
     void collect_words(std::set<std::string_view>& words) const {
         for (const Token& token : tokens_)
             if (token.kind == Token::Kind::word) words.insert(token.text);
@@ -84,6 +116,12 @@ class Unit {
     }
     bool mark(std::size_t at, char c) const {
         return tokens_[at].kind == Token::Kind::mark && tokens_[at].mark == c;
+    }
+    // Whether the number of a file follows: .loc 1 12 3, function_name $L__info_string0,
+    // inlined_at 2 5 1.
+    bool names_file(std::size_t at) const {
+        return is(at, ".loc") ||
+               (tokens_[at].kind == Token::Kind::word && tokens_[at].text == "inlined_at");
     }
     bool ended(std::size_t at) const { return tokens_[at].kind == Token::Kind::end; }
     std::size_t need(std::size_t at) const {
@@ -109,8 +147,10 @@ class Unit {
             fail(3, "expected a target such as sm_75 after .target");
         target = tokens_[3].text;
         target_number = digits(target);
-        for (at_ = 4; mark(at_, ','); at_ += 2)
+        for (at_ = 4; mark(at_, ','); at_ += 2) {
             independent_samplers |= tokens_[need(at_ + 1)].text == "texmode_independent";
+            debug |= tokens_[at_ + 1].text == "debug";
+        }
         if (is(at_, ".address_size")) at_ = need(at_ + 1) + 1;
     }
 
@@ -131,12 +171,15 @@ class Unit {
             ++at_;
             return;
         }
-        if (is(at_, ".file") || is(at_, ".loc")) {  // file numbers are local to a text
+        if (is(at_, ".file") || is(at_, ".loc")) {  // a .loc applies only inside of a function
             while (!ended(at_) && tokens_[at_].line == tokens_[first].line) ++at_;
+            if (is(first, ".file")) file(first, at_);
             return;
         }
         if (is(at_, ".section")) {
-            at_ = behind_braces(need(at_ + 1) + 1);  // after its name
+            const std::size_t name = need(at_ + 1);
+            at_ = behind_braces(name + 1);
+            if (at_ > name + 2) sections.push_back({tokens_[name].text, name + 2, at_ - 1});
             return;
         }
         Statement s{};
@@ -167,6 +210,14 @@ class Unit {
         }
         s.end = at_;
         statements.push_back(std::move(s));
+    }
+
+    void file(std::size_t begin, std::size_t end) {
+        if (end < begin + 3 || tokens_[begin + 1].kind != Token::Kind::integer) return;
+        const char* const from = tokens_[begin + 2].text.data();
+        const std::string_view last = tokens_[end - 1].text;
+        const auto size = static_cast<std::size_t>(last.data() + last.size() - from);
+        files.emplace_back(tokens_[begin + 1].value, std::string_view(from, size));
     }
 
     void function(Statement& s) {
@@ -347,16 +398,18 @@ std::string Linker::linked() const {
     std::set<std::string_view> taken = shared_names;
     const Unit* newest = &all.front().unit;
     const Unit* highest = newest;
-    bool independent_samplers = false;
+    bool independent_samplers = false, debug = false;
     for (const auto& [text, unit] : all) {
         independent_samplers |= unit.independent_samplers;
+        debug |= unit.debug;
         if (unit.version_number > newest->version_number) newest = &unit;
         if (unit.target_number > highest->target_number) highest = &unit;
     }
 
-    std::string out =
-        ".version " + std::string(newest->version) + "\n.target " + std::string(highest->target) +
-        (independent_samplers ? ", texmode_independent" : "") + "\n.address_size 64\n";
+    std::string out = ".version " + std::string(newest->version) + "\n.target " +
+                      std::string(highest->target) +
+                      (independent_samplers ? ", texmode_independent" : "") +
+                      (debug ? ", debug" : "") + "\n.address_size 64\n";
     // Shared symbols are declared first, as in their definitions.
     for (const auto& [name, chosen] : defined) {
         if (chosen.statement->entry || chosen.statement->names.size() != 1) continue;
@@ -365,19 +418,24 @@ std::string Linker::linked() const {
         out += ";\n";
     }
     std::map<std::string_view, Chosen> missing;
+    std::map<std::string_view, std::size_t> files;  // of the linked text, by the rest of a .file
+    LinkedSections sections;
     std::size_t number = 0;
     for (const auto& [text, unit] : all) {
         ++number;
         std::set<std::string_view> own, shared;
         for (const Statement& s : unit.statements)
             (s.linkage == Linkage::own ? own : shared).insert(s.names.begin(), s.names.end());
-        std::map<std::string_view, std::string> renamed;
+        own.merge(unit.debug_labels());
+        Renamed renamed;
+        for (const auto& [file, rest] : unit.files)
+            renamed.files.emplace(file, files.emplace(rest, files.size() + 1).first->second);
         for (const std::string_view name : own) {
             // A function may be declared before the statement that gives its linkage.
             if (shared.count(name) || taken.insert(name).second) continue;
             std::string other = std::string(name) + "$" + std::to_string(number);
             while (words.count(other)) other += "_";
-            renamed.emplace(name, std::move(other));
+            renamed.words.emplace(name, std::move(other));
         }
         for (const Statement& s : unit.statements) {
             const auto found = s.linkage == Linkage::own || s.names.size() != 1
@@ -411,8 +469,12 @@ std::string Linker::linked() const {
                 out += ';';
             }
         }
+        sections.add(unit.tokens(), unit.sections, renamed.words);
         out += '\n';
     }
+    for (const auto& [rest, file] : files)
+        out += ".file " + std::to_string(file) + " " + std::string(rest) + "\n";
+    sections.write(out);
     return out;
 }
 

@@ -3,6 +3,7 @@ import pytest
 
 from cupola.build import line_information, ptx
 from cupola.build.error import BuildError
+from cupola.debug import source_map
 
 TEXT = """.version 8.0
 .target sm_75, debug
@@ -14,6 +15,15 @@ TEXT = """.version 8.0
     ret;
 }}
     .file 1 "/project/{name}.cu"
+    .section .debug_str
+    {{
+$L__info_string0:
+.b8 95,90,49,102,118,0
+    }}
+    .section .debug_info
+    {{
+.b64 $L__info_string0
+    }}
 """
 
 
@@ -27,14 +37,19 @@ def test_the_switch_adds_options():
 
 def test_joined_texts_keep_the_lines_of_their_own_files():
     texts = {name: TEXT.format(name=name, line=line) for name, line in (("a", 4), ("b", 7))}
-    joined = ptx.join(texts, keep_lines=True)
+    joined = ptx.join(texts)
     assert [line.strip() for line in joined.splitlines() if ".loc" in line or ".file" in line] == [
         ".loc 1 4 3",
-        ".loc 1 9 5",
+        ".loc 1 9 5, function_name $L__info_string0_0, inlined_at 1 4 3",
         ".loc 2 7 3",
-        ".loc 2 9 5",
+        ".loc 2 9 5, function_name $L__info_string1_0, inlined_at 2 7 3",
         '.file 1 "/project/a.cu"',
         '.file 2 "/project/b.cu"',
     ]
     assert ".target sm_75\n" in joined
-    assert ".loc" not in ptx.join(texts)
+    assert ".debug_info" not in joined
+    inlined = [place for place in source_map.read(joined).locations if place and place.callers]
+    assert {(place.callers[0][0], place.callers[0][1].file) for place in inlined} == {
+        ("_Z1fv", "/project/a.cu"),
+        ("_Z1fv", "/project/b.cu"),
+    }

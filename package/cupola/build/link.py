@@ -69,7 +69,7 @@ def steps(
 
     def join() -> None:
         texts = {str(s): _ptx(root / o) for s, o in zip(sources, objects, strict=True)}
-        (root / joined).write_text(ptx.join(texts, keep_lines=bool(lines)))
+        (root / joined).write_text(ptx.join(texts))
 
     made.append(
         Step(

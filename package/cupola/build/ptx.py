@@ -18,9 +18,11 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[\w$]+")
 _LINKAGE = re.compile(r"\.(visible|extern|weak|common)\s+")
 _HEADER = re.compile(r"\.(version|target|address_size)\b")
-_LINES = re.compile(r"^[ \t]*\.(?:loc|file)\b[^\n]*$", re.MULTILINE)
 _FILE = re.compile(r"^[ \t]*\.file[ \t]+(\d+)[ \t]+([^\n]*)$", re.MULTILINE)
-_PLACE = re.compile(r"^([ \t]*)\.loc[ \t]+(\d+)([ \t]+\d+[ \t]+\d+)[^\n]*$", re.MULTILINE)
+# .loc 1 12 3, function_name $L__info_string0, inlined_at 2 5 1
+_PLACE = re.compile(r"((?:^[ \t]*\.loc|\binlined_at))[ \t]+(\d+)\b", re.MULTILINE)
+_LABEL = re.compile(r"(\$L__info_string)(\d+)")
+_STRINGS = re.compile(r"\.section\s+\.debug_str\b")
 _DEBUG = re.compile(r",\s*debug\b")
 _REGISTERS = re.compile(r"\.reg\s+\.\w+\s+%([a-z]+)<\d+>")
 _NUMBERED = re.compile(r"(%[a-z]+|\$L__BB)(\d+(?:_\d+)?)\b")
@@ -84,17 +86,19 @@ class _Part:
         return self.linkage != "extern" and ("{" in self.text or not self.function)
 
 
-def join(texts: Mapping[str, str], *, keep_lines: bool = False) -> str:
+def join(texts: Mapping[str, str]) -> str:
     """Join the PTX of several sources, by name, which were compiled with -rdc=true.
 
     It works like a linker: local symbols stay separate, the first weak definition is kept, and one
-    source may define the declarations of another.  Line numbers are removed, or kept without the
-    calls that were inlined.
+    source may define the declarations of another.  Of line information, the lines are kept, and the
+    names of functions that were inlined.  The variables' places, which -G gives, are not.
     """
-    heads, parts, files = [], [], []
-    for source, text in texts.items():
-        kept = _numbered_lines(text, files) if keep_lines else _LINES.sub("", text)
-        items = [item for item in _items(_COMMENT.sub("", kept)) if not item.startswith(".section")]
+    heads, parts, files, strings = [], [], [], []
+    for number, (source, text) in enumerate(texts.items()):
+        kept = _numbered_lines(_COMMENT.sub("", text), number, files)
+        items = _items(kept)
+        strings += [item for item in items if _STRINGS.match(item)]
+        items = [item for item in items if not item.startswith(".section")]
         # ptxas takes `.target debug` only with the sections that are left out here.
         heads.append([_DEBUG.sub("", item) for item in items if _HEADER.match(item)])
         parts.append([_part(source, item) for item in items if not _HEADER.match(item)])
@@ -103,17 +107,21 @@ def join(texts: Mapping[str, str], *, keep_lines: bool = False) -> str:
     parts = _kept_apart(parts)
     body = _ordered([part for of_one in parts for part in of_one])
     version = max((head[0] for head in heads), key=_version)
-    return "\n".join([version, *heads[0][1:], *body, *files]) + "\n"
+    return "\n".join([version, *heads[0][1:], *body, *files, *strings]) + "\n"
 
 
-def _numbered_lines(text: str, files: list[str]) -> str:
-    """The text with its .loc lines for the numbers that its .file lines get, which are added."""
+def _numbered_lines(text: str, source: int, files: list[str]) -> str:
+    """The text with its .loc lines for the numbers that its .file lines get, which are added.
+
+    The labels of strings get the source's number, too.
+    """
     numbers = {}
     for number, rest in _FILE.findall(text):
         numbers[number] = str(len(files) + 1)
         files.append(f".file {numbers[number]} {rest}")
     text = _FILE.sub("", text)
-    return _PLACE.sub(lambda found: f"{found[1]}.loc {numbers[found[2]]}{found[3]}", text)
+    text = _LABEL.sub(lambda found: f"{found[1]}{source}_{found[2]}", text)
+    return _PLACE.sub(lambda found: f"{found[1]} {numbers.get(found[2], '0')}", text)
 
 
 def _part(source: str, item: str) -> _Part:

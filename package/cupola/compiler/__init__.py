@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cupola import cache as _cache
+from cupola.compiler.lines import with_lines
 from cupola.compiler.link import link as link_sources
 from cupola.compiler.link import linked_as, objects_of
 from cupola.compiler.parameter_types import kernel_types
@@ -101,6 +102,8 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     words = options_of(options)
     arch, words = asked_architecture(arch, words)
     cpu = driver.info().kind == "cpu"
+    if cpu:
+        words = with_lines(words)
     sources, objects = sources_of(source, name), objects_of(link)
     several = len(sources) + len(objects) > 1
     target = _target(arch, where, compiler, cpu)
