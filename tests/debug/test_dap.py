@@ -1,5 +1,10 @@
 """python -m cupola debug --dap: an editor's requests, by a client in the tests."""
 
+import json
+import subprocess
+import sys
+
+import pytest
 import sessions
 from dap_client import Client
 from sessions import PROGRAM, image, line
@@ -150,3 +155,77 @@ def test_a_program_that_is_not_there():
         assert "no program /no/such/program" in client.wait("output")["output"]
         client.wait("terminated")
     assert client.status == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "says"),
+    [
+        ("launch", 5, "expected 'arguments': an object, got 5"),
+        ("launch", {"program": 5}, "expected 'program': a text, got 5"),
+        ("launch", {"program": "x", "args": "abc"}, "expected 'args': a list of texts"),
+        ("launch", {"program": "x", "env": [1]}, "expected 'env': an object"),
+        ("launch", {"program": "x", "cwd": 1}, "expected 'cwd': a text"),
+        ("launch", {"program": "x\0"}, "expected 'program': a text"),
+        ("setBreakpoints", {"source": 5}, "expected 'source': an object"),
+        ("setBreakpoints", {"source": {"path": ["a"]}}, "expected 'path': a text"),
+        (
+            "setBreakpoints",
+            {"source": {"path": "a.cu"}, "breakpoints": [5]},
+            "expected 'breakpoints': a list of objects",
+        ),
+        (
+            "setBreakpoints",
+            {"source": {"path": "a.cu"}, "breakpoints": [{"line": float("inf")}]},
+            "expected 'line': a whole number",
+        ),
+        ("setFunctionBreakpoints", {"breakpoints": [{}]}, "expected the argument 'name'"),
+        ("setFunctionBreakpoints", {"breakpoints": [{"name": 5}]}, "expected 'name': a text"),
+        ("stackTrace", {"threadId": 1}, "no kernel is stopped"),
+        ("evaluate", {"expression": 5}, "no kernel is stopped"),
+        (["launch"], {}, "is not supported"),
+    ],
+)
+def test_arguments_of_wrong_types_are_refused(command, arguments, says):
+    with Client() as client:
+        client.ask("initialize")
+        client.send(json.dumps({"seq": 9, "command": command, "arguments": arguments}).encode())
+        response = client.receive()
+        while response["type"] != "response":
+            response = client.receive()
+        assert not response["success"] and says in response["message"], response
+        assert client.ask("threads")["threads"]  # the session goes on
+        client.ask("disconnect")
+    assert client.status == 0
+
+
+def test_arguments_of_wrong_types_at_a_stop():
+    with Client() as client:
+        client.begin(launch("reverse", "wait"), functions=["reverse"])
+        client.wait("stopped")
+        for command, given in (
+            ("stackTrace", {"threadId": "x"}),
+            ("stackTrace", {"threadId": 1, "startFrame": -1}),
+            ("scopes", {"frameId": 1.5}),
+            ("variables", {"variablesReference": float("inf")}),
+            ("evaluate", {"expression": ["x"]}),
+            ("evaluate", {"expression": "10**5000"}),
+            ("evaluate", {"expression": "(" * 5000}),
+            ("next", {"threadId": None}),
+        ):
+            response = client.response(command, **given)
+            assert not response["success"] and command in response["message"], response
+        client.ask("disconnect")
+
+
+def test_a_message_that_is_nested_too_deeply_ends_the_session():
+    with Client() as client:
+        client.ask("initialize")
+        client.send(b"[" * 200_000)
+    assert client.status == 0
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "x", "65536", "", "9" * 5000])
+def test_ports_that_there_are_not(port):
+    command = [sys.executable, "-m", "cupola", "debug", "--dap", f"--port={port}"]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 2 and "expected a port from 0 to 65535" in done.stderr

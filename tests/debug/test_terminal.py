@@ -10,10 +10,12 @@ import time
 from pathlib import Path
 
 import images
+import pytest
 import sessions
 from sessions import PROGRAM, debug, image, line
 
 from cupola import paths
+from cupola.debug.breakpoints import Breakpoints
 
 PLACE = re.compile(r"^> \S+kernels\.cu\((\d+)\) (\w+)(?: \(inlined\))?, "
                    r"block \((.*?)\), thread \((.*?)\)$", re.MULTILINE)  # fmt: skip
@@ -146,6 +148,47 @@ def test_commands_that_cannot_be_done():
     assert "*** breakpoint 12: no file is shown; use FILE:LINE" in output
     assert "*** 'frobnicate' is no command" in output and "*** condition '1 +'" in output
     assert "*** no breakpoint '9'; b lists them" in output and "s(tep) [warp|block]" in output
+
+
+def test_places_and_numbers_that_there_are_not():
+    count = len(sessions.SOURCE.read_text().splitlines())
+    places = [":", "f:", "f:12x", "12x", "..", "f:g", f"{sessions.SOURCE}:0"]
+    commands = [f"b {each}" for each in places]
+    commands += [f"b {sessions.SOURCE}:{count + 1}", f"b f:{'9' * 5000}", "b f, \0", "b"]
+    output = debug("full", ["wait"], [*commands, "b f", "cl \u00b2", f"cl {'9' * 5000}", "q"])
+    for each in places[:-1]:
+        assert f"*** breakpoint '{each}': expected KERNEL, FUNCTION, FILE:LINE or LINE" in output
+    assert f":{count + 1}: the file has {count} lines" in output
+    assert ":0: lines are counted from 1" in output and "Traceback" not in output
+    assert "Breakpoint 1 at f\n" in output  # a refused place takes no number
+    assert output.count("*** cl ") == 2
+
+
+@pytest.mark.parametrize("place", ["f", "ns::f", "step<16, 16>", "operator+", "_Z1fv", "~f", "::f"])
+def test_names_that_there_may_be(place):
+    assert Breakpoints().add(place).function == place
+
+
+def test_a_breakpoint_on_a_blank_line_says_where_it_is():
+    lines = sessions.SOURCE.read_text().splitlines()
+    first = next(n for n, text in enumerate(lines, 1) if text.endswith("// few"))
+    blank = first + lines[first:].index("") + 1
+    output = debug("full", ["reverse", "count", "wait"], [f"b {sessions.SOURCE}:{blank}", "c"])
+    where = f"Breakpoint 1 at {sessions.SOURCE}:{blank}"
+    assert f"{where}, a blank line: it stops at the next line with code" in output
+    assert re.search(rf"^{re.escape(where)} is at line \d+, the next one with code$", output, re.M)
+
+
+@pytest.mark.parametrize(("kind", "why"), [("plain", True), ("lines", False)])
+def test_breakpoints_that_no_kernel_has(kind, why):
+    output = debug(
+        kind, ["reverse", "wait"], ["b nowhere.cu:3", "b missing", "tbreak reverse", "c", "c"]
+    )
+    said = "at nowhere.cu:3: no kernel that was launched has code there"
+    hint = "; no line information is in reverse: compile with -lineinfo or -G"
+    assert f"Breakpoint 1 {said}{hint if why else ''}\n" in output
+    assert "Breakpoint 2 at missing: no kernel that was launched has code there\n" in output
+    assert "Breakpoint 3 at reverse: no" not in output
 
 
 def test_the_end_of_the_input_ends_the_program():

@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from cupola.command.run import add_program, command, program_of, shell_status
+from cupola.command.values import port
 
 HELP = "stop in the kernels of a program on the CPU device, at a terminal or for an editor"
 EPILOG = """\
@@ -33,7 +34,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="speak the Debug Adapter Protocol on standard input and output",
     )
     parser.add_argument(
-        "--port", type=int, metavar="N", help="with --dap: listen on this port of 127.0.0.1"
+        "--port",
+        type=port,
+        metavar="N",
+        help="with --dap: listen on this port of 127.0.0.1; 0 chooses one",
     )
     add_program(parser)
 
@@ -72,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
         program.close()
     if status is None:
         return 0
+    for missed in shell.session.unreachable():
+        shell.message(missed)
     shell.message(f"[the program has ended with status {status}]")
     return shell_status(status)
 

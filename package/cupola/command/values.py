@@ -35,3 +35,10 @@ def coordinate(text: str) -> float:
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"must be finite, got {text}")
     return value
+
+
+def port(text: str) -> int:
+    """A TCP port, for argparse; 0 lets the system choose."""
+    if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a port from 0 to 65535")
+    return int(text)

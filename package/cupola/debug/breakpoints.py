@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from cupola.debug.code import Code
@@ -13,7 +14,10 @@ from cupola.debug.protocol import Gone
 from cupola.debug.stop import Stop, Triple, number_of
 from cupola.exceptions import ArgumentValueError
 
-LINE = re.compile(r"(?:(.+):)?(\d+)")
+LINE = re.compile(r"(?:(.+):)?([0-9]{1,9})")
+# A symbol or a C++ name, such as step<16, 16>, ns::f, operator+ or (anonymous namespace)::f.
+FUNCTION = re.compile(r"(?:::)?[A-Za-z_$(~](?:[^:]|::)*")
+MAX_INDEX = (1 << 31) - 1
 
 
 @dataclass
@@ -36,6 +40,7 @@ class Breakpoint:
     hits: int = 0
     real_line: int = 0  # where it was found; 0 until a kernel has it
     found: bool = False  # a kernel has it
+    blank: bool = False  # the file's line has no text
 
     @property
     def place(self) -> str:
@@ -107,15 +112,20 @@ class Breakpoints:
         ArgumentValueError
             The place or the condition cannot be read.
         """
-        self._last += 1
-        made = Breakpoint(self._last, **fields)
+        made = Breakpoint(self._last + 1, **fields)
         if match := LINE.fullmatch(place):
             made.file, made.line = match[1] or file, int(match[2])
             if not made.file:
                 raise ArgumentValueError(f"breakpoint {place}: no file is shown; use FILE:LINE")
+            _check_line(made)
         elif place != "*":
+            if not FUNCTION.fullmatch(place):
+                raise ArgumentValueError(
+                    f"breakpoint '{place}': expected KERNEL, FUNCTION, FILE:LINE or LINE"
+                )
             made.function = place
         self.set_condition(made, condition)
+        self._last = made.number
         self.table[made.number] = made
         return made
 
@@ -132,6 +142,10 @@ class Breakpoints:
             tree = ast.parse(condition.strip() or "True", mode="eval").body
         except SyntaxError as error:
             raise ArgumentValueError(f"condition '{condition}': {error.msg}") from error
+        except (ValueError, MemoryError, RecursionError) as error:  # NUL, or too deep
+            raise ArgumentValueError(
+                f"condition '{condition[:40]}': {error or 'too deep'}"
+            ) from error
         parts = [tree]
         if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
             parts = list(tree.values)
@@ -155,6 +169,25 @@ class Breakpoints:
             lines += [f"{point.number} {op} {block} {thread}" for op in point.ops(code)]
         return "\n".join(lines)
 
+    def unreachable(self, without_lines: list[str]) -> list[str]:
+        """A message for each breakpoint that no kernel has had.
+
+        Parameters
+        ----------
+        without_lines
+            The kernels that have no lines of a source.
+        """
+        hint = ""
+        if without_lines:
+            names = ", ".join(sorted(without_lines)[:5])
+            hint = f"; no line information is in {names}: compile with -lineinfo or -G"
+        return [
+            f"Breakpoint {point.number} at {point.place}: no kernel that was launched has code "
+            f"there{hint if point.file else ''}"
+            for point in self.table.values()
+            if not point.found and not point.every and point.enabled
+        ]
+
     def hit(self, stop: Stop) -> list[Breakpoint]:
         """The breakpoints that stop here; removes temporary ones."""
         known = [self.table[n] for n in stop.event["breakpoints"] if n in self.table]
@@ -163,6 +196,23 @@ class Breakpoints:
             if point.temporary:
                 del self.table[point.number]
         return found
+
+
+def _check_line(point: Breakpoint) -> None:
+    """Refuse a line that the file cannot have; a file that cannot be read here may be elsewhere."""
+    if point.line == 0:
+        raise ArgumentValueError(f"breakpoint {point.place}: lines are counted from 1")
+    lines = _lines(point.file)
+    if lines is not None and point.line > len(lines):
+        raise ArgumentValueError(f"breakpoint {point.place}: the file has {len(lines)} lines")
+    point.blank = lines is not None and not lines[point.line - 1].strip()
+
+
+def _lines(file: str) -> list[str] | None:
+    try:
+        return Path(file).read_text(errors="replace").splitlines()
+    except (OSError, ValueError):
+        return None
 
 
 def _index_of(node: ast.expr) -> tuple[str, Triple | None]:
@@ -174,9 +224,10 @@ def _index_of(node: ast.expr) -> tuple[str, Triple | None]:
         return "", None
     try:
         value = ast.literal_eval(right)
-    except ValueError:
+    except (ValueError, TypeError):
         return "", None
     whole = isinstance(value, tuple) and len(value) == 3 and all(type(n) is int for n in value)
-    if not (whole and min(value) >= 0 and isinstance(node.ops[0], ast.Eq)):
+    known = whole and min(value) >= 0 and max(value) <= MAX_INDEX
+    if not (known and isinstance(node.ops[0], ast.Eq)):
         return "", None
     return name.id, value

@@ -71,10 +71,10 @@ class Adapter:
             return 0
         command = self._command
         if self._launch.get("program"):
-            command = [self._launch["program"], *map(str, self._launch.get("args") or [])]
+            command = [self._launch["program"], *self._launch.get("args", [])]
         try:
             self._program = program = self._start(command, self._launch)
-        except OSError as error:
+        except (Error, OSError, ValueError) as error:
             self.messages.event("output", category="stderr", output=f"cupola: {error}\n")
             self.messages.event("terminated")
             return 1
@@ -93,6 +93,8 @@ class Adapter:
             program.close()
         for reader in readers:
             reader.join(2)
+        for missed in self.session.unreachable() if status is not None else []:
+            self.message(missed)
         if status is not None:
             self.messages.event("exited", exitCode=status)
         self.messages.event("terminated")
@@ -158,7 +160,6 @@ class Adapter:
         if request is None:
             self._over = True
             return
-        given = request.get("arguments") or {}
         command = str(request.get("command"))
         method = getattr(self, f"_do_{command}", None)
         if command in STEPS:
@@ -166,8 +167,10 @@ class Adapter:
         try:
             if method is None:
                 raise Error(f"the request '{command}' is not supported")
-            method(request, given)
-        except (Error, LookupError, TypeError, ValueError, AttributeError) as error:
+            method(request, arguments_of(request))
+        except KeyError as error:
+            self.messages.refuse(request, f"{command}: expected the argument {error}")
+        except (Error, LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             self.messages.refuse(request, f"{command}: {error}")
 
     def _do_initialize(self, request: dict[str, Any], _: dict[str, Any]) -> None:
@@ -177,7 +180,7 @@ class Adapter:
     def _do_launch(self, request: dict[str, Any], given: dict[str, Any]) -> None:
         if not given.get("program") and not self._command:
             raise Error("expected 'program': a Python file, an executable or a command")
-        self._launch = given
+        self._launch = launch_of(given)
         if given.get("stopOnEntry"):
             self.session.trace(None, None, None)
         self.messages.respond(request)
@@ -187,12 +190,12 @@ class Adapter:
         self.messages.respond(request)
 
     def _do_setBreakpoints(self, request: dict[str, Any], given: dict[str, Any]) -> None:  # noqa: N802
-        path = given["source"]["path"]
-        wanted = [(f"{path}:{int(each['line'])}", each) for each in given.get("breakpoints", [])]
+        path = _text(arguments_of(given, "source"), "path")
+        wanted = [(f"{path}:{_number(each, 'line')}", each) for each in _listed(given)]
         self._replace(request, path, wanted)
 
     def _do_setFunctionBreakpoints(self, request: dict[str, Any], given: dict[str, Any]) -> None:  # noqa: N802
-        self._replace(request, "", [(each["name"], each) for each in given["breakpoints"]])
+        self._replace(request, "", [(_text(each, "name"), each) for each in _listed(given)])
 
     def _replace(
         self, request: dict[str, Any], file: str, wanted: list[tuple[str, dict[str, Any]]]
@@ -203,7 +206,7 @@ class Adapter:
         found, numbers = [], []
         for place, each in wanted:
             try:
-                point = table.add(place, each.get("condition") or "")
+                point = table.add(place, _text(each, "condition") if each.get("condition") else "")
             except Error as error:
                 found.append({"verified": False, "message": str(error)})
                 continue
@@ -228,17 +231,20 @@ class Adapter:
         return self._references
 
     def _do_stackTrace(self, request: dict[str, Any], given: dict[str, Any]) -> None:  # noqa: N802
-        frames = self._stopped().frames(int(given["threadId"]) - 1)
-        first, count = given.get("startFrame") or 0, given.get("levels") or len(frames)
+        frames = self._stopped().frames(_number(given, "threadId") - 1)
+        first, count = _number(given, "startFrame", 0), _number(given, "levels", 0) or len(frames)
         part = frames[first : first + count]
         self.messages.respond(request, {"stackFrames": part, "totalFrames": len(frames)})
 
     def _do_scopes(self, request: dict[str, Any], given: dict[str, Any]) -> None:
-        self.messages.respond(request, {"scopes": self._stopped().scopes(int(given["frameId"]))})
+        listed = self._stopped().scopes(_number(given, "frameId"))
+        self.messages.respond(request, {"scopes": listed})
 
     def _do_variables(self, request: dict[str, Any], given: dict[str, Any]) -> None:
         listed = self._stopped().variables(
-            int(given["variablesReference"]), given.get("start") or 0, given.get("count") or 0
+            _number(given, "variablesReference"),
+            _number(given, "start", 0),
+            _number(given, "count", 0),
         )
         self.messages.respond(request, {"variables": listed})
 
@@ -247,9 +253,9 @@ class Adapter:
         self.messages.respond(request, {"content": text})
 
     def _do_evaluate(self, request: dict[str, Any], given: dict[str, Any]) -> None:
-        references, text = self._stopped(), str(given["expression"])
+        references, text = self._stopped(), _text(given, "expression")
         if given.get("frameId"):
-            references.select_frame(int(given["frameId"]))
+            references.select_frame(_number(given, "frameId"))
         if (
             given.get("context") == "repl"
             and text.split(None, 1)[:1]
@@ -281,7 +287,7 @@ class Adapter:
 
     def _step(self, request: dict[str, Any], given: dict[str, Any]) -> None:
         references = self._stopped()
-        references.select_warp(int(given["threadId"]) - 1)
+        references.select_warp(_number(given, "threadId") - 1)
         self.session.step(references.stop, "lane", STEPS[request["command"]])
         self.messages.respond(request)
 
@@ -317,6 +323,53 @@ def serve_client(start: Start, command: list[str], port: int | None) -> int:
         finally:
             with contextlib.suppress(OSError):  # the thread that reads would block the end
                 client.shutdown(socket.SHUT_RDWR)
+
+
+def arguments_of(request: dict[str, Any], name: str = "arguments") -> dict[str, Any]:
+    """The arguments of a request, or an object among them. Raises `Error`."""
+    given = request.get(name)
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise Error(f"expected '{name}': an object, got {given!r}")
+    return given
+
+
+def launch_of(given: dict[str, Any]) -> dict[str, Any]:
+    """The checked arguments of a launch. Raises `Error`."""
+    made = {name: value for name, value in given.items() if value is not None}
+    for name in ("program", "cwd"):
+        if name in made:
+            _text(made, name)
+    if not isinstance(made.get("args", []), list):
+        raise Error(f"expected 'args': a list of texts, got {made['args']!r}")
+    made["args"] = [str(each) for each in made.get("args", [])]
+    made["env"] = arguments_of(made, "env")
+    return made
+
+
+def _text(given: dict[str, Any], name: str) -> str:
+    value = given[name]
+    if not isinstance(value, str) or "\0" in value:
+        raise Error(f"expected '{name}': a text, got {value!r}")
+    return value
+
+
+def _number(given: dict[str, Any], name: str, usual: int | None = None) -> int:
+    value = given[name] if usual is None else given.get(name)
+    if value is None and usual is not None:
+        return usual
+    if type(value) is not int or value < 0:
+        raise Error(f"expected '{name}': a whole number, got {value!r}")
+    return value
+
+
+def _listed(given: dict[str, Any]) -> list[dict[str, Any]]:
+    """The breakpoints of a request."""
+    listed = given.get("breakpoints") or []
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        raise Error(f"expected 'breakpoints': a list of objects, got {listed!r}")
+    return listed
 
 
 def environment_of(launch: dict[str, Any]) -> dict[str, str]:

@@ -42,7 +42,7 @@ class Messages:
             data += part
         try:
             message = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return message if isinstance(message, dict) else None
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from cupola.debug.breakpoints import Breakpoint, Breakpoints
-from cupola.debug.code import Code
+from cupola.debug.code import Code, title_of
 from cupola.debug.protocol import Requests
 from cupola.debug.source_map import SourceMap
 from cupola.debug.stop import Stop
@@ -49,6 +49,7 @@ class Debugger:
         self.pausing = False  # a launch that begins stops at its first line
         self.in_process = False  # the program is this process
         self.resumed = False  # the stopped launch has gone on
+        self.without_lines: set[str] = set()  # kernels without lines of a source
 
     def handle(self, process: Process, event: dict[str, Any]) -> None:
         """Answer an event of the driver, and let its launch go on."""
@@ -62,7 +63,7 @@ class Debugger:
             launch = process.launches.pop(event["grid"])
             if event["grid"] in process.shown:
                 process.shown.discard(event["grid"])
-                self.front.ended(launch["kernel"])
+                self.front.ended(title_of(launch["kernel"]))
             process.requests.ask("continue")
         elif kind == "trace":
             self.trace(event["kernel"], event["block"], event["thread"])
@@ -91,6 +92,8 @@ class Debugger:
             except Error as error:
                 self.front.message(f"kernel {event['kernel']} cannot be debugged: {error}")
             else:
+                if not code.sources:
+                    self.without_lines.add(title_of(code.kernel))
                 lines = self.breakpoints.resolve(code, tuple(event["block"]))
                 for point in self.breakpoints.table.values():
                     if point.note(code):
@@ -133,6 +136,10 @@ class Debugger:
         """
         self._resuming(stop)
         stop.requests.ask(f"step {scope} {way}", stop.warp, stop.lane)
+
+    def unreachable(self) -> list[str]:
+        """A message for each breakpoint that no launched kernel has had."""
+        return self.breakpoints.unreachable(sorted(self.without_lines))
 
     def end(self, stop: Stop) -> None:
         """End the launch with an error; a program in a process of its own is ended as it is."""

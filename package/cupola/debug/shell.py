@@ -48,7 +48,12 @@ class Shell(cmd.Cmd):
         self.stop = None
 
     def resolved(self, point: Breakpoint) -> None:
-        """The prompt says where a breakpoint is when it stops."""
+        """Say where a breakpoint is, if its own line has no code."""
+        if point.real_line not in (0, point.line):
+            self.message(
+                f"Breakpoint {point.number} at {point.place} is at line {point.real_line}, the "
+                "next one with code"
+            )
 
     def ended(self, kernel: str) -> None:
         """Say that a launch has ended."""
@@ -82,7 +87,9 @@ class Shell(cmd.Cmd):
             return bool(super().onecmd(line))
         except (Error, LookupError) as error:
             self.error(str(error) if isinstance(error, Error) else f"no {error}")
-            return False
+        except (ValueError, OverflowError) as error:  # a number that is none, or too large
+            self.error(f"{line}: {error}")
+        return False
 
     def default(self, line: str) -> None:
         """Refuse an unknown command."""
@@ -121,11 +128,15 @@ class Shell(cmd.Cmd):
         point = self.session.breakpoints.add(
             place.strip(), condition.strip(), file=file, temporary=temporary
         )
+        where = f"Breakpoint {point.number} at {point.place}"
         if self.stop and not point.ops(self.stop.code):
-            self.message(f"Breakpoint {point.number} at {point.place}, not in this kernel")
+            self.message(f"{where}, not in this kernel")
+        elif point.real_line not in (0, point.line):
+            self.message(f"{where}, line {point.real_line}")
+        elif point.blank and not self.stop:
+            self.message(f"{where}, a blank line: it stops at the next line with code")
         else:
-            line = f", line {point.real_line}" if point.real_line not in (0, point.line) else ""
-            self.message(f"Breakpoint {point.number} at {point.place}{line}")
+            self.message(where)
 
     def _list_breakpoints(self) -> None:
         self.message("Num  Enabled  Hits  Where")
