@@ -131,6 +131,7 @@ NOT_REFUSED = {
     "cupola.array.Array.host": "tells the program to wait",
     "cupola.asarray": "streams wait for each other",
     "cupola.count_nonzero": "says that it does not wait",
+    "cupola.coverage.stop": "tells the program to wait",
     "cupola.empty": "other streams wait",
     "cupola.from_dlpack": "streams wait for each other",
     "cupola.hello": "runs on a stream of its own",
