@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cupola.debug import dwarf
+from cupola.debug import dwarf, shared_arrays
 from cupola.debug.code import Code, Register, Variable, title_of
 from cupola.debug.dwarf import Entry, Place
 from cupola.debug.protocol import Requests
@@ -69,6 +69,7 @@ class Stop:
         self.warp: int = event["warp"]
         self.mask: int = event["lanes"]
         self.units, self.entries = dwarf.read(code.map)
+        shared_arrays.add(code, self.units, self.entries)
         self.types = Types(self.entries)
         self.select(self.warp, (self.mask & -self.mask).bit_length() - 1)
 
