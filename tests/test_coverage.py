@@ -262,3 +262,18 @@ def test_the_exports_take_any_text():
     library.cupola_cpu_coverage_start.restype = ctypes.c_char_p
     for text in (None, b""):
         assert b"needs the name of a file" in library.cupola_cpu_coverage_start(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "says"),
+    [
+        ((), (), "nothing was counted: no module with line information was loaded"),
+        (("-lineinfo",), ("--source", "*.none"), f"no file is shown of {SOURCE}"),
+        (("-lineinfo",), ("--function", "none"), "no function none; `functions` lists them"),
+    ],
+)
+@pytest.mark.parametrize("what", ["report", "lines", "lcov"])
+def test_an_empty_report_says_why(options, arguments, says, what, tmp_path):
+    program.run(program.image(*options), f":{N}:7", CUPOLA_CPU_COVERAGE=tmp_path / "counts")
+    shown = cli("coverage", what, tmp_path / "counts", *arguments)
+    assert shown.returncode == 0 and says in shown.stderr

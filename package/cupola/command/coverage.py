@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cupola.coverage import Report, SourceFile
+    from cupola.coverage.file import CountsFile
 
 HELP = "show the coverage of kernels, or convert it to lcov's format"
 EPILOG = """\
@@ -48,12 +49,14 @@ def run(options: argparse.Namespace) -> None:
 
     counts = read(options.file)
     report = counts.report(options.context, options.function)
-    wanted = options.source
+    wanted, known = options.source, list(report.files)
     report.files = {
         path: file
         for path, file in sorted(report.files.items())
         if (any(fnmatch(path, one) for one in wanted) if wanted else not _of_toolkit(path))
     }
+    if not report.files and options.what != "functions":
+        print(f"cupola: {options.file}: {_why_empty(counts, known, options)}", file=sys.stderr)
     if options.what == "functions":
         text = "".join(f"{name}\n" for name in counts.functions())
     elif options.what == "lcov":
@@ -66,6 +69,28 @@ def run(options: argparse.Namespace) -> None:
         Path(options.output).write_text(text)
     else:
         sys.stdout.write(text)
+
+
+def _why_empty(counts: CountsFile, known: list[str], options: argparse.Namespace) -> str:
+    """The reason why a report has no source file.
+
+    Parameters
+    ----------
+    known
+        The files that --function leaves.
+    """
+    if known:
+        return (
+            f"no file is shown of {', '.join(sorted(known)[:5])}: choose with --source, as "
+            "--source '*'"
+        )
+    if counts.functions():
+        return f"no function {options.function}; `functions` lists them"
+    return (
+        "nothing was counted: no module with line information was loaded on the CPU device; "
+        "compile with -lineinfo, or with -G for exact lines (CUPOLA_COVERAGE=1 in a package's "
+        "build)"
+    )
 
 
 def _of_toolkit(path: str) -> bool:
