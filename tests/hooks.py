@@ -19,11 +19,11 @@ cupola = cupola.distributed.dask_array:CupolaBackend
 """
 
 
-def install(folder: Path) -> Path:
+def install(folder: Path, version: str = "0") -> Path:
     """Put them into a folder, which goes first on PYTHONPATH."""
-    about = folder / "cupola-0.dist-info"
+    about = folder / f"cupola-{version}.dist-info"
     about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: cupola\nVersion: 0\n")
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: cupola\nVersion: {version}\n")
     (about / "entry_points.txt").write_text(ENTRY_POINTS)
     return folder
 

@@ -1,9 +1,11 @@
 """`python -m cupola new`: a package that builds, installs and passes its tests."""
 
 import os
+import re
 import subprocess
 import sys
-import zipfile
+import sysconfig
+from pathlib import Path
 
 import hooks
 import pytest
@@ -11,6 +13,9 @@ import pytest
 import cupola
 from cupola.command import new
 from cupola.command.template import FILES
+
+# The name of a package, its module's, and the options.
+PACKAGES = [("Heat-Tools", "heat_tools", ()), ("Soft-Sign", "soft_sign", ("--op",))]
 
 
 def call(*command, folder, fails=False, **variables):
@@ -75,56 +80,60 @@ def test_nothing_is_written_over(tmp_path):
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_it_builds_and_passes_its_tests(driver, tmp_path):
-    """As its README says, but into a folder, and with what is installed here already."""
+@pytest.fixture
+def environment(tmp_path):
+    """An environment where cupola is installed, and all that its builds and tests need, so that pip
+    needs no index; its variables.
+    """
+    folder = tmp_path / "environment"
+    call(sys.executable, "-m", "venv", "--without-pip", folder, folder=tmp_path)
+    (site,) = folder.glob("lib/python*/site-packages")
+    # A path file, unlike PYTHONPATH, brings in the path files of that folder: editable installs.
+    about = hooks.install(tmp_path / "hooks", cupola.__version__)
+    places = [about, Path(cupola.__file__).parents[1]]
+    places += map(Path, dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
+    lines = [f"import site; site.addsitedir({str(place)!r})" for place in places]
+    (site / "cupola_of_the_tests.pth").write_text("\n".join(lines) + "\n")
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return {"PATH": path, "PIP_NO_INDEX": "1", "PYTHONPATH": "", "CUPOLA_ARCHITECTURES": "75"}
+
+
+def run_printed(text, folder, environment):
+    """Run the commands that `new` printed, each as it stands."""
+    steps = text.partition("\n\n")[2]
+    return call("bash", "-e", "-c", steps, folder=folder, **environment)
+
+
+@pytest.mark.parametrize(("name", "package", "op"), PACKAGES)
+def test_the_printed_commands_build_and_test_it(driver, environment, tmp_path, name, package, op):
     import images
 
     images.nvcc()
     pytest.importorskip("Cython")
-    text = call(sys.executable, "-m", "cupola", "new", "Heat-Tools", folder=tmp_path)
-    assert text.endswith("\ncd Heat-Tools\npip install '.[test]'\npython -m pytest\n")
-    project, site = tmp_path / "Heat-Tools", tmp_path / "site"
-    where = hooks.search_path(hooks.install(tmp_path / "hooks"))
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    call(
-        *pip, "--no-build-isolation", "--no-deps", "--no-index", "--target", site, project,
-        folder=tmp_path, PYTHONPATH=where,
-    )  # fmt: skip
-    made = {path.name for path in (site / "heat_tools").iterdir()}
-    assert {"__init__.py", "kernels.fatbin", "kernels.json", "kernels.py", "kernels.pyi"} <= made
-    assert any(name.startswith("_smooth.cpython") for name in made)
-    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    where = hooks.search_path(site)
-    text = call(*tests, folder=project, PYTHONPATH=where)
-    assert "21 passed" in text, text
+    text = call("python", "-m", "cupola", "new", name, *op, folder=tmp_path, **environment)
+    told = run_printed(text, tmp_path, environment)
+    assert "failed" not in told and (" passed" if op else "21 passed") in told, told
+    (made,) = (tmp_path / "environment").glob(f"lib/python*/site-packages/{package}")
+    names = {path.name for path in made.iterdir()}
+    assert {"__init__.py", "kernels.fatbin", "kernels.json", "kernels.py", "kernels.pyi"} <= names
+    assert {"ops.py", "ops.pyi"} <= names if op else any("_smooth.cpython" in n for n in names)
+    (about,) = made.parent.glob(f"{package}-*.dist-info")
+    # One wheel of an operation is for every framework and platform.
+    assert ("py3-none-any" in (about / "WHEEL").read_text()) is bool(op)
     linted = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F,I,W"]
-    linted += ["--config", 'lint.isort.known-first-party=["heat_tools"]', "--line-length", "100"]
+    linted += ["--config", f'lint.isort.known-first-party=["{package}"]', "--line-length", "100"]
     if subprocess.run([*linted[:3], "--version"], capture_output=True).returncode == 0:
-        call(*linted, ".", folder=project)
+        call(*linted, ".", folder=tmp_path / name)
 
 
-def test_one_with_an_operation(driver, tmp_path):
+@pytest.mark.cpu_only(reason="the CPU device counts lines")
+def test_its_coverage_has_the_kernels(driver, environment, tmp_path):
     import images
 
     images.nvcc()
-    text = call(sys.executable, "-m", "cupola", "new", "Soft-Sign", "--op", folder=tmp_path)
-    assert text.endswith("\ncd Soft-Sign\npip install '.[test]'\npython -m pytest\n")
-    project, site = tmp_path / "Soft-Sign", tmp_path / "site"
-    where = hooks.search_path(hooks.install(tmp_path / "hooks"))
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"]
-    call(
-        *pip, "--no-build-isolation", "--no-deps", "--no-index", "-w", tmp_path, project,
-        folder=tmp_path, PYTHONPATH=where,
-    )  # fmt: skip
-    assert (tmp_path / "soft_sign-0.1.0-py3-none-any.whl").is_file()  # one for every framework
-    with zipfile.ZipFile(tmp_path / "soft_sign-0.1.0-py3-none-any.whl") as wheel:
-        wheel.extractall(site)
-    made = {path.name for path in (site / "soft_sign").iterdir()}
-    assert {"__init__.py", "kernels.fatbin", "kernels.json", "ops.py", "ops.pyi"} <= made
-    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    text = call(*tests, folder=project, PYTHONPATH=hooks.search_path(site))
-    assert " passed" in text and "failed" not in text, text
-    linted = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F,I,W"]
-    linted += ["--config", 'lint.isort.known-first-party=["soft_sign"]', "--line-length", "100"]
-    if subprocess.run([*linted[:3], "--version"], capture_output=True).returncode == 0:
-        call(*linted, ".", folder=project)
+    pytest.importorskip("pytest_cov")
+    environment = {**environment, "CUPOLA_COVERAGE": "exact"}
+    text = call("python", "-m", "cupola", "new", "soft", "--op", folder=tmp_path, **environment)
+    text = text.replace("-m pytest", "-m pytest -p no:cacheprovider --cov")
+    told = run_printed(text, tmp_path, environment)
+    assert re.search(r"^csrc/softsign.cu .* 100%$", told, re.MULTILINE), told

@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import keyword
+import os
 import re
+import shlex
+import shutil
 import sys
 from pathlib import Path
 from string import Template
@@ -15,10 +19,11 @@ from cupola.exceptions import ArgumentValueError
 HELP = "create a package with kernels"
 EPILOG = """\
 Write a folder NAME with a .cu, a .pyx, pyproject.toml, tests and a README; with --op instead of the
-.pyx an operation for arrays of NumPy, CuPy, PyTorch and JAX. Then, in that folder:
+.pyx an operation for arrays of NumPy, CuPy, PyTorch and JAX. Then print the commands that build it
+with this cupola, install it and run its tests."""
 
-  pip install '.[test]'
-  python -m pytest"""
+# What builds need beside cupola: the Cython module of a package without --op, and the manifest.
+BUILD_REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31")
 
 # What a package of that name would hide, or be hidden by.
 TAKEN = {"cupola", "numpy", "cython", "setuptools", "wheel", "pip", "pytest", "conftest", "tests",
@@ -41,7 +46,36 @@ def run(options: argparse.Namespace) -> None:
     folder = options.folder or Path(options.name)
     for path in create(options.name, folder, op=options.op):
         print(path)
-    print(f"\ncd {folder}\npip install '.[test]'\npython -m pytest")
+    print("", *steps(folder), sep="\n")
+
+
+def steps(folder: Path) -> list[str]:
+    """The commands for a shell that build the package in a folder, install it and test it.
+
+    They build without isolation: an isolated build would search an index for cupola, and not find
+    the one of a checkout or of a wheel file. The Cython module then also fits this cupola.
+    """
+    from cupola.build.backend import compiler_requirements
+
+    python = "python" if _leads_here("python") else shlex.quote(sys.executable)
+    requirements = [*BUILD_REQUIREMENTS, *compiler_requirements()]
+    pip = f"{python} -m pip install"
+    return [
+        f"cd {shlex.quote(str(folder))}",
+        *([] if importlib.util.find_spec("pip") else [f"{python} -m ensurepip"]),
+        f"{pip} {shlex.join(requirements)}",
+        f"{pip} --no-build-isolation '.[test]'",
+        f"{python} -m pytest",
+    ]
+
+
+def _leads_here(command: str) -> bool:
+    """Whether a command of the shell is this Python, in this environment."""
+    found = shutil.which(command)
+    return found is not None and os.path.abspath(found) in (
+        os.path.abspath(os.path.join(sys.prefix, "bin", command)),
+        os.path.abspath(sys.executable),
+    )
 
 
 def create(name: str, folder: Path, *, op: bool = False) -> list[Path]:

@@ -52,6 +52,13 @@ block = [256]
 
 [tool.pytest.ini_options]
 testpaths = ["tests"]
+
+# `pip install 'cupola[coverage]' pytest-cov`, a build with CUPOLA_COVERAGE=exact, and then
+# `python -m pytest --cov` measure the lines of the kernels, too.
+[tool.coverage.run]
+plugins = ["cupola.coverage"]
+branch = true
+source = ["$package"]
 """
 
 README = """\
@@ -60,8 +67,11 @@ Kernels in `csrc/softsign.cu`, and their operations in `pyproject.toml`. They ar
 package is built; its wheel needs neither a compiler nor a GPU, and serves every version of PyTorch
 and JAX.
 
-    pip install '.[test]'
+    python -m pip install --no-build-isolation '.[test]'
     python -m pytest
+
+A build without isolation uses the installed cupola. It needs `setuptools>=77`, `pyelftools` and
+nvcc there. Where pip finds cupola on an index, `pip install .` brings them.
 
 ```python
 import numpy as np

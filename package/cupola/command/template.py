@@ -32,6 +32,13 @@ sources = ["csrc/smooth.cu"]
 
 [tool.pytest.ini_options]
 testpaths = ["tests"]
+
+# `pip install 'cupola[coverage]' pytest-cov`, a build with CUPOLA_COVERAGE=exact, and then
+# `python -m pytest --cov` measure the lines of the kernels, too.
+[tool.coverage.run]
+plugins = ["cupola.coverage"]
+branch = true
+source = ["$package"]
 """
 
 README = """\
@@ -40,8 +47,11 @@ Kernels in `csrc/smooth.cu`, a loop over them in `src/$package/_smooth.pyx`, a f
 `src/$package/__init__.py`. They are compiled when the package is built; who installs its wheel
 needs neither a compiler nor a GPU.
 
-    pip install '.[test]'
+    python -m pip install --no-build-isolation '.[test]'
     python -m pytest
+
+A build without isolation uses the installed cupola. It needs `setuptools>=77`, `Cython>=3.1`,
+`pyelftools` and nvcc there. Where pip finds cupola on an index, `pip install .` brings them.
 
 ```python
 import numpy as np
