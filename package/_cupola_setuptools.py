@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from setuptools import Distribution
 
-TABLES = ("kernels", "ops", "makers")  # of [tool.cupola]
+TABLES = ("kernels", "libraries", "ops", "makers")  # of [tool.cupola]
 
 
 def finalize(distribution: Distribution) -> None:
@@ -42,6 +42,8 @@ def finalize(distribution: Distribution) -> None:
             raise SystemExit(f"tool.cupola has an unknown key {name!r}: known are {known}")
     if "kernels" in ours:
         _add(distribution, "from_tables", ours["kernels"])
+    if "libraries" in ours:
+        _add_libraries(distribution, ours["libraries"])
     if "ops" in ours:
         _add_operations(distribution, ours["ops"], text.decode())
     if "makers" in ours:  # after the operations, which search the other kernel libraries
@@ -74,6 +76,15 @@ def _add(distribution: Distribution, reader: str, *given: Any) -> None:
     _require(distribution, signature.REQUIREMENT)
     try:
         command.add(distribution, getattr(kernels, reader)(*given))
+    except error.BuildError as wrong:
+        raise SystemExit(str(wrong)) from None
+
+
+def _add_libraries(distribution: Distribution, tables: Any) -> None:
+    from cupola.build import command, error, kernels
+
+    try:
+        command.add(distribution, kernels.from_tables(tables, host=True))
     except error.BuildError as wrong:
         raise SystemExit(str(wrong)) from None
 

@@ -13,7 +13,16 @@ from typing import Any, ClassVar
 from setuptools import Command, Distribution
 
 from ..image.processor_levels import LEVELS
-from . import ahead, architectures, executor, library, processors, source_distribution, toolkit
+from . import (
+    ahead,
+    architectures,
+    executor,
+    host_library,
+    library,
+    processors,
+    source_distribution,
+    toolkit,
+)
 from .error import BuildError
 from .kernels import Kernels
 from .native import place
@@ -124,6 +133,8 @@ class BuildKernels(Command):
 
     def _levels(self, kernels: Kernels) -> tuple[str, ...]:
         """The host levels to make machine code for, for the CPU device."""
+        if kernels.host:
+            return ()
         hosts = architectures.hosts(otherwise=self._otherwise(kernels))
         if not hosts or not ahead.possible(asked=hosts == architectures.CPU):
             return ()
@@ -163,6 +174,12 @@ class BuildKernels(Command):
             for made in library.products(kernels, self._work(kernels), levels):
                 yield made, built / made.name, self._package_folder(kernels) / made.name
 
+    def host_libraries(self) -> Iterator[tuple[Kernels, Path]]:
+        """The libraries of host launchers, and the folder in which a build makes each."""
+        for kernels in self.libraries:
+            if kernels.host:
+                yield kernels, self.root / self._work(kernels)
+
     def get_outputs(self) -> list[str]:
         """The installed files."""
         return [str(output) for _, output, _ in self._products()]
@@ -197,6 +214,8 @@ def known(distribution: Distribution) -> list[Kernels]:
 def add(distribution: Distribution, given: Iterable[Kernels]) -> None:
     """Add kernel libraries to a project's build."""
     known(distribution).extend(given)
+    if any(kernels.host for kernels in known(distribution)):
+        distribution.has_ext_modules = lambda: True  # the wheel is a platform's
     if NAME in distribution.cmdclass:
         return
     distribution.cmdclass[NAME] = BuildKernels
@@ -227,12 +246,16 @@ def _with_kernels(base: type[Any]) -> type[Any]:
 
 def _in_place(base: type[Any]) -> type[Any]:
     class BuildExt(base):  # type: ignore[misc]
-        """``build_ext --inplace``, which is not part of ``build``, with kernels."""
+        """``build_ext --inplace``, which is not part of ``build``, with kernels; host libraries
+        that extension modules name are found.
+        """
 
         def run(self) -> None:
-            if self.inplace:
-                command = self.distribution.get_command_obj(NAME)
-                command.inplace = True
+            command = self.distribution.get_command_obj(NAME)
+            command.inplace = command.inplace or self.inplace
+            made = self.get_finalized_command(NAME).host_libraries()
+            linked = host_library.link_extensions(self.extensions or (), made)
+            if self.inplace or linked:
                 self.run_command(NAME)
             super().run()
 

@@ -44,8 +44,7 @@ def steps(
     architecture describe the kernels: one as shipped (sizes, offsets, registers), one with debug
     information (names, types).
     """
-    standard = [] if _names_standard(options) else ["-std=c++17"]
-    code = [*standard, *STANDARD[1:], *options, *(f"-I{folder}" for folder in include)]
+    code = code_options(options, include)
     lines = line_information.options()
     if lines and "-lineinfo" in code:
         code.remove("-lineinfo")
@@ -110,6 +109,12 @@ def steps(
         )
     )
     return made
+
+
+def code_options(options: Sequence[str], include: Sequence[str]) -> list[str]:
+    """nvcc's options for a source: the language, the package's own, its folders of headers."""
+    standard = [] if _names_standard(options) else ["-std=c++17"]
+    return [*standard, *STANDARD[1:], *options, *(f"-I{folder}" for folder in include)]
 
 
 def _names_standard(options: Sequence[str]) -> bool:

@@ -67,6 +67,9 @@ class Kernels:
         The operations of ``[[tool.cupola.ops]]``.
     makers : sequence
         The tables ``[[tool.cupola.makers]]``, of which the source is generated.
+    host : bool
+        Whether this is a table ``[[tool.cupola.libraries]]``: the sources have host functions, and
+        become a shared library. Then several are linked only where `relocatable` is true.
 
     Raises
     ------
@@ -83,6 +86,7 @@ class Kernels:
     relocatable: bool | None = None
     operations: Sequence[Any] = ()
     makers: Sequence[Any] = ()
+    host: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.library, str) or not re.fullmatch(
@@ -173,7 +177,8 @@ class Kernels:
     @property
     def links(self) -> bool:
         """Whether sources are compiled separately."""
-        return len(self.sources) > 1 if self.relocatable is None else bool(self.relocatable)
+        several = len(self.sources) > 1 and not self.host
+        return several if self.relocatable is None else bool(self.relocatable)
 
     def expand(self, root: Path) -> Kernels:
         """A copy with patterns replaced by files; each must match at least one."""
@@ -207,28 +212,28 @@ class Kernels:
         return sorted(found - set(self.sources))
 
 
-def from_tables(tables: Any) -> list[Kernels]:
-    """The libraries in ``[[tool.cupola.kernels]]``."""
+def from_tables(tables: Any, *, host: bool = False) -> list[Kernels]:
+    """The libraries in ``[[tool.cupola.kernels]]``; ``host``: in ``[[tool.cupola.libraries]]``."""
+    name = "tool.cupola.libraries" if host else "tool.cupola.kernels"
     if isinstance(tables, Mapping):
-        raise BuildError("[tool.cupola.kernels] must be a list: write [[tool.cupola.kernels]]")
+        raise BuildError(f"[{name}] must be a list: write [[{name}]]")
     if not isinstance(tables, list):
-        raise BuildError("tool.cupola.kernels must be a list: write tables [[tool.cupola.kernels]]")
-    known = [one.name for one in fields(Kernels) if one.name not in ("operations", "makers")]
+        raise BuildError(f"{name} must be a list: write tables [[{name}]]")
+    no_keys = ("operations", "makers", "host")
+    known = [one.name for one in fields(Kernels) if one.name not in no_keys]
     found = []
     for table in tables:
         if not isinstance(table, Mapping):
-            raise BuildError(
-                f"tool.cupola.kernels has {table!r} in it: write tables [[tool.cupola.kernels]]"
-            )
+            raise BuildError(f"{name} has {table!r} in it: write tables [[{name}]]")
         for key in table:
             if key not in known:
                 near = difflib.get_close_matches(key, known, 1)
                 meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-                raise BuildError(f"[[tool.cupola.kernels]] has an unknown key {key!r}: {meant}")
+                raise BuildError(f"[[{name}]] has an unknown key {key!r}: {meant}")
         for key in ("library", "sources"):
             if key not in table:
-                raise BuildError(f"[[tool.cupola.kernels]] lacks the key {key!r}")
-        found.append(Kernels(**table))
+                raise BuildError(f"[[{name}]] lacks the key {key!r}")
+        found.append(Kernels(**table, host=host))
     return found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..inspection import parameters
-from . import ahead, image, makers, operations
+from . import ahead, host_library, image, makers, operations
 from .architectures import Architectures
 from .kernels import Kernels
 from .step import Step
@@ -54,6 +54,10 @@ def steps(
     levels of the CPU device's machine code.
     """
     made = {suffix: work / f"{kernels.name}{suffix}" for suffix in SUFFIXES}
+    if kernels.host:
+        text = host_library.module_text(kernels, toolkit, _MARK)
+        shared = host_library.steps(kernels, toolkit, architectures, work)
+        return [*shared, _write(root, made[".py"], text)]
     manifest = made[".json"]
     sources, generated = [Path(source) for source in kernels.sources], []
     if kernels.makers:
@@ -132,6 +136,8 @@ def _write(root: Path, path: Path, text: str, *inputs: Path) -> Step:
 
 def products(kernels: Kernels, folder: Path, levels: Sequence[str] = ()) -> list[Path]:
     """The library's files in the folder of its package."""
+    if kernels.host:
+        return [folder / f"{kernels.name}.py", folder / host_library.file_name(kernels)]
     suffixes = [*SUFFIXES, *(f".{level}.so" for level in levels)]
     found = [folder / (kernels.name + suffix) for suffix in suffixes]
     if kernels.operations:
@@ -163,7 +169,7 @@ def _has_mark(module: Path, mark: str) -> bool:
 
 def notes(kernels: Kernels, folder: Path) -> list[str]:
     """Lines about a library that was built in a folder: its names that are not obvious."""
-    if kernels.makers:
+    if kernels.makers or kernels.host:
         return []
     manifest = json.loads((folder / f"{kernels.name}.json").read_text())
     return [

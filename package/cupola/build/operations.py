@@ -97,7 +97,7 @@ def _library(one: OperationTable, kernels: Sequence[Kernels]) -> str:
     if keyword.iskeyword(name):
         raise one.wrong("name", f"{name} is a keyword of Python: choose another name")
     given = one.declaration.table.get("library")
-    here = [each.library for each in kernels if each.package == package]
+    here = [each.library for each in kernels if each.package == package and not each.host]
     if given is not None:
         if given not in here:
             known = ", ".join(here) or "none"
