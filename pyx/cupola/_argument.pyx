@@ -6,7 +6,7 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.ref cimport Py_DECREF
 from cpython.tuple cimport PyTuple_GET_SIZE
 from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t,
@@ -28,7 +28,7 @@ from cupola._abi cimport (
     cupola_kernel_retain, cupola_memory_use, cupola_stream_handle, cupola_stream_retain,
     cupola_stream_synchronize, text,
 )
-from cupola._callback cimport drop
+from cupola._callback cimport drop, hold
 from cupola._foreign cimport Foreign, remember, try_read
 from cupola._names cimport KeywordBinder, binder_of
 from cupola._send cimport Queue, follow, hold_queue, open_queue, tuple_items
@@ -166,10 +166,10 @@ cdef inline bint store_integer(
 cdef int hold_captured(object value, cupola_stream* stream) except -1:
     """If the stream is being captured, let the graph keep another library's memory alive."""
     cdef int held = 0, status
-    Py_INCREF(value)
-    status = cupola_capture_hold(stream, <PyObject*>value, drop, &held)
+    kept = hold(value)
+    status = cupola_capture_hold(stream, <PyObject*>kept, drop, &held)
     if status != 0 or not held:
-        Py_DECREF(value)
+        Py_DECREF(kept)
     return check(status)
 
 

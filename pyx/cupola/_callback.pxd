@@ -1,7 +1,18 @@
-# cupola/_callback.pxd - Python callables that the driver calls on threads of its own; internal.
+# cupola/_callback.pxd - Python objects that the library keeps alive or calls; internal.
 
-# A callback as `data`: a new reference to a tuple of the callable and its arguments.
-cdef void* hold_call(object function, tuple arguments) except NULL
+from cupola.handles cimport cupola_graph
+
+# An object that the library keeps alive. The garbage collector sees the library's references as far
+# as lists of Held objects show them: each graph has a list entry for each of its own.
+cdef class Held:
+    cdef object what
+
+# The object for `owner` or `data`, with the library's reference: drop() takes it back.
+cdef Held hold(object what)
+# The same for a callable and its arguments.
+cdef Held hold_call(object function, tuple arguments)
 # The C functions that call it and release it.
 cdef void run_call(void* data) noexcept nogil
 cdef void drop(void* data) noexcept nogil
+# Adds what a graph keeps: objects, and calls.
+cdef int list_held(const cupola_graph* graph, list objects, list calls) except -1

@@ -9,11 +9,13 @@
 import atexit
 import os
 
+cimport cython
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from posix.unistd cimport usleep
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
+from cupola.error cimport check
 
 from cupola.exceptions import ArgumentTypeError
 
@@ -40,17 +42,72 @@ cdef extern from *:
     void cupola_close_python() nogil
     void cupola_forked_python() nogil
 
+cdef extern from "cupola/owner.h":
+    int cupola_owner_list(
+        const cupola_graph* graph,
+        void (*visit)(
+            void* argument, void* owner, void (*release)(void*) noexcept nogil, int is_call
+        ) noexcept,
+        void* argument)
+
 cdef extern from "Python.h":
     PyObject* PyObject_Call(PyObject* function, PyObject* arguments, PyObject* keywords)
     void PyErr_WriteUnraisable(PyObject* where)
 
 
-cdef void* hold_call(object function, tuple arguments) except NULL:
+@cython.final
+cdef class Held:
+    def __init__(self):
+        raise TypeError("made by the library's calls")
+
+
+cdef extern from *:
+    """
+    #include "cupola/owner.h"
+
+    static traverseproc cupola_traverse_members;
+
+    // The library has one reference to the object. If each of the library's owners has its entry in
+    // a list, the lists stand for that reference: it must not keep the object alive by itself.
+    static int cupola_traverse_held(PyObject* self, visitproc visit, void* argument) {
+        const int status = cupola_traverse_members(self, visit, argument);
+        if (status) return status;
+        const long references = cupola_owner_references(self);
+        return references && references == (long)Py_REFCNT(self) - 1 ? visit(self, argument) : 0;
+    }
+    static void cupola_show_references(PyTypeObject* type) {
+        cupola_traverse_members = type->tp_traverse;
+        type->tp_traverse = cupola_traverse_held;
+    }
+    """
+    void cupola_show_references(type kind)
+
+cupola_show_references(Held)
+
+
+cdef Held hold(object what):
+    cdef Held held = Held.__new__(Held)
+    held.what = what
+    Py_INCREF(held)
+    return held
+
+
+cdef Held hold_call(object function, tuple arguments):
     if not callable(function):
         raise ArgumentTypeError(f"function must be callable, got {function!r}")
-    cdef tuple pair = (function, arguments)
-    Py_INCREF(pair)
-    return <PyObject*>pair
+    return hold((function, arguments))
+
+
+cdef void list_one(
+    void* lists, void* owner, void (*release)(void*) noexcept nogil, int is_call
+) noexcept:
+    if release == drop:
+        (<list>(<tuple>lists)[is_call]).append(<Held>owner)
+
+
+cdef int list_held(const cupola_graph* graph, list objects, list calls) except -1:
+    lists = (objects, calls)
+    return check(cupola_owner_list(graph, list_one, <PyObject*>lists))
 
 
 cdef void call(tuple pair) noexcept:
@@ -65,7 +122,8 @@ cdef void call(tuple pair) noexcept:
 cdef void run_call(void* data) noexcept nogil:
     if cupola_enter_python():
         with gil:
-            call(<tuple>data)
+            if (<Held>data).what is not None:  # None: the garbage collector cleared it
+                call(<tuple>(<Held>data).what)
         cupola_leave_python()
 
 

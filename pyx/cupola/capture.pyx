@@ -8,6 +8,7 @@ from cupola._abi cimport (
     cupola_stream_pop, cupola_stream_push,
 )
 from cupola._attribute_docs cimport document_attributes
+from cupola._callback cimport list_held
 from cupola.abi cimport require
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
@@ -57,6 +58,8 @@ cdef class Capture:
                 cupola_graph_release(self.graph.native)
                 self.graph.native = NULL
         self.graph.device_index = self.stream.device_index
+        if self.graph.native != NULL:
+            list_held(self.graph.native, self.graph.held_for(NULL), self.graph.calls)
 
 
 document_attributes(Capture, {

@@ -9,8 +9,12 @@ cdef class Graph:
     cdef cupola_graph* native  # NULL while it is being captured
     cdef readonly int device_index
     cdef dict kernels  # the kernel of each kernel node
+    # Lists of Held: by node, 0 for none, and of the calls. They mirror the library's references.
+    cdef dict held
+    cdef list calls
 
     cdef int require_made(self) except -1
+    cdef list held_for(self, void* node)
     cdef hold_for(self, void* node, object what)
     cdef Node added(self, void* native, object held)
 

@@ -3,7 +3,7 @@
 """Graphs."""
 
 cimport cython
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 
@@ -19,7 +19,7 @@ from cupola._abi cimport (
 )
 from cupola._argument cimport TRANSFER, Signature
 from cupola._attribute_docs cimport document_attributes
-from cupola._callback cimport drop, hold_call, run_call
+from cupola._callback cimport drop, hold, hold_call, list_held, run_call
 from cupola._dimensions cimport read_dimensions
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address
@@ -114,6 +114,8 @@ cdef class Graph:
     def __cinit__(self):
         self.native = NULL
         self.kernels = {}
+        self.held = {}
+        self.calls = []
 
     def __init__(self, *, device=None):
         cdef int index = device_index(device)
@@ -258,7 +260,8 @@ cdef class Graph:
         """
         cdef After before = as_after(self, after)
         cdef cupola_node node = NULL
-        cdef void* data = hold_call(function, args)
+        call = hold_call(function, args)
+        cdef void* data = <PyObject*>call
         cdef int status
         with nogil:
             status = cupola_graph_add_call(
@@ -268,6 +271,7 @@ cdef class Graph:
                 check(status)
             finally:
                 drop(data)
+        self.calls.append(call)
         return new_node(self, node)
 
     def add_child(self, Graph graph not None, *, after=None):
@@ -288,6 +292,7 @@ cdef class Graph:
         with nogil:
             check(cupola_graph_add_child(
                 self.native, before.nodes, before.count, graph.native, &node))
+        list_held(graph.native, self.held_for(NULL), self.calls)
         return new_node(self, node)
 
     def add_empty(self, *, after=None):
@@ -330,14 +335,18 @@ cdef class Graph:
         self.require_made()
         self.hold_for(NULL, objects)
 
+    cdef list held_for(self, void* node):
+        return <list>self.held.setdefault(<uintptr_t>node, [])
+
     cdef hold_for(self, void* node, object what):
-        Py_INCREF(what)
-        cdef int status = cupola_graph_hold(self.native, node, <PyObject*>what, drop)
+        held = hold(what)
+        cdef int status = cupola_graph_hold(self.native, node, <PyObject*>held, drop)
         if status != 0:
             try:
                 check(status)
             finally:
-                drop(<PyObject*>what)
+                drop(<PyObject*>held)
+        self.held_for(node).append(held)
 
     @property
     def nodes(self):
@@ -499,6 +508,7 @@ cdef void* add_queued(
         with nogil:
             check(cupola_graph_add_child(
                 graph.native, before.nodes, before.count, part, &node))
+        list_held(part, graph.held_for(NULL), graph.calls)
     finally:
         cupola_graph_release(part)
     return node

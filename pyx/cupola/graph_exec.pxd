@@ -9,7 +9,11 @@ cdef class GraphExec:
     cdef cupola_graph_exec* native
     cdef readonly int device_index
     cdef dict kernels
+    # As those of Graph.
+    cdef dict held
+    cdef list calls
 
+    cdef take_held(self, Graph graph)
     # Queues it; None is the current stream.
     cdef int launch_on(self, Stream stream) except -1
     cdef update_node(

@@ -3,7 +3,7 @@
 """Executable graphs."""
 
 cimport cython
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from libc.stdint cimport uintptr_t
 
 from cupola._abi cimport (
@@ -13,7 +13,7 @@ from cupola._abi cimport (
     cupola_graph_exec_update, cupola_graph_exec_upload, cupola_graph_instantiate,
 )
 from cupola._attribute_docs cimport document_attributes
-from cupola._callback cimport drop
+from cupola._callback cimport drop, hold
 from cupola._dimensions cimport read_dimensions
 from cupola._send cimport (
     PyVectorcall_NARGS, begin_traced, call_generic, cupola_set_vectorcall, end_traced,
@@ -36,6 +36,7 @@ def instantiate(Graph graph not None):
         check(cupola_graph_instantiate(graph.native, &exec.native))
     exec.device_index = graph.device_index
     exec.kernels = dict(graph.kernels)
+    exec.take_held(graph)
     return exec
 
 
@@ -155,6 +156,7 @@ cdef class GraphExec:
             graph.require_made()
             with nogil:
                 check(cupola_graph_exec_update(self.native, graph.native))
+            self.take_held(graph)
             return
         if not isinstance(what, Node):
             raise ArgumentTypeError(
@@ -178,14 +180,19 @@ cdef class GraphExec:
         packed = pack(kernel, args)
         cdef char* buffer = packed
         cdef int status
-        held = (kernel, args)
-        Py_INCREF(held)
+        held = hold((kernel, args))
         with nogil:
             status = cupola_graph_exec_set_kernel(
                 self.native, node.native, kernel.native, &dimensions, buffer, <PyObject*>held,
                 drop)
         check(status)
         self.kernels[<uintptr_t>node.native] = kernel
+        self.held[<uintptr_t>node.native] = [held]
+
+    cdef take_held(self, Graph graph):
+        """Mirror the library: the graphs share the objects of a node, and have calls of their own.
+        """
+        self.held, self.calls = dict(graph.held), list(graph.calls)
 
     @property
     def handle(self):

@@ -150,7 +150,6 @@ cdef object call_configured(
 
 @cython.final
 @cython.freelist(8)
-@cython.no_gc  # its references can't form a cycle
 cdef class Configured:
     """A kernel with its grid and block: calling it launches. Made by ``kernel[grid, block]``."""
 

@@ -15,7 +15,7 @@ from cupola._abi cimport (
     cupola_stream_wait, cupola_stream_wrap,
 )
 from cupola._attribute_docs cimport document_attributes
-from cupola._callback cimport drop, hold_call, run_call
+from cupola._callback cimport drop, hold, hold_call, run_call
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
@@ -126,10 +126,10 @@ cdef bint captures(Stream stream, object needed) except -1:
     if needed is None:
         check(cupola_capture_hold(stream.native, NULL, NULL, &held))
         return held != 0
-    Py_INCREF(needed)
-    status = cupola_capture_hold(stream.native, <PyObject*>needed, drop, &held)
+    kept = hold(needed)
+    status = cupola_capture_hold(stream.native, <PyObject*>kept, drop, &held)
     if status != 0 or not held:
-        Py_DECREF(needed)
+        Py_DECREF(kept)
     check(status)
     return held != 0
 
@@ -433,7 +433,8 @@ cdef class Stream:
         ArgumentTypeError
             Where it is not callable.
         """
-        cdef void* data = hold_call(function, args)
+        call = hold_call(function, args)
+        cdef void* data = <PyObject*>call
         cdef int status
         # Before the GIL is released: from now on, no other thread may hold it while it waits in the
         # driver.

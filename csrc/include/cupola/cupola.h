@@ -23,6 +23,7 @@
 #include "cupola/module.h"
 #include "cupola/operation.h"
 #include "cupola/output.h"
+#include "cupola/owner.h"
 #include "cupola/pipeline.h"
 #include "cupola/profile.h"
 #include "cupola/reduce.h"

@@ -20,6 +20,7 @@ class Object {
     void release() noexcept {
         if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
     }
+    long references() const noexcept { return count_.load(std::memory_order_acquire); }
     // Deletes it: immediately, or on another thread in the scope of a DeferredDeletes.
     virtual void end() noexcept;
 

@@ -6,22 +6,10 @@
 
 #include "cupola/graph.h"
 #include "runtime/context/capture.hpp"
+#include "runtime/lifetime/owner.hpp"
 #include "runtime/module/kernel.hpp"
 
 namespace cupola {
-
-// An object of other code: the destructor calls `release(owner)`.
-class Owner : public Object {
-  public:
-    Owner(void* owner, void (*release)(void*)) : owner_(owner), release_(release) {}
-    ~Owner() override {
-        if (release_) release_(owner_);
-    }
-
-  private:
-    void* owner_;
-    void (*release_)(void*);
-};
 
 // Objects that a graph keeps alive, by node; those of a capture are under null. A filled entry is
 // shared and only grows: by objects that another thread was about to release.

@@ -19,7 +19,7 @@ void Callback::run(void* callback) {
     {
         const DeferredDeletes deferred;
         auto* self = static_cast<Callback*>(callback);
-        self->call_(self->data_);
+        self->call_(self->get());
         self->release();
     }
     pending.fetch_sub(1);

@@ -5,18 +5,15 @@
 
 #include <atomic>
 
-#include "runtime/base/object.hpp"
 #include "runtime/driver/driver.hpp"
+#include "runtime/lifetime/owner.hpp"
 
 namespace cupola {
 
-class Callback : public Object {
+class Callback : public Owner {
   public:
     Callback(void (*call)(void*), void* data, void (*release)(void*))
-        : call_(call), data_(data), release_(release) {}
-    ~Callback() override {
-        if (release_) release_(data_);
-    }
+        : Owner(data, release), call_(call) {}
 
     // Safe on the driver's thread: deleting a callback calls no driver function.
     void end() noexcept override { delete this; }
@@ -26,8 +23,6 @@ class Callback : public Object {
     void expect() noexcept;
     // Undoes expect() where the driver did not accept it.
     void give_up() noexcept;
-    // The caller keeps the owner: `release` is not called.
-    void disown() noexcept { release_ = nullptr; }
 
     // The function that the driver calls, with the callback as its data.
     static void CUDA_CB run(void* callback);
@@ -37,8 +32,6 @@ class Callback : public Object {
 
   private:
     void (*call_)(void*);
-    void* data_;
-    void (*release_)(void*);
 };
 
 }  // namespace cupola
