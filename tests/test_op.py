@@ -178,7 +178,7 @@ def bad_calls(step, u):
     yield (u,), {"out": [1]}, cupola.ArgumentTypeError, "output v: expected a"
     if isinstance(u, np.ndarray):
         yield (u,), {"out": readonly}, cupola.ArgumentValueError, "the array is read-only"
-        yield (u.astype(">f4"),), {}, cupola.ArgumentTypeError, "no operation takes elements of >f4"
+        yield (u,), {"out": u.astype(">f4")}, cupola.ArgumentTypeError, "machine's byte order"
         yield (u.astype(object),), {}, cupola.ArgumentTypeError, "elements of object"
         yield (u,), {"stream": 1}, cupola.ArgumentTypeError, "no stream="
     else:

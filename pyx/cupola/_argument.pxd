@@ -65,6 +65,10 @@ cdef class Signature:
     # After the launch, for memory of other streams.
     cdef int use(self, PyObject** arguments, cupola_stream* stream) except -1
 
+    cdef int refuse_memory(
+        self, size_t index, str came, bint contiguous, object dtype, str copy) except -1
+    cdef int refuse_element(
+        self, size_t index, str came, object dtype, uint64_t address) except -1
     cdef int refuse_device(self, size_t index, str came, int device) except -1
     cdef int refuse_readonly(self, size_t index, object value) except -1
     cdef int refuse_host(self, size_t index, object value) except -1

@@ -37,7 +37,7 @@ from cupola.array cimport Array
 from cupola.array_data cimport is_freed
 from cupola._dimensions cimport integer_text
 from cupola.device cimport device_text, is_same_driver
-from cupola.element cimport element_fits, element_of
+from cupola.element cimport Element, element_fits, element_of, indirect_text, native
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
 from cupola.memory cimport PER_THREAD, Memory
@@ -180,6 +180,25 @@ cdef inline int use_memory(Memory memory, cupola_stream* stream) except -1:
     return check(cupola_memory_use(memory.native, stream))
 
 
+cdef int put_ctypes(Signature signature, char* buffer, size_t index, object value) except -1:
+    """A struct or an array of ctypes, whose fields are checked where NumPy knows them."""
+    known = index, type(value)
+    if known in signature.fitting:
+        return signature.put_buffer(buffer, index, value)
+    try:
+        dtype = np.dtype(type(value))
+    except Exception:  # it has bit fields or pointers
+        return signature.put_buffer(buffer, index, value)
+    if dtype.itemsize == 0:
+        return signature.put_buffer(buffer, index, value)
+    found = np.frombuffer(value, dtype.base)
+    if dtype.names is not None:
+        return signature.put_buffer(buffer, index, found[0])
+    if dtype.isnative:
+        signature.fitting.add(known)
+    return signature.put_buffer(buffer, index, native(found).tobytes())
+
+
 cdef class Signature:
     def __cinit__(self):
         self.native = NULL
@@ -244,14 +263,11 @@ cdef class Signature:
                 self.refuse(index, "a cupola.Array that was freed", CUPOLA_ERROR_VALUE)
             if not self.parameters[index].kind & CUPOLA_POINTER:
                 self.refuse(index, "a cupola.Array")
-            if not array.contiguous:
-                self.refuse(
-                    index, "a cupola.Array that is not C-contiguous; pass array.copy(), or its "
-                    "address as an int", CUPOLA_ERROR_VALUE)
-            if not element_fits(self.elements[index], array.kind, array.itemsize):
-                self.refuse(
-                    index, f"a cupola.Array of {array.dtype}; to ignore the type, pass its "
-                    "address as an int")
+            if not array.direct:
+                self.refuse_memory(
+                    index, "a cupola.Array", array.contiguous, array.dtype, "x.copy()")
+            if not element_fits(&self.elements[index], array.kind, array.itemsize, array.start):
+                self.refuse_element(index, "a cupola.Array", array.dtype, array.start)
             if array.device_index != self.device_index:
                 self.refuse_device(index, "a cupola.Array", array.device_index)
             if array.readonly:
@@ -341,7 +357,9 @@ cdef class Signature:
         cdef Foreign foreign
         if self.parameters[index].kind & CUPOLA_POINTER:
             if try_read(value, self.device_index, stream, &foreign):
-                if element_fits(self.elements[index], foreign.kind, foreign.itemsize):
+                if not foreign.address & <uint64_t>(foreign.itemsize - 1) and element_fits(
+                    &self.elements[index], foreign.kind, foreign.itemsize, foreign.address
+                ):
                     memcpy(
                         buffer + self.parameters[index].offset, &foreign.address,
                         sizeof(foreign.address))
@@ -357,7 +375,7 @@ cdef class Signature:
             return self.put_memory(buffer, index, <Memory>value)
         if isinstance(value, Transfer):
             if not element_fits(
-                self.elements[index], (<Transfer>value).kind, (<Transfer>value).itemsize
+                &self.elements[index], (<Transfer>value).kind, (<Transfer>value).itemsize, 0
             ):
                 self.refuse(
                     index, f"cupola.{type(value).__name__} of a numpy.ndarray of "
@@ -420,6 +438,10 @@ cdef class Signature:
         if memory.write_protected:
             self.refuse_readonly(index, memory)
         self.put_address(buffer, index, memory.address, "a cupola.Memory")
+        if memory.address & self.elements[index].low_bits:
+            self.refuse(
+                index, f"a cupola.Memory at an address that is no multiple of "
+                f"{self.elements[index].low_bits + 1}", CUPOLA_ERROR_VALUE)
         return NOTHING if memory.stream is None else USE
 
     cdef int put_texture(self, char* buffer, size_t index, TextureObject texture) except -1:
@@ -442,10 +464,12 @@ cdef class Signature:
             import _ctypes
         if isinstance(value, _ctypes._SimpleCData):
             return self.put(buffer, index, value.value, stream)
-        if isinstance(value, (_ctypes.Structure, _ctypes.Union)):
+        if isinstance(value, _ctypes.Union):
             return self.put_buffer(buffer, index, value)
-        if isinstance(value, _ctypes.Array) and not self.parameters[index].kind & CUPOLA_POINTER:
-            return self.put_buffer(buffer, index, value)
+        if isinstance(value, _ctypes.Structure) or (
+            isinstance(value, _ctypes.Array) and not self.parameters[index].kind & CUPOLA_POINTER
+        ):
+            return put_ctypes(self, buffer, index, value)
         if hasattr(value, "__cuda_array_interface__") or has_dlpack(value):
             return self.put_interface(buffer, index, value, stream)
         # A host array of one integer has __index__ too, but its value is no address.
@@ -469,12 +493,13 @@ cdef class Signature:
             interface = interface_of(value, self.device_index)
         except ArgumentTypeError as error:
             self.refuse(index, f"{kind}; {error}")
-        if not element_fits(self.elements[index], interface.kind, interface.itemsize):
-            self.refuse(index, f"{kind} of {interface.dtype}")
-        if not interface.contiguous:
-            self.refuse(
-                index, f"{kind} that is not C-contiguous; pass a contiguous copy, or its address "
-                "as an int", CUPOLA_ERROR_VALUE)
+        if not interface.direct:
+            self.refuse_memory(
+                index, kind, interface.contiguous, interface.dtype, "a contiguous copy")
+        if not element_fits(
+            &self.elements[index], interface.kind, interface.itemsize, interface.address
+        ):
+            self.refuse_element(index, kind, interface.dtype, interface.address)
         if interface.readonly:
             self.refuse_readonly(index, value)
         if interface.address:
@@ -513,7 +538,7 @@ cdef class Signature:
         raw = value
         if isinstance(value, np.void):
             self.check_layout(index, value)
-            raw = value.tobytes()
+            raw = (value if value.dtype.isnative else native(value)).tobytes()
         PyObject_GetBuffer(raw, &view, PyBUF_SIMPLE)
         try:
             status = cupola_argument_bytes(self.native, buffer, index, view.buf, view.len)
@@ -539,6 +564,30 @@ cdef class Signature:
                 f"{layout} (kernel.params[{index}].dtype)")
         self.fitting.add(known)
         return 0
+
+    cdef int refuse_memory(
+        self, size_t index, str came, bint contiguous, object dtype, str copy
+    ) except -1:
+        """For an array whose memory no kernel can take."""
+        if not contiguous:
+            return self.refuse(
+                index, f"{came} that is not C-contiguous; pass {copy}, or its address as an int",
+                CUPOLA_ERROR_VALUE)
+        return self.refuse(
+            index, f"{came} {indirect_text(dtype, copy)}",
+            CUPOLA_ERROR_VALUE if dtype.isnative else CUPOLA_ERROR_TYPE)
+
+    cdef int refuse_element(
+        self, size_t index, str came, object dtype, uint64_t address
+    ) except -1:
+        """For an array whose elements are not those of the parameter."""
+        cdef Element* element = &self.elements[index]
+        if element_fits(element, dtype.kind.encode()[0], dtype.itemsize, 0):
+            return self.refuse(
+                index, f"{came} at an address that is no multiple of {element.low_bits + 1}; pass "
+                "a copy", CUPOLA_ERROR_VALUE)
+        return self.refuse(
+            index, f"{came} of {dtype}; to ignore the type, pass its address as an int")
 
     cdef int refuse_device(self, size_t index, str came, int device) except -1:
         return self.refuse(

@@ -24,6 +24,7 @@ cdef class ArrayData:
     cdef char kind  # NumPy's letter for the kind of elements
     cdef int element  # its code in elementwise.h, 0 until it is looked up
     cdef bint contiguous  # C order
+    cdef bint direct  # a kernel can take it: C order, the machine's byte order, aligned
     cdef bint readonly
     cdef bint live  # until free(); see Memory.native for the views of an array that was freed
 

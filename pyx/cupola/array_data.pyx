@@ -5,6 +5,7 @@ from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.device cimport device_text
+from cupola.element cimport is_direct
 from cupola.layout cimport MAX_AXES, bytes_of, c_strides, is_c_contiguous, refuse_axes
 from cupola.memory cimport allocate
 from cupola.stream cimport captures, current_stream
@@ -39,6 +40,7 @@ cdef ArrayData lay(
     array.device_index = device
     array.kind = ord(dtype.kind)
     array.contiguous = is_c_contiguous(shape, strides, array.itemsize)
+    array.direct = array.contiguous and is_direct(dtype, start, array.nbytes)
     array.steps = strides
     array.live = True
     return array

@@ -9,6 +9,7 @@ from cupola.abi cimport require
 from cupola.array cimport Array, foreign_array, is_foreign, lay, new_array
 from cupola.copy cimport copy_on_device, upload
 from cupola.device cimport device_index
+from cupola.element cimport native, native_dtype
 from cupola.interface cimport Interface, interface_of
 from cupola.layout cimport as_dtype, as_shape, bytes_of, f_strides
 from cupola.memory cimport Memory, allocate_managed, allocate_pinned
@@ -30,6 +31,7 @@ cdef Array made(object shape, object dtype, object order, object device, object 
     cdef tuple axes
     cdef Array array
     axes, kind = what_of(shape, dtype)
+    kind = native_dtype(kind)
     if order != "C" and order != "F":
         raise ArgumentValueError(f"an order is 'C' or 'F', got {order!r}")
     array = new_array(axes, kind, index, as_stream(stream, index))
@@ -46,7 +48,8 @@ def empty(shape, dtype=float, *, order="C", device=None, stream=None):
     ----------
     shape : int or sequence of int
     dtype : data-type
-        Any NumPy dtype except objects; by default float64, as in NumPy.
+        Any NumPy dtype except objects; by default float64, as in NumPy. Elements have the machine's
+        byte order, also where the dtype has the other one.
     order : {"C", "F"}
         The contiguous axis: the last one ("C") or the first ("F").
     device : Device or int, optional
@@ -245,8 +248,7 @@ def to_device(source, dtype=None, *, device=None, stream=None):
         raise ArgumentTypeError(
             f"a {type(source).__name__} can't be made an array: {error}") from error
     as_dtype(host.dtype)
-    if not host.dtype.isnative:
-        host = host.astype(host.dtype.newbyteorder("="))
+    host = native(host)
     array = new_array(host.shape, host.dtype, index, queue)
     upload(array, host, queue, stream is not None)
     return array
@@ -409,6 +411,7 @@ def managed(shape, dtype=float, *, device=None):
     cdef tuple axes
     cdef Memory memory
     axes, kind = what_of(shape, dtype)
+    kind = native_dtype(kind)
     memory = allocate_managed(index, bytes_of(axes, kind.itemsize))
     return lay(axes, None, kind, memory, None, memory.address, index)
 

@@ -241,7 +241,9 @@ cdef class EagerCall:
             MAX_WORDS - a.used - 2)
         if count == GENERAL:
             return False
-        if self.align > 1 and (<uintptr_t>tensor.data + tensor.byte_offset) % self.align:
+        if (<uintptr_t>tensor.data + tensor.byte_offset) & (
+            self.align - 1 | <uint64_t>(tensor.bits >> 3) - 1
+        ):
             return False
         a.given[index] = tensor
         a.words[a.used] = (

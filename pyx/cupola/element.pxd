@@ -1,18 +1,36 @@
 # cupola/element.pxd - element types, and conversion of values to elements; internal.
 
+from libc.stdint cimport uint64_t
+
 cdef struct Element:
     char kind  # NumPy's letter; 0: unknown, any kind fits; 'x': bytes of any kind
     Py_ssize_t size
+    uint64_t low_bits  # the bits that are 0 in an aligned address
 
 # The type of a C name such as "float" or "const unsigned int".
 cdef Element element_of(str type)
+
+# The bits that are 0 in an address of aligned elements. A kernel's access to a number of n bytes
+# faults unless n divides the address.
+cdef uint64_t low_bits_of(object dtype)
+# Whether a kernel can take elements at an address: aligned, and in the machine's byte order.
+cdef bint is_direct(object dtype, uint64_t address, Py_ssize_t nbytes) except -1
+# The reason why not, and the remedy, for messages.
+cdef str indirect_text(object dtype, str copy)
+# The dtype, or the array itself or a copy of it, in the machine's byte order.
+cdef object native_dtype(object dtype)
+cdef object native(object host)
 
 # The value as a NumPy array of the dtype; raises where that fails.
 cdef object converted(object value, object dtype)
 # The same, by NumPy's same_kind rule: for example, no float becomes an integer.
 cdef object elements_of(object value, object dtype)
 
-cdef inline bint element_fits(Element wanted, char kind, Py_ssize_t size) noexcept nogil:
-    if wanted.kind == 0 or (wanted.kind == kind and wanted.size == size):
-        return True
-    return wanted.kind == c'x' and size == 1
+cdef inline bint element_fits(
+    const Element* wanted, char kind, Py_ssize_t size, uint64_t address
+) noexcept nogil:
+    if wanted.kind == kind and wanted.size == size:
+        return True  # the address was checked for this type
+    if address & wanted.low_bits:
+        return False
+    return wanted.kind == 0 or (wanted.kind == c'x' and size == 1)

@@ -1,6 +1,8 @@
 # cupola/element.pyx - maps C type names to NumPy's, and converts values to elements.
 # cython: language_level=3
 
+import re
+
 import numpy as np
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
@@ -31,6 +33,31 @@ cdef dict BY_NAME = {
 }
 
 
+# Types that the compiler aligns to more than their fields: CUDA's vectors, and complex numbers.
+cdef object VECTOR = re.compile(
+    r"(?:u?(char|short|int|long|longlong)|float|double)([1-4])(?:_(16|32)a)?")
+cdef dict VECTOR_SIZES = {"char": 1, "short": 2, "int": 4, "long": 8, "longlong": 8}
+cdef object COMPLEX = re.compile(r"(?:.*::)?complex<(float|double)>")
+cdef dict BY_ALIGNMENT = {
+    "__half2": 4, "half2": 4, "__nv_bfloat16": 2, "__nv_bfloat162": 4, "__int128": 16,
+    "cuComplex": 8, "cuFloatComplex": 8, "cuDoubleComplex": 16,
+}
+
+
+cdef int alignment_of(str name) except -1:
+    """The alignment in bytes of a C++ type by its name; 1 where the name does not tell."""
+    vector = VECTOR.fullmatch(name)
+    if vector is not None:
+        if vector[3] is not None:
+            return int(vector[3])
+        size = VECTOR_SIZES.get(vector[1]) or (4 if name.startswith("float") else 8)
+        return min(16, size * (1 if vector[2] in "13" else int(vector[2])))
+    number = COMPLEX.fullmatch(name)
+    if number is not None:
+        return 8 if number[1] == "float" else 16
+    return 8 if name.endswith("*") else BY_ALIGNMENT.get(name, 1)
+
+
 cdef Element element_of(str type):
     cdef Element result
     result.kind = 0
@@ -46,7 +73,53 @@ cdef Element element_of(str type):
         else:
             result.kind = c"u" if "unsigned" in words else c"i"
             result.size = 2 if "short" in words else 8 if "long" in words else 4
+    result.low_bits = (result.size or alignment_of(name.removeprefix("unsigned "))) - 1
     return result
+
+
+cdef uint64_t low_bits_of(object dtype):
+    kind = dtype.kind
+    if kind == "V" and dtype.names is not None:
+        low_bits = 0
+        for inner, offset, *_ in dtype.fields.values():
+            low_bits |= low_bits_of(inner)
+        for inner, offset, *_ in dtype.fields.values():
+            if offset & low_bits_of(inner) or dtype.itemsize & low_bits:
+                return 0  # a packed struct, whose fields a kernel reads by their bytes
+        return low_bits
+    if dtype.subdtype is not None:
+        return low_bits_of(dtype.subdtype[0])
+    return dtype.alignment - 1 if kind in "VSU" else dtype.itemsize - 1
+
+
+cdef bint is_direct(object dtype, uint64_t address, Py_ssize_t nbytes) except -1:
+    if not dtype.isnative:
+        return False
+    # Most memory is aligned to more than any element.
+    return address & 0xff == 0 or nbytes == 0 or address & low_bits_of(dtype) == 0
+
+
+cdef str indirect_text(object dtype, str copy):
+    if not dtype.isnative:
+        return (
+            f"of {dtype}, which is not in the machine's byte order; pass "
+            "cupola.to_device(x.get()), which converts it")
+    return f"of {dtype} at an address that is no multiple of {low_bits_of(dtype) + 1}; pass {copy}"
+
+
+def natural_alignment(object element not None):
+    """The alignment in bytes that a kernel's accesses need: of a dtype, or of a C++ type's name."""
+    if isinstance(element, str):
+        return element_of(element).low_bits + 1
+    return low_bits_of(element) + 1
+
+
+cdef object native_dtype(object dtype):
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
+
+
+cdef object native(object host):
+    return host.astype(native_dtype(host.dtype), copy=False)
 
 
 # Python numbers have no width: they take the array's, in these kinds.

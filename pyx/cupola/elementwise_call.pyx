@@ -46,7 +46,7 @@ cdef ArrayData result_of(tuple shape, Py_ssize_t size, int element, int device, 
     array.dtype = dtype_of(element)
     array.kind = letter_of(element)
     array.device_index = device
-    array.contiguous = True
+    array.contiguous = array.direct = True
     array.live = True
     array.memory = allocate(device, array.nbytes, queue)
     array.start = array.memory.address

@@ -14,6 +14,7 @@ cdef class Interface:
     cdef Py_ssize_t itemsize
     cdef bint readonly
     cdef bint contiguous
+    cdef bint direct  # as in array_data.pxd
     cdef bint ordered  # whether the data has to be waited for
     cdef uint64_t stream  # on this stream
     cdef object owner  # the object that owns the memory

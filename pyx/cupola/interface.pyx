@@ -16,8 +16,9 @@ from cupola._abi cimport (
 from cupola.abi cimport require
 from cupola.array_data cimport lay
 from cupola.device cimport device_index
+from cupola.element cimport is_direct
 from cupola.error cimport check
-from cupola.layout cimport is_c_contiguous
+from cupola.layout cimport bytes_of, is_c_contiguous
 from cupola.stream cimport current_stream
 from cupola.tensor cimport Tensor, has_dlpack, tensor_of
 
@@ -121,6 +122,8 @@ cdef class Interface:
         self.kind = ord(self.dtype.kind)
         self.itemsize = self.dtype.itemsize
         self.contiguous = is_c_contiguous(self.shape, self.strides, self.itemsize)
+        self.direct = self.contiguous and is_direct(
+            self.dtype, self.address, bytes_of(self.shape, self.itemsize))
 
     cdef int wait_for_data(self, cupola_stream* stream) except -1:
         if not self.ordered:

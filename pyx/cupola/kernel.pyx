@@ -28,6 +28,7 @@ from cupola.abi cimport require
 from cupola._argument cimport AWAIT, TRANSFER, USE, Signature, signature_of
 from cupola.device cimport device_text, known_device
 from cupola._dimensions cimport block_shape, dependent, read_attributes, read_dimensions, read_number
+from cupola.element cimport low_bits_of
 from cupola.error cimport check
 from cupola._names cimport KeywordBinder, kind_text, parameter_text
 from cupola.handles cimport cupola_stream
@@ -66,10 +67,20 @@ cdef Kernel adopt(cupola_kernel* native, object image):
     if told is not None:
         (<Signature>kernel.packer).layouts = [
             one.dtype if one.kind == "struct" else None for one in told]
+        align_structs(<Signature>kernel.packer, told)
     kernel.device_index = cupola_kernel_device(native)
     kernel.demangled = text(cupola_kernel_demangled(native))
     kernel.title = text(cupola_kernel_title(native))
     return kernel
+
+
+cdef int align_structs(Signature signature, object told) except -1:
+    """Note the alignment of structs behind pointers, which their names do not tell."""
+    cdef size_t index
+    for index in range(signature.count):
+        if told[index].dtype is not None and "pointer" in told[index].kind:
+            signature.elements[index].low_bits |= low_bits_of(told[index].dtype)
+    return 0
 
 
 cdef Signature signature_in(Kernel kernel):
@@ -278,7 +289,7 @@ cdef class Kernel:
       parameter's range, floats are rounded to its width, and no float becomes an integer;
     - for a pointer: a `cupola.Array` or `Memory`, anything with
       ``__cuda_array_interface__`` or DLPack, `cupola.In`, `Out` or `InOut` around a host array,
-      None (null), or an address as an int;
+      None (null), or an address as an int. Elements are aligned, and in the machine's byte order;
     - for a struct: a structured NumPy scalar (of the dtype in `params`, where known), a ctypes
       structure, or bytes, each of exactly the parameter's size.
 

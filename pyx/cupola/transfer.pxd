@@ -5,6 +5,7 @@ from cupola.stream cimport Stream
 
 cdef class Transfer:
     cdef readonly object array  # numpy.ndarray, C-contiguous
+    cdef bint swapped  # it is not in the machine's byte order, as device memory is
     cdef bint inward
     cdef bint outward
     cdef char kind

@@ -12,6 +12,7 @@ from cupola._abi cimport (
 from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.array cimport host_address, is_pinned
+from cupola.element cimport native, native_dtype
 from cupola.error cimport check
 from cupola.memory cimport allocate
 from cupola.stream cimport captures
@@ -33,7 +34,8 @@ cdef class Transfer:
         cdef Memory memory = allocate(device, self.array.nbytes, stream)
         cdef uint64_t source
         if self.inward:
-            source = host_address(self.array)
+            host = native(self.array)
+            source = host_address(host)
             with nogil:
                 check(cupola_copy_to_device(
                     memory.address, <void*>source, memory.nbytes, stream.native))
@@ -42,10 +44,17 @@ cdef class Transfer:
     cdef int end(self, Memory memory, Stream stream) except -1:
         cdef uint64_t target
         if self.outward:
-            target = host_address(self.array)
+            host = self.array
+            if self.swapped:
+                host = np.empty(host.shape, native_dtype(host.dtype))
+            target = host_address(host)
             with nogil:
                 check(cupola_copy_to_host(
                     <void*>target, memory.address, memory.nbytes, stream.native))
+                if self.swapped:
+                    stream.wait_done()
+            if self.swapped:
+                self.array[...] = host
         # Copies of page-locked memory are asynchronous: the call has to wait.
         return self.outward or is_pinned(host_address(self.array))
 
@@ -61,6 +70,7 @@ cdef int hold(Transfer self, object array) except -1:
     self.array = array
     self.kind = ord(array.dtype.kind)
     self.itemsize = array.dtype.itemsize
+    self.swapped = not array.dtype.isnative
     return 0
 
 
@@ -89,7 +99,8 @@ cdef class In(Transfer):
     Parameters
     ----------
     array : array_like
-        Read when the kernel is called. An array that is not C-contiguous is copied here.
+        Read when the kernel is called. An array that is not C-contiguous is copied here. The
+        kernel gets the machine's byte order.
     """
 
     def __init__(self, array):
@@ -105,7 +116,7 @@ cdef class Out(Transfer):
     Parameters
     ----------
     array : numpy.ndarray or writable buffer
-        C-contiguous.
+        C-contiguous, in any byte order: the kernel has the machine's.
     """
 
     def __init__(self, array):
@@ -119,7 +130,7 @@ cdef class InOut(Transfer):
     Parameters
     ----------
     array : numpy.ndarray or writable buffer
-        C-contiguous.
+        C-contiguous, in any byte order: the kernel has the machine's.
     """
 
     def __init__(self, array):

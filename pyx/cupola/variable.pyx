@@ -14,6 +14,7 @@ from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.array cimport host_address, is_pinned, lay
 from cupola.device cimport known_device
+from cupola.element cimport native, native_dtype
 from cupola.error cimport check
 from cupola.layout cimport as_shape
 from cupola.module cimport Module
@@ -68,6 +69,7 @@ cdef class Variable:
         host = np.asarray(value, order="C")
         if host.dtype.hasobject:
             raise ArgumentTypeError(f"{self.name}: a device can't hold Python objects")
+        host = native(host)
         if <size_t>host.nbytes != self.nbytes:
             raise ArgumentValueError(
                 f"{self.name} has {self.nbytes} bytes, the value {host.nbytes} (shape "
@@ -106,12 +108,12 @@ cdef class Variable:
             raise ArgumentValueError(
                 f"{self.name} has {self.nbytes} bytes, not a multiple of {kind}")
         refuse_capture(queue)
-        host = np.empty(self.nbytes // <size_t>kind.itemsize, kind)
+        host = np.empty(self.nbytes // <size_t>kind.itemsize, native_dtype(kind))
         cdef uint64_t target = host_address(host)
         with nogil:
             check(cupola_copy_to_host(<void*>target, self.address, self.nbytes, queue.native))
             queue.wait_done()
-        return host.tobytes() if dtype is None else host
+        return host.tobytes() if dtype is None else host.astype(kind, copy=False)
 
     def array(self, dtype, shape=None):
         """The variable as an array over its own memory, without a copy.

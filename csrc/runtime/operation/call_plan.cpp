@@ -100,7 +100,7 @@ bool CallPlan::place(const cupola_op_call& call, Extent* extents) const {
         const auto& tensor = *static_cast<const dlpack::Tensor*>(call.tensors[i]);
         std::uint64_t address = reinterpret_cast<std::uintptr_t>(tensor.data);
         if (!address || __builtin_add_overflow(address, tensor.byte_offset, &address) ||
-            address & low_bits)
+            address & (low_bits | (form.bits / 8u - 1)))
             return false;
         extents[i] = {address, address + static_cast<std::uint64_t>(form.low),
                       address + static_cast<std::uint64_t>(form.high)};

@@ -329,7 +329,7 @@ void OperationCall::check_layout(std::size_t index) const {
         fail_at(index, CUPOLA_ERROR_VALUE,
                 "expected elements in C order, got strides " + shape_text(t.strides, t.ndim) +
                     " for shape " + shape_text(t.shape, t.ndim) + ": make it contiguous");
-    const std::uint64_t align = declaration_.align;
+    const std::uint64_t align = std::max<std::uint64_t>(declaration_.align, t.view.bits / 8);
     const bool step_suits =
         !t.batched || call_.batch < 2 || static_cast<std::uint64_t>(t.step) % align == 0;
     if (t.view.address % align || !step_suits)

@@ -12,6 +12,7 @@ import numpy as np
 from cupola.array import Array
 from cupola.creation import asarray, to_device
 from cupola.device import Device, is_cpu
+from cupola.element import natural_alignment
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.makers.definition import Definition
 from cupola.makers.parameters import Parameter
@@ -148,8 +149,13 @@ def _from_host(
 def to_host(definition: Definition, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Copy what the kernel wrote into NumPy's arrays of the call."""
     for one in definition.parameters:
-        if not one.const and isinstance(given.get(one.name), np.ndarray):
-            values[one.name].get(out=given[one.name])
+        host = given.get(one.name)
+        if one.const or not isinstance(host, np.ndarray):
+            continue
+        if host.dtype.isnative:
+            values[one.name].get(out=host)
+        else:
+            host[...] = values[one.name].get()
 
 
 def aligned(definition: Definition, parameter: Parameter, value: Array) -> Array:
@@ -161,7 +167,7 @@ def aligned(definition: Definition, parameter: Parameter, value: Array) -> Array
         Where the kernel writes the array.
     """
     dtype = value.dtype
-    align = dtype.alignment if dtype.names else dtype.itemsize
+    align = natural_alignment(dtype)
     if value.size == 0 or not any(step % align for step in (value.ptr, *value.strides)):
         return value
     if parameter.const:

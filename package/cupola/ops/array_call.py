@@ -25,6 +25,7 @@ class View(NamedTuple):
     device: int
     strides: tuple[int, ...] | None  # in elements; None: C order
     writable: bool
+    native: bool = True  # the byte order is the machine's
 
     def tensor(self, device_type: int) -> tuple[Any, ...]:
         """The array for `NativeOperation.launch`, with DLPack's device type."""
@@ -219,6 +220,14 @@ def other_kind(where: str, title: str, value: Any) -> ArgumentTypeError:
     )
 
 
+def other_byte_order(where: str) -> ArgumentTypeError:
+    """The error for an array that the kernel writes."""
+    return ArgumentTypeError(
+        f"{where}: the kernel writes it, and its elements are not in the machine's byte order: "
+        "pass an array that is, and copy the result"
+    )
+
+
 def results_of(results: Sequence[Any]) -> Any:
     """One result by itself, several as a tuple, None for none."""
     return None if not results else results[0] if len(results) == 1 else tuple(results)
@@ -252,21 +261,24 @@ def _prepared(
     view = _viewed(declaration, tensor, value, arrays)
     if math.prod(view.shape) == 0:
         return value, view
-    aligned = view.address % declaration.align == 0
-    if (view.contiguous or tensor.strided) and aligned:
+    align = max(declaration.align, ELEMENT_TYPES[view.element][1] // 8)
+    aligned = view.address % align == 0
+    if (view.contiguous or tensor.strided) and aligned and view.native:
         return value, view
     if not declaration.copies:
         raise ArgumentValueError(
             f"{_title(declaration, tensor)}: "
             + (
-                f"its address is not a multiple of {declaration.align} bytes"
+                f"its address is not a multiple of {align} bytes"
                 if not aligned
+                else "its elements are not in the machine's byte order"
+                if not view.native
                 else "its elements are not in C order"
             )
             + f", and the operation's declaration has noncontiguous = 'refuse': pass a copy "
             f"(shape {view.shape})"
         )
-    value = copied(arrays, value, view, declaration.align)
+    value = copied(arrays, value, view, align)
     return value, arrays.view(value)
 
 
@@ -276,4 +288,6 @@ def _written(declaration: Declaration, tensor: Tensor, value: Any, arrays: Array
         raise ArgumentValueError(
             f"{_title(declaration, tensor)}: the kernel writes it, and the array is read-only"
         )
+    if not view.native:
+        raise other_byte_order(_title(declaration, tensor))
     return view

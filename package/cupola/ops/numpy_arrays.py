@@ -12,7 +12,7 @@ from cupola.device import Device, is_cpu
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.native_operation import host_device
 from cupola.ops import cupola_arrays
-from cupola.ops.array_call import View, aligned_part, call_arrays, other_kind
+from cupola.ops.array_call import View, aligned_part, call_arrays, other_byte_order, other_kind
 from cupola.ops.cupola_arrays import dtype_of
 from cupola.ops.operation import Call, Operation
 
@@ -37,10 +37,9 @@ def view(value: Any) -> View:
                 "bytes: pass a copy"
             )
         strides = tuple(step // value.itemsize for step in steps)
-    name = value.dtype.name if value.dtype.isnative else str(value.dtype)
     return View(
-        value.shape, name, contiguous, value.ctypes.data, host_device(), strides,
-        value.flags.writeable,
+        value.shape, value.dtype.name, contiguous, value.ctypes.data, host_device(), strides,
+        value.flags.writeable, value.dtype.isnative,
     )  # fmt: skip
 
 
@@ -94,6 +93,11 @@ def _through_device(operation: Operation, call: Call, index: int) -> Any:
             raise ArgumentValueError(
                 f"{name}: argument {one.name}: the kernel writes it, and the array is read-only"
             )
+        if one.mutated and value is not None and not value.dtype.isnative:
+            raise other_byte_order(f"{name}: argument {one.name}")
+    for one, value in zip(operation.declaration.outputs, call.out or (), strict=False):
+        if not value.dtype.isnative:
+            raise other_byte_order(f"{name}: output {one.name}")
     found = cupola_arrays.call(operation, call._replace(inputs=there, out=None, device=None))
     for one in operation.declaration.inputs:
         if one.mutated and one.name in there:

@@ -12,10 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cupola.eager_call import CallableOperation, EagerCall, with_vectorcall
+from cupola.element import natural_alignment
 from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
 from cupola.native_operation import NativeOperation
 from cupola.ops.backward import Backward, match
 from cupola.ops.declaration import Declaration, DeclarationError, Scalar, read
+from cupola.ops.element_types import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from cupola.kernel import Kernel
@@ -320,8 +322,25 @@ class Operation(CallableOperation):
             with self._lock:
                 if not self._native.bound(index, device):
                     kernel = self._find(self.declaration.kernels[types], device)
+                    self._check_alignment(kernel, types)
                     self._native.bind(index, kernel)
         return self._native
+
+    def _check_alignment(self, kernel: Kernel, types: tuple[str, ...]) -> None:
+        """Refuse a kernel whose accesses need a larger alignment than calls check."""
+        declaration = self.declaration
+        for parameter, argument in zip(kernel.params, declaration.arguments, strict=False):
+            tensor = declaration.tensor(argument)
+            if tensor is None:
+                continue
+            needed = natural_alignment(parameter.type)
+            element = ELEMENT_TYPES[declaration.element_of(tensor, types)]
+            if needed > max(declaration.align, element[1] // 8):
+                raise ArgumentTypeError(
+                    f"{declaration.name}: kernel {kernel.title} takes {tensor.name} as a pointer "
+                    f"to {parameter.type}, whose address is a multiple of {needed} bytes: set "
+                    f"align = {needed} in the declaration"
+                )
 
     def bind_all(self, device: int) -> NativeOperation:
         """The library's operation, with every kernel bound on a device."""

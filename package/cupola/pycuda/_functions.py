@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 import cupola
+from cupola.element import natural_alignment
 from cupola.pycuda import _calls
+from cupola.pycuda._byte_order import in_machine_order, is_in_machine_order
 from cupola.pycuda._constants import function_attribute
 from cupola.pycuda._contexts import current
 from cupola.pycuda._errors import LogicError, RuntimeError, translate, translated
@@ -50,10 +52,11 @@ class In(ArgumentHandler):
 
     def pre_call(self, stream):
         """Copy the array to the device."""
-        if stream is None:
-            memcpy_htod(self.get_device_alloc(), self.array)
+        host = in_machine_order(self.array)
+        if stream is None or host is not self.array:
+            memcpy_htod(self.get_device_alloc(), host)
         else:
-            memcpy_htod_async(self.get_device_alloc(), self.array, stream)
+            memcpy_htod_async(self.get_device_alloc(), host, stream)
 
 
 class Out(ArgumentHandler):
@@ -61,7 +64,12 @@ class Out(ArgumentHandler):
 
     def post_call(self, stream):
         """Copy the array from the device."""
-        if stream is None:
+        if not is_in_machine_order(self.array):
+            host = np.empty(self.array.shape, self.array.dtype.newbyteorder("="))
+            (stream or current()).synchronize()
+            memcpy_dtoh(host, self.get_device_alloc())
+            self.array[...] = host
+        elif stream is None:
             memcpy_dtoh(self.array, self.get_device_alloc())
         else:
             memcpy_dtoh_async(self.array, self.get_device_alloc(), stream)
@@ -71,7 +79,23 @@ class InOut(In, Out):
     """A host array that is copied to the device and back."""
 
 
+_USUAL = 256  # bytes; memory that was not cut is aligned to them
 _SCALARS = {np.dtype(letter).type for letter in "?bBhHiIlLqQefdFD"}
+
+
+def _checked_address(place: int, address: int, dtype: np.dtype[Any]) -> int:
+    """The address of elements that a kernel can access."""
+    if not dtype.isnative:
+        raise TypeError(
+            f"invalid type on parameter #{place} (0-based): elements of {dtype} are not in the "
+            "machine's byte order: copy the array to the device with gpuarray.to_gpu"
+        )
+    if address % _USUAL and address % natural_alignment(dtype):
+        raise ValueError(
+            f"parameter #{place} (0-based): the address of elements of {dtype} is not a multiple "
+            f"of {natural_alignment(dtype)}: pass a copy"
+        )
+    return address
 
 
 def _argument(place: int, value: Any) -> Any:
@@ -85,13 +109,14 @@ def _argument(place: int, value: Any) -> Any:
         return int(value)
     gpudata = getattr(value, "gpudata", None)
     if gpudata is not None:
-        return int(value.ptr)
+        return _checked_address(place, int(value.ptr), value.dtype)
     if isinstance(value, np.ndarray):
         if managed_of(value):
-            return value.__array_interface__["data"][0]
-        return value.tobytes()
+            return _checked_address(place, value.__array_interface__["data"][0], value.dtype)
+        return in_machine_order(value).tobytes()
     if hasattr(value, "__cuda_array_interface__"):
-        return value.__cuda_array_interface__["data"][0]
+        interface = value.__cuda_array_interface__
+        return _checked_address(place, interface["data"][0], np.dtype(interface["typestr"]))
     if isinstance(value, cupola.texture.TextureObject):
         return value
     if isinstance(value, (int, float, complex, str)):

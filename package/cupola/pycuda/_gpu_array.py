@@ -12,6 +12,7 @@ import numpy as np
 
 import cupola
 from cupola.pycuda import driver as drv
+from cupola.pycuda._byte_order import in_machine_order
 from cupola.pycuda._contexts import current
 from cupola.pycuda._errors import translate
 from cupola.pycuda._host_memory import pagelocked_empty
@@ -73,6 +74,8 @@ class GPUArray:
     ):  # fmt: skip
         self.shape = as_shape(shape)
         self.dtype = np.dtype(dtype)
+        if gpudata is None and not self.dtype.isnative:
+            self.dtype = self.dtype.newbyteorder("=")
         if strides is not None:
             self.strides = tuple(strides)
         elif order in ("C", "F"):
@@ -129,6 +132,7 @@ class GPUArray:
             raise ValueError("ary and self must be the same size")
         if ary.shape != self.shape:
             raise ValueError(f"ary has the shape {ary.shape}, self {self.shape}")
+        ary = in_machine_order(ary)
         if ary.dtype != self.dtype:
             raise ValueError(f"ary has the dtype {ary.dtype}, self {self.dtype}")
         if self.size:

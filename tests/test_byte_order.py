@@ -1,0 +1,287 @@
+"""Byte orders and alignments at every way to a kernel, with NumPy as the reference.
+
+A short slice of what `make sweep` does, which sets CUPOLA_SOAK=full. Each example ends in NumPy's
+result or in one error; a kernel that accessed a misaligned address would end the context.
+"""
+
+import ctypes
+import os
+
+import images
+import ml_dtypes
+import numpy as np
+import operations
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_arguments import BOX
+from test_op import made
+from working import assert_works, refused
+
+import cupola
+
+searched = settings(
+    max_examples=20_000 if os.environ.get("CUPOLA_SOAK") == "full" else 150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+KERNELS = {"f2": "__half", "f4": "float", "i4": "int", "u1": "unsigned char"}
+NUMBERS = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"]
+N = 5
+
+
+def other_order(dtype):
+    return np.dtype(dtype).newbyteorder()
+
+
+def numbers(dtype):
+    return np.arange(1, N + 1).astype(dtype)
+
+
+def at(offset, host):
+    """Host memory that begins so many bytes behind an aligned address, with the same elements."""
+    whole = np.zeros(host.nbytes + 64, np.uint8)
+    begin = -whole.ctypes.data % 32 + offset
+    found = whole[begin : begin + host.nbytes].view(host.dtype)
+    found[...] = host
+    return found
+
+
+def there(offset, host):
+    """The bytes of a host array in a device's memory, behind an aligned address."""
+    whole = cupola.zeros(host.nbytes + 64, np.uint8)
+    whole[offset : offset + host.nbytes] = host.view(np.uint8)
+    return whole[offset : offset + host.nbytes].view(host.dtype)
+
+
+class Foreign:
+    """An array of another library."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+
+def launched(kernel, x, y):
+    kernel[1, 32](x, y, N)
+
+
+def foreign(kernel, x, y):
+    kernel[1, 32](Foreign(x), Foreign(y), N)
+
+
+def prepared(kernel, x, y):
+    kernel.prepare(1, 32, x, y, N)()
+
+
+def for_all(kernel, x, y):
+    kernel.forall(N)(x, y, N)
+
+
+def node(kernel, x, y):
+    graph = cupola.Graph()
+    graph.add_kernel(kernel, 1, 32, x, y, N)
+    graph.instantiate().launch()
+
+
+def captured(kernel, x, y):
+    stream = cupola.Stream()
+    with stream.capture() as graph:
+        kernel[1, 32](x, y, N)
+    graph.instantiate().launch()
+
+
+WAYS = [launched, foreign, prepared, for_all, node, captured]
+
+
+@searched
+@given(data=st.data())
+def test_kernels_get_aligned_elements_in_the_machines_order(driver, data):
+    dtype = np.dtype(data.draw(st.sampled_from(list(KERNELS))))
+    swapped, way = data.draw(st.booleans()), data.draw(st.sampled_from(WAYS))
+    offset = data.draw(st.integers(0, 2 * dtype.itemsize))
+    host = numbers(other_order(dtype) if swapped else dtype)
+    kernel = operations.module()[f"copy<{KERNELS[dtype.str[1:]]}>"]
+    x, y = there(offset, host), cupola.zeros(N, dtype)
+    if swapped and dtype.itemsize > 1:
+        with pytest.raises(cupola.ArgumentTypeError, match=r"byte order.*cupola\.to_device"):
+            way(kernel, x, y)
+    elif offset % dtype.itemsize:
+        for pair in [(x, y), (y, x)]:
+            with pytest.raises(cupola.ArgumentValueError, match=f"multiple of {dtype.itemsize}"):
+                way(kernel, *pair)
+    else:
+        way(kernel, x, y)
+        np.testing.assert_array_equal(y.get(), host)
+    cupola.Device().synchronize()
+
+
+@searched
+@given(data=st.data())
+def test_host_arrays_around_a_call(driver, data):
+    dtype = np.dtype(data.draw(st.sampled_from(list(KERNELS))))
+    orders = [dtype, other_order(dtype)]
+    host, out = (
+        at(data.draw(st.integers(0, 8)), numbers(data.draw(st.sampled_from(orders))) * n)
+        for n in (1, 0)
+    )
+    kind = data.draw(st.sampled_from([cupola.In, cupola.InOut]))
+    kernel = operations.module()[f"copy<{KERNELS[dtype.str[1:]]}>"]
+    kernel[1, 32](kind(host), cupola.Out(out), N)
+    np.testing.assert_array_equal(out, numbers(dtype))
+    np.testing.assert_array_equal(host, numbers(dtype))
+
+
+@searched
+@given(data=st.data())
+def test_operations_copy_what_their_kernels_could_not_read(driver, data):
+    dtype = np.dtype(data.draw(st.sampled_from(list(KERNELS))))
+    swapped, on_host = data.draw(st.booleans()), data.draw(st.booleans())
+    offset = data.draw(st.integers(0, 8))
+    host = numbers(other_order(dtype) if swapped else dtype)
+    x = at(offset, host) if on_host else there(offset, host)
+    options = {"device": 0} if on_host and driver == "cuda" else {}
+    copy = made(operations.COPY)
+    for _ in range(2):  # the second call takes the fast path
+        if swapped and dtype.itemsize > 1 and not on_host:
+            with pytest.raises(cupola.ArgumentTypeError, match="no operation takes elements"):
+                copy(x)
+            continue
+        y = copy(x, **options)
+        assert type(y) is type(x) and y.dtype == dtype
+        np.testing.assert_array_equal(y if on_host else y.get(), host)
+
+
+@searched
+@given(data=st.data())
+def test_makers_copy_what_their_kernels_could_not_read(driver, add_one, data):
+    dtype = np.dtype(data.draw(st.sampled_from(NUMBERS[1:])))
+    swapped = data.draw(st.booleans()) and dtype.itemsize > 1
+    on_host = data.draw(st.booleans()) and driver == "cpu"
+    offset = data.draw(st.integers(0, 16))
+    host = numbers(other_order(dtype) if swapped else dtype)
+    x = at(offset, host) if on_host else there(offset, host)
+    if swapped and not on_host:
+        with pytest.raises(cupola.ArgumentTypeError):
+            add_one(x)
+        return
+    np.testing.assert_array_equal(add_one(x).get(), host + dtype.type(1))
+    if on_host:
+        out = np.zeros(N, host.dtype)
+        add_one(x, out=out)
+        np.testing.assert_array_equal(out, host + dtype.type(1))
+
+
+@pytest.fixture(scope="module")
+def add_one():
+    return cupola.elementwise("const T* x, T* out", "out[i] = x[i] + T(1)", "add_one")
+
+
+def test_an_operation_refuses_what_it_would_have_to_write_elsewhere(driver):
+    options = {"device": 0} if driver == "cuda" else {}
+    copy, x = made(operations.COPY), numbers("f4")
+    with refused(cupola.ArgumentTypeError, saying=["output y", "byte order"]):
+        copy(x, out=np.zeros(N, ">f4"), **options)
+    if driver == "cpu":
+        with refused(cupola.ArgumentValueError, saying=["output y", "multiple of 4 bytes"]):
+            copy(x, out=at(1, x))
+    cache = numbers(">f4")
+    with refused(cupola.ArgumentTypeError, saying=["argument cache", "byte order"]):
+        made(operations.ACCUMULATE)(cache, x, **options)
+    refuse = made(operations.COPY, noncontiguous="refuse")
+    if driver == "cpu":
+        for value, text in [(at(1, x), "multiple of 4 bytes"), (x.astype(">f4"), "byte order")]:
+            with refused(cupola.ArgumentValueError, saying=["argument x", text]):
+                refuse(value)
+
+
+def test_vectors_have_the_alignment_of_their_type(driver):
+    kernel = cupola.load(images.SCALE)["scale"]
+    kernel.declare("float4* values, float factor, int n")
+    x = cupola.to_device(np.arange(16, dtype=np.float32))
+    kernel[1, 8](x[4:8], 2.0, 4)
+    np.testing.assert_array_equal(x[4:8].get(), [8, 10, 12, 14])
+    for begin in (1, 2, 3):
+        for value in (x[begin:], Foreign(x[begin:])):
+            with refused(cupola.ArgumentValueError, saying=["argument 0", "multiple of 16"]):
+                kernel[1, 8](value, 2.0, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "alignment"),
+    {
+        "float": 4, "const double": 8, "unsigned char": 1, "float2": 8, "float3": 4, "float4": 16,
+        "double2": 16, "double4": 16, "double4_32a": 32, "uchar4": 4, "char3": 1, "longlong2": 16,
+        "ulonglong3": 8, "ushort4": 8, "__half2": 4, "cuda::std::complex<double>": 16,
+        "thrust::complex<float>": 8, "float*": 8, "Box": 1, "float5": 1, "int": 4,
+    }.items(),
+)  # fmt: skip
+def test_alignments_of_types(name, alignment):
+    from cupola.element import natural_alignment
+
+    assert natural_alignment(name) == alignment
+
+
+@pytest.mark.parametrize(
+    ("dtype", "alignment"),
+    [
+        ("f8", 8), ("c16", 16), ("S3", 1), ("V7", 1), ("U2", 4), (ml_dtypes.bfloat16, 2),
+        ([("a", "u1"), ("b", "f4")], 1), (np.dtype("u1,f8", align=True), 8),
+        ([("a", "f4", (3,)), ("b", "i4")], 4), ([("a", [("b", "f8")])], 8),
+    ],
+)  # fmt: skip
+def test_alignments_of_dtypes(dtype, alignment):
+    from cupola.element import natural_alignment
+
+    assert natural_alignment(np.dtype(dtype)) == alignment
+
+
+@pytest.mark.parametrize("dtype", [*NUMBERS, "M8[s]", BOX])
+def test_new_memory_has_the_machines_order(driver, dtype):
+    dtype, other = np.dtype(dtype), other_order(dtype)
+    host = np.zeros(N, other)
+    for array in (
+        cupola.empty(N, other), cupola.zeros(N, other), cupola.empty_like(host),
+        cupola.managed(N, other), cupola.to_device(host), cupola.asarray(host),
+    ):  # fmt: skip
+        assert array.dtype == dtype and array.dtype.isnative
+
+
+def test_random_integers_in_another_order(driver):
+    for dtype in ("i2", "i4", "u8"):
+        expected = cupola.random.default_rng(3).integers(0, 100, 50, dtype=dtype)
+        found = cupola.random.default_rng(3).integers(0, 100, 50, dtype=other_order(dtype))
+        np.testing.assert_array_equal(found.get(), expected.get())
+
+
+class Swapped(ctypes.BigEndianStructure):
+    _fields_ = (("a", ctypes.c_int), ("b", ctypes.c_float), ("c", ctypes.c_double))
+
+
+@pytest.mark.parametrize("form", images.CHECKED)
+@pytest.mark.parametrize(
+    "value", [np.array((-5, 0.25, 1e300), other_order(BOX))[()], Swapped(-5, 0.25, 1e300)],
+    ids=["numpy", "ctypes"],
+)  # fmt: skip
+def test_structs_by_value_in_another_order(driver, form, value):
+    out = cupola.empty(3, np.float64)
+    images.module(form)["unpack"][1, 1](value, out)
+    np.testing.assert_array_equal(out.get(), [-5, 0.25, 1e300])
+
+
+def test_variables_in_another_order(driver):
+    weights = cupola.load(images.ptx()).globals["weights"]
+    host = np.arange(weights.nbytes // 4, dtype=">f4")
+    weights.set(host)
+    np.testing.assert_array_equal(weights.get("f4"), host)
+    found = weights.get(">f4")
+    assert found.dtype == ">f4"
+    np.testing.assert_array_equal(found, host)
+
+
+def test_a_refused_array_leaves_the_context_alive(driver):
+    kernel, y = operations.module()["copy<float>"], cupola.zeros(N, np.float32)
+    raw = cupola.zeros(64, np.uint8)
+    with refused(cupola.ArgumentValueError, saying=["multiple of 4", "pass"]):
+        kernel[1, 32](raw[1:-3].view("f4")[:N], y, N)
+    assert_works()
