@@ -324,7 +324,8 @@ FAMILIES = {
 # pytest plugin.
 TOP = {"arguments", "cache", "exceptions", "kernel_library", "manifest", "paths"}
 TOP |= {"compiler_remedies", "deprecation", "library", "numpy_names", "version"}
-TOP |= {"__init__", "__main__", "host_library", "loader", "package_images", "testing"}
+TOP |= {"__init__", "__main__", "host_library", "loader", "package_images", "struct_values"}
+TOP |= {"testing"}
 
 
 def module_of(path):

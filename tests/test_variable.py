@@ -56,8 +56,8 @@ def test_wrong_values_for_variables(driver):
 @pytest.mark.parametrize("form", images.LOADABLE)
 def test_their_names(driver, form):
     variables = cupola.load(images.FORMS[form]()).globals
-    assert list(variables) == ["both_sides", "counter", "table", "weights"]
-    assert len(variables) == 4 and all(name in variables for name in variables)
+    assert list(variables) == ["both_sides", "boxes", "counter", "settings", "table", "weights"]
+    assert len(variables) == 6 and all(name in variables for name in variables)
 
 
 def test_their_names_in_a_compressed_image():

@@ -115,6 +115,14 @@ class Manifest(Mapping[str, list[Parameter]]):
                 raise
             raise self._malformed(error, name) from error
 
+    def variable(self, name: str) -> np.dtype[Any] | None:
+        """The dtype of a variable; None where the manifest does not describe it."""
+        described = self._head.get("variables", {})
+        try:
+            return dtype_of(described[name]) if name in described else None
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
+
     @property
     def head(self) -> dict[str, Any]:
         """The fields that describe the whole image."""
@@ -262,43 +270,3 @@ def dtype_of_type(name: str, size: int, pointer: bool) -> np.dtype[Any] | None:
         return None
     found = np.dtype(spelled)
     return found if pointer or found.itemsize == size else None
-
-
-def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
-    """Describes the first difference in the layouts of two structs; "" where they agree.
-
-    Ignores names, and bytes that only one struct describes. Signed and unsigned integers of one
-    size are equal.
-    """
-    known = dict(_leaves(wanted, 0, ""))
-    taken = {byte: at for at, (one, _) in known.items() for byte in range(at, at + one.itemsize)}
-    for at, (one, name) in _leaves(given, 0, ""):
-        for byte in range(at, at + one.itemsize):
-            if byte not in taken:
-                continue
-            other, meant = known[taken[byte]]
-            if taken[byte] != at or other.itemsize != one.itemsize or _kind(other) != _kind(one):
-                return f"in which {name} is {one} at {at}, not {meant} of {other}"
-            break
-    return ""
-
-
-def _leaves(
-    dtype: np.dtype[Any], at: int, name: str
-) -> Iterator[tuple[int, tuple[np.dtype[Any], str]]]:
-    """The numbers in a struct, by their offsets."""
-    if dtype.itemsize == 0:
-        return
-    if dtype.subdtype is not None:
-        inner, shape = dtype.subdtype
-        for i in range(math.prod(shape)):
-            yield from _leaves(inner, at + i * inner.itemsize, name)
-    elif dtype.fields is not None:
-        for field, (inner, offset, *_) in dtype.fields.items():
-            yield from _leaves(inner, at + offset, f"{name}.{field}" if name else field)
-    elif dtype.kind != "V":
-        yield at, (dtype, name)
-
-
-def _kind(dtype: np.dtype[Any]) -> str:
-    return {"u": "i", "b": "i"}.get(dtype.kind, dtype.kind)

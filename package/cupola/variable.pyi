@@ -1,7 +1,8 @@
 # cupola/variable.pyi - variables of modules.
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, SupportsIndex, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from cupola.array import Array
@@ -23,7 +24,11 @@ class Variable:
     def device_index(self) -> int: ...
     @property
     def device(self) -> Device: ...
-    def set(self, value: npt.ArrayLike, stream: _StreamProtocol | None = None) -> None: ...
+    @property
+    def dtype(self) -> np.dtype[Any] | None: ...
+    def set(
+        self, value: npt.ArrayLike | Mapping[str, Any], stream: _StreamProtocol | None = None
+    ) -> None: ...
     @overload
     def get(self, dtype: None = None, stream: _StreamProtocol | None = None) -> bytes: ...
     @overload

@@ -15,11 +15,14 @@ from libc.math cimport isfinite
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_ERROR_TYPE, CUPOLA_ERROR_VALUE,
-    CUPOLA_FLOAT, CUPOLA_INTEGER, CUPOLA_POINTER, cupola_address_find, cupola_argument_bytes,
+    CUPOLA_FLOAT, CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_STRUCT, cupola_address_find,
+    cupola_argument_bytes,
     cupola_argument_count, cupola_argument_float, cupola_argument_int,
     cupola_argument_pointer, cupola_argument_refuse, cupola_argument_uint, cupola_capture_hold,
     cupola_captures, cupola_device_count, cupola_driver_beside, cupola_kernel_device,
@@ -37,7 +40,7 @@ from cupola.array cimport Array
 from cupola.array_data cimport is_freed
 from cupola._dimensions cimport integer_text
 from cupola.device cimport device_text, is_same_driver
-from cupola.element cimport Element, element_fits, element_of, indirect_text, native
+from cupola.element cimport Element, element_fits, element_of, indirect_text, native_array
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
 from cupola.memory cimport PER_THREAD, Memory
@@ -46,7 +49,7 @@ from cupola.tensor cimport has_dlpack
 from cupola.texture cimport TextureObject
 from cupola.transfer cimport Transfer
 
-from cupola.exceptions import ArgumentTypeError
+from cupola.exceptions import ArgumentError, ArgumentTypeError
 
 cdef extern from *:
     """
@@ -180,6 +183,29 @@ cdef inline int use_memory(Memory memory, cupola_stream* stream) except -1:
     return check(cupola_memory_use(memory.native, stream))
 
 
+cdef int put_fields(Signature signature, char* buffer, size_t index, object value) except -1:
+    """A struct by its fields: a mapping or a tuple."""
+    cdef const cupola_parameter* parameter = &signature.parameters[index]
+    layout = None if signature.layouts is None else signature.layouts[index]
+    came = type_text(value)
+    from cupola.struct_values import line_for, packed
+    if layout is not None and layout.names is not None:
+        try:
+            made = packed(value, layout)
+        except ArgumentError as error:
+            status = CUPOLA_ERROR_TYPE if isinstance(error, TypeError) else CUPOLA_ERROR_VALUE
+            return signature.refuse(
+                index, f"{came}; {error} (kernel.params[{index}].dtype is {layout})", status)
+        return signature.put_buffer(buffer, index, made.tobytes())
+    if not parameter.kind & CUPOLA_STRUCT or (
+        parameter.kind & CUPOLA_POINTER and isinstance(value, tuple)
+    ):
+        return signature.refuse_host(index, value)
+    return signature.refuse(
+        index, f"{came}; no manifest has the struct's fields: with their types, pass "
+        f"{line_for(value, parameter.size)}")
+
+
 cdef int put_ctypes(Signature signature, char* buffer, size_t index, object value) except -1:
     """A struct or an array of ctypes, whose fields are checked where NumPy knows them."""
     known = index, type(value)
@@ -196,7 +222,7 @@ cdef int put_ctypes(Signature signature, char* buffer, size_t index, object valu
         return signature.put_buffer(buffer, index, found[0])
     if dtype.isnative:
         signature.fitting.add(known)
-    return signature.put_buffer(buffer, index, native(found).tobytes())
+    return signature.put_buffer(buffer, index, native_array(found).tobytes())
 
 
 cdef class Signature:
@@ -401,6 +427,8 @@ cdef class Signature:
         if isinstance(value, (bytes, np.void)):
             self.put_buffer(buffer, index, value)
             return NOTHING
+        if isinstance(value, (dict, tuple)):
+            return put_fields(self, buffer, index, value)
         if isinstance(value, np.generic) and value.dtype.kind == "V":  # a number of ml_dtypes
             if self.parameters[index].kind & CUPOLA_FLOAT:
                 check(cupola_argument_float(self.native, buffer, index, value))
@@ -470,6 +498,8 @@ cdef class Signature:
             isinstance(value, _ctypes.Array) and not self.parameters[index].kind & CUPOLA_POINTER
         ):
             return put_ctypes(self, buffer, index, value)
+        if isinstance(value, Mapping):
+            return put_fields(self, buffer, index, value)
         if hasattr(value, "__cuda_array_interface__") or has_dlpack(value):
             return self.put_interface(buffer, index, value, stream)
         # A host array of one integer has __index__ too, but its value is no address.
@@ -538,7 +568,7 @@ cdef class Signature:
         raw = value
         if isinstance(value, np.void):
             self.check_layout(index, value)
-            raw = (value if value.dtype.isnative else native(value)).tobytes()
+            raw = (value if value.dtype.isnative else native_array(value)).tobytes()
         PyObject_GetBuffer(raw, &view, PyBUF_SIMPLE)
         try:
             status = cupola_argument_bytes(self.native, buffer, index, view.buf, view.len)
@@ -556,7 +586,7 @@ cdef class Signature:
         known = index, value.dtype
         if value.dtype is layout or known in self.fitting:
             return 0
-        from cupola.manifest import difference
+        from cupola.struct_values import difference
         other = difference(value.dtype, layout)
         if other:
             return self.refuse(

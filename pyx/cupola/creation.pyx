@@ -9,7 +9,7 @@ from cupola.abi cimport require
 from cupola.array cimport Array, foreign_array, is_foreign, lay, new_array
 from cupola.copy cimport copy_on_device, upload
 from cupola.device cimport device_index
-from cupola.element cimport native, native_dtype
+from cupola.element cimport native_array, native_dtype
 from cupola.interface cimport Interface, interface_of
 from cupola.layout cimport as_dtype, as_shape, bytes_of, f_strides
 from cupola.memory cimport Memory, allocate_managed, allocate_pinned
@@ -248,7 +248,7 @@ def to_device(source, dtype=None, *, device=None, stream=None):
         raise ArgumentTypeError(
             f"a {type(source).__name__} can't be made an array: {error}") from error
     as_dtype(host.dtype)
-    host = native(host)
+    host = native_array(host)
     array = new_array(host.shape, host.dtype, index, queue)
     upload(array, host, queue, stream is not None)
     return array

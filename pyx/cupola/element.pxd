@@ -19,7 +19,7 @@ cdef bint is_direct(object dtype, uint64_t address, Py_ssize_t nbytes) except -1
 cdef str indirect_text(object dtype, str copy)
 # The dtype, or the array itself or a copy of it, in the machine's byte order.
 cdef object native_dtype(object dtype)
-cdef object native(object host)
+cdef object native_array(object host)
 
 # The value as a NumPy array of the dtype; raises where that fails.
 cdef object converted(object value, object dtype)

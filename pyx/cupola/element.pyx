@@ -81,7 +81,7 @@ cdef uint64_t low_bits_of(object dtype):
     kind = dtype.kind
     if kind == "V" and dtype.names is not None:
         low_bits = 0
-        for inner, offset, *_ in dtype.fields.values():
+        for inner, *_ in dtype.fields.values():
             low_bits |= low_bits_of(inner)
         for inner, offset, *_ in dtype.fields.values():
             if offset & low_bits_of(inner) or dtype.itemsize & low_bits:
@@ -118,7 +118,7 @@ cdef object native_dtype(object dtype):
     return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
-cdef object native(object host):
+cdef object native_array(object host):
     return host.astype(native_dtype(host.dtype), copy=False)
 
 

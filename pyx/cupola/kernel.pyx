@@ -27,7 +27,9 @@ from cupola._send cimport (
 from cupola.abi cimport require
 from cupola._argument cimport AWAIT, TRANSFER, USE, Signature, signature_of
 from cupola.device cimport device_text, known_device
-from cupola._dimensions cimport block_shape, dependent, read_attributes, read_dimensions, read_number
+from cupola._dimensions cimport (
+    block_shape, dependent, read_attributes, read_dimensions, read_number,
+)
 from cupola.element cimport low_bits_of
 from cupola.error cimport check
 from cupola._names cimport KeywordBinder, kind_text, parameter_text
@@ -291,7 +293,8 @@ cdef class Kernel:
       ``__cuda_array_interface__`` or DLPack, `cupola.In`, `Out` or `InOut` around a host array,
       None (null), or an address as an int. Elements are aligned, and in the machine's byte order;
     - for a struct: a structured NumPy scalar (of the dtype in `params`, where known), a ctypes
-      structure, or bytes, each of exactly the parameter's size.
+      structure, or bytes, each of exactly the parameter's size. Where a manifest has the fields,
+      also a mapping or a tuple of them.
 
     Where a manifest, the compiler or `declare` provides the parameters' names, arguments may be
     given by name: ``kernel[grid, block](2.0, x, out=out, n=n)``. The checks depend on the known

@@ -12,7 +12,7 @@ from cupola._abi cimport (
 from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.array cimport host_address, is_pinned
-from cupola.element cimport native, native_dtype
+from cupola.element cimport native_array, native_dtype
 from cupola.error cimport check
 from cupola.memory cimport allocate
 from cupola.stream cimport captures
@@ -34,7 +34,7 @@ cdef class Transfer:
         cdef Memory memory = allocate(device, self.array.nbytes, stream)
         cdef uint64_t source
         if self.inward:
-            host = native(self.array)
+            host = native_array(self.array)
             source = host_address(host)
             with nogil:
                 check(cupola_copy_to_device(

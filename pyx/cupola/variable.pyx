@@ -3,6 +3,7 @@
 """Variables of a module."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -14,13 +15,15 @@ from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.array cimport host_address, is_pinned, lay
 from cupola.device cimport known_device
-from cupola.element cimport native, native_dtype
+from cupola.element cimport native_array, native_dtype
 from cupola.error cimport check
 from cupola.layout cimport as_shape
 from cupola.module cimport Module
 from cupola.stream cimport Stream, as_stream, captures, refuse_capture
 
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownNameError
+from cupola.exceptions import (
+    ArgumentError, ArgumentTypeError, ArgumentValueError, UnknownNameError,
+)
 
 
 cdef class Variable:
@@ -52,13 +55,16 @@ cdef class Variable:
 
         Parameters
         ----------
-        value : array_like or bytes
-            On the host, with exactly as many bytes as the variable.
+        value : array_like or bytes; for a struct also a mapping or a tuple
+            On the host, with exactly as many bytes as the variable. A mapping or a tuple has the
+            fields of `dtype`.
         stream : Stream, optional
             The stream of the copy; by default the current one.
 
         Raises
         ------
+        ArgumentTypeError
+            Where the fields of a struct differ from the variable's, or nothing describes these.
         ArgumentValueError
             Where the number of bytes differs.
         """
@@ -66,10 +72,12 @@ cdef class Variable:
         cdef Stream queue = as_stream(stream, self.device_index)
         if isinstance(value, (bytes, bytearray, memoryview)):
             value = np.frombuffer(value, np.uint8)
+        elif isinstance(value, (Mapping, tuple, np.void, np.ndarray)):
+            value = fields_of(self, value)
         host = np.asarray(value, order="C")
         if host.dtype.hasobject:
             raise ArgumentTypeError(f"{self.name}: a device can't hold Python objects")
-        host = native(host)
+        host = native_array(host)
         if <size_t>host.nbytes != self.nbytes:
             raise ArgumentValueError(
                 f"{self.name} has {self.nbytes} bytes, the value {host.nbytes} (shape "
@@ -86,6 +94,15 @@ cdef class Variable:
             check(cupola_copy_to_device(self.address, <void*>source, self.nbytes, queue.native))
             if wait:
                 queue.wait_done()
+
+    @property
+    def dtype(self):
+        """The dtype of its elements, or of its struct; None where no manifest has it."""
+        manifest = (<Module>self.module).image_.manifest
+        if manifest is None:
+            return None
+        found = manifest.variable(self.name)
+        return None if found is None or self.nbytes % max(1, found.itemsize) else found.base
 
     def get(self, dtype=None, stream=None):
         """Copy the value to the host. Waits for the stream.
@@ -155,6 +172,31 @@ cdef class Variable:
 
     def __repr__(self):
         return f"<cupola.variable.Variable {self.name}: {self.nbytes} bytes at {self.address:#x}>"
+
+
+cdef object fields_of(Variable variable, object value):
+    """A value with the fields of the variable's struct; any value where it has none."""
+    layout = variable.dtype
+    from cupola.struct_values import difference, line_for, packed
+    try:
+        if isinstance(value, (np.void, np.ndarray)):
+            if layout is not None and value.dtype.names is not None:
+                other = difference(value.dtype, layout)
+                if other:
+                    raise ArgumentTypeError(f"got a struct {other}; the variable's is {layout}")
+            return value
+        if layout is not None and layout.names is not None:
+            if layout.itemsize == <Py_ssize_t>variable.nbytes:
+                return packed(value, layout)
+            return np.array([packed(one, layout) for one in value])
+    except ArgumentError as error:
+        raise type(error)(f"{variable.name}: {error}") from None
+    if isinstance(value, Mapping):
+        raise ArgumentTypeError(
+            f"{variable.name}: expected {variable.nbytes} bytes, got a {type(value).__name__}; no "
+            "manifest has the struct's fields: with their types, pass "
+            f"{line_for(value, variable.nbytes)}")
+    return value
 
 
 cdef class Exported:

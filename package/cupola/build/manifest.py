@@ -5,6 +5,7 @@
 
     {"format": 1, "package": "cupola 0.1.0", "toolkit": "13.0.88", "ptx_version": "9.0",
      "architectures": {"cubin": [75, 90], "ptx": [75]},
+     "variables": {"weights": ["<f4", [3]]},
      "kernels": [{"name": ..., "demangled": ...,
                   "parameters": [{"name": "x", "kind": "pointer", "type": "const float*",
                                   "size": 8, "offset": 0, "const": true, "restrict": true,
@@ -14,6 +15,8 @@
                                           "constant": 0}}}]}
 
 A library with declared operations has their tables before ``kernels``, as ``operations``.
+
+``variables`` has the dtypes (`cupola.build.layout`) of global variables by linkage name.
 
 ``kind`` is pointer, integer (with ``signed``; null if unknown), float or struct (with ``fields``,
 each with ``name``, ``offset`` and ``count``). Values have a ``dtype`` (`cupola.build.layout`), and
@@ -117,6 +120,9 @@ def describe(
         "architectures": {
             "cubin": sorted(entry.architecture for entry in entries if entry.kind == "cubin"),
             "ptx": sorted(entry.architecture for entry in ptx),
+        },
+        "variables": {
+            name: dtype(variable) for one in told for name, variable in one.variables.items()
         },
         "kernels": [
             {

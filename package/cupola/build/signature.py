@@ -34,6 +34,7 @@ class Debug:
 
     kernels: dict[str, list[Description]]  # parameters, by the linkage name
     entries: dict[str, Any]  # of types, by name
+    variables: dict[str, Description]  # by the linkage name
 
     def type(self, name: str) -> Description | None:
         """A type by its name or linkage name; None if it is not described."""
@@ -51,7 +52,7 @@ def read_debug(image: bytes, kernels: Collection[str]) -> Debug:
         from elftools.elf.elffile import ELFFile
     except ImportError as error:
         raise BuildError("the manifest needs pyelftools: pip install 'cupola[build]'") from error
-    found = Debug({}, {})
+    found = Debug({}, {}, {})
     try:
         # pyelftools does not support these relocations, which only concern addresses.
         dwarf = ELFFile(io.BytesIO(image)).get_dwarf_info(relocate_dwarf_sections=False)
@@ -62,6 +63,8 @@ def read_debug(image: bytes, kernels: Collection[str]) -> Debug:
                 if entry.tag in _TYPES:
                     for name in {_name(entry), demangle(_name(entry)), _qualified(entry)}:
                         found.entries.setdefault(name, entry)
+                elif entry.tag == "DW_TAG_variable" and _is_global(entry):
+                    found.variables[_linkage_name(entry)] = _described_array(_type(entry))
                 elif entry.tag == "DW_TAG_subprogram" and _linkage_name(entry) in kernels:
                     found.kernels[_linkage_name(entry)] = [
                         {"name": _name(child) or None, **_describe(_type(child))}
@@ -71,6 +74,13 @@ def read_debug(image: bytes, kernels: Collection[str]) -> Debug:
         return found
     except (ELFError, DWARFError) as error:
         raise BuildError(f"debug information of the kernels cannot be read: {error}") from error
+
+
+def _is_global(entry: Any) -> bool:
+    parent = entry.get_parent()
+    return _type(entry) is not None and (
+        parent is None or parent.tag in ("DW_TAG_compile_unit", "DW_TAG_namespace")
+    )
 
 
 def _linkage_name(entry: Any) -> str:
@@ -162,6 +172,17 @@ def _describe_pointer(entry: Any, depth: int) -> Description:
     return {**description, "element": element, "const": const}
 
 
+def _described_array(declared: Any, depth: int = 2) -> Description:
+    """`_describe`, with the ``shape`` of an array."""
+    entry, _ = _unqualified(declared)
+    shape = []
+    while entry.tag == "DW_TAG_array_type":
+        shape += [_count(part) for part in entry.iter_children()]
+        entry, _ = _unqualified(_type(entry))
+    described = _describe(entry, depth)
+    return {**described, "shape": shape} if shape else described
+
+
 def _fields(struct: Any, depth: int) -> list[Description]:
     found = []
     for child in struct.iter_children():
@@ -170,16 +191,9 @@ def _fields(struct: Any, depth: int) -> list[Description]:
         location = child.attributes.get("DW_AT_data_member_location")
         if location is None and struct.tag != "DW_TAG_union_type":
             continue  # a static member
-        entry, _ = _unqualified(_type(child))
-        shape = []
-        while entry.tag == "DW_TAG_array_type":
-            shape += [_count(part) for part in entry.iter_children()]
-            entry, _ = _unqualified(_type(entry))
+        told = _described_array(_type(child), depth)
         name, offset = _name(child), _offset(location)
-        place = {"name": name, "offset": offset, "count": prod(shape)}
-        told = _describe(entry, depth)
-        if shape:
-            place["shape"] = shape
+        place = {"name": name, "offset": offset, "count": prod(told.get("shape", ()))}
         if "DW_AT_bit_size" in child.attributes:
             place["bits"] = _bits(child, told["size"])
         if child.tag == "DW_TAG_inheritance" or name.startswith(_BASE):

@@ -1,0 +1,144 @@
+"""Structs by their fields: arguments and variables, and what is refused."""
+
+import collections
+import ctypes
+import re
+import types
+
+import images
+import numpy as np
+import pytest
+from test_arguments import BOX, BOXES, Box
+from working import refused, refused_argument
+
+import cupola
+from cupola.struct_values import line_for, packed
+
+Named = collections.namedtuple("Named", "c a b")
+VALUES = {
+    "dict": {"a": -5, "b": 0.25, "c": 1e300},
+    "dict in another order": {"c": 1e300, "b": np.float32(0.25), "a": np.int8(-5)},
+    "mapping": types.MappingProxyType({"a": -5, "b": 0.25, "c": 1e300}),
+    "tuple": (-5, 0.25, 1e300),
+    "named tuple": Named(1e300, -5, 0.25),
+}
+# The fields, and the words that the error has.
+WRONG = {
+    "missing": ({"a": 1, "b": 2.0}, TypeError, "without c"),
+    "unknown": ({"a": 1, "b": 2.0, "d": 3.0}, TypeError, "unknown d"),
+    "empty": ({}, TypeError, "without a, b, c"),
+    "short": ((1, 2.0), TypeError, "a tuple of 2"),
+    "float for an int": ({"a": 1.5, "b": 2.0, "c": 3.0}, TypeError, "a: expected int32, got 1.5"),
+    "text": ({"a": 1, "b": "2", "c": 3.0}, TypeError, "b: expected float32"),
+    "None": ((None, 2.0, 3.0), TypeError, "a: expected int32"),
+    "complex": ((1, 2j, 3.0), TypeError, "b: expected float32"),
+    "large int": ((2**31, 2.0, 3.0), ValueError, "-2147483648 to 2147483647"),
+    "huge int": ((2**70, 2.0, 3.0), cupola.ArgumentError, "a: "),
+    "large float": ((1, 1e300, 3.0), ValueError, "b: 1e+300 is out of the range of float32"),
+    "array": (([1, 2], 2.0, 3.0), ValueError, "a: expected one number"),
+}
+
+
+@pytest.fixture
+def described(driver):
+    return images.module("described")
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_arguments_by_their_fields(described, value):
+    out = cupola.empty(3, np.float64)
+    described["unpack"][1, 1](value, out)
+    np.testing.assert_array_equal(out.get(), [-5, 0.25, 1e300])
+
+
+@pytest.mark.parametrize(("value", "error", "text"), WRONG.values(), ids=WRONG)
+def test_wrong_fields_of_arguments(described, value, error, text):
+    out = cupola.empty(3, np.float64)
+    got = (text, "kernel.params[0].dtype")
+    refused_argument(described["unpack"], 0, value, out, error=error, name="box", got=got)
+
+
+@pytest.mark.parametrize("value", [VALUES["dict"], VALUES["mapping"]])
+def test_the_line_to_write_where_no_manifest_has_the_fields(driver, value):
+    kernel, out = images.module("ptx")["unpack"], cupola.empty(3, np.float64)
+    with refused(cupola.ArgumentTypeError, saying=["argument 0", "16 bytes"]) as caught:
+        kernel[1, 1](value, out)
+    line = re.search(r"pass (numpy\.array\(.*\)\[\(\)\])$", str(caught.value))[1]
+    kernel[1, 1](eval(line, {"numpy": np, "value": value}), out)
+    np.testing.assert_array_equal(out.get(), [-5, 0.25, 1e300])
+
+
+def test_lines_make_structs_of_the_size():
+    for value, size in [((1, 2.0), 8), (Named(1.0, 2, 3.0), 12), ((1, 2.0), 16), ({"n": 1, "x": 2.0, "m": 3}, 24)]:
+        assert eval(line_for(value, size), {"numpy": np, "value": value}).nbytes == size
+    assert len(line_for(tuple(range(50)), 8)) < 2000
+
+
+class Turned(ctypes.Structure):
+    _fields_ = (("b", ctypes.c_float), ("a", ctypes.c_int), ("c", ctypes.c_double))
+
+
+def test_structs_of_another_layout_are_refused(described):
+    kernel, out = described["unpack"], cupola.empty(3, np.float64)
+    turned = np.zeros((), np.dtype("f4,i4,f8"))[()]
+    for value in (Turned(0.25, -5, 1.0), turned):
+        for _ in range(2):
+            refused_argument(kernel, 0, value, out, error=TypeError, got="in which")
+    kernel[1, 1](Box(-5, 0.25, 1e300), out)
+    np.testing.assert_array_equal(out.get(), [-5, 0.25, 1e300])
+
+
+INNER = np.dtype([("x", "f4"), ("n", "u1", (2,))], align=True)
+OUTER = np.dtype([("inner", INNER), ("many", INNER, (2,)), ("k", "i8"), ("raw", "V4")], align=True)
+
+
+def test_structs_in_structs():
+    one = {"x": 1.5, "n": [1, 2]}
+    made = packed({"inner": one, "many": [one, (2.5, (3, 4))], "k": -1, "raw": b"abcd"}, OUTER)
+    assert made["inner"].tobytes() == made["many"][0].tobytes()
+    assert made["many"][1]["x"] == 2.5 and made["many"]["n"][1].tolist() == [3, 4]
+    assert made["k"] == -1 and made["raw"].tobytes() == b"abcd"
+    for wrong, text in [
+        ({"inner": one, "many": [one], "k": 1, "raw": b""}, "many: expected 2 structs"),
+        ({"inner": 5, "many": [one, one], "k": 1, "raw": b""}, "inner: expected a mapping"),
+        ({"inner": {"x": 1.0}, "many": [one, one], "k": 1, "raw": b""}, "inner: expected the"),
+        (({"x": 1.0, "n": [1, 256]}, [one, one], 1, b""), "inner.n: expected 0 to 255"),
+        ((one, [one, {"x": 1.0, "n": 1}], 1, b""), r"many\[1\].n: expected the shape \(2,\)"),
+    ]:
+        with pytest.raises(cupola.ArgumentError, match=text):
+            packed(wrong, OUTER)
+
+
+@pytest.mark.parametrize("value", [*VALUES.values(), *BOXES.values()], ids=[*VALUES, *BOXES])
+def test_variables_by_their_fields(described, value):
+    module = cupola.load(images.described())
+    settings, boxes, out = module.globals["settings"], module.globals["boxes"], cupola.zeros(3)
+    assert settings.dtype == BOX == boxes.dtype
+    settings.set(value)
+    if isinstance(value, (dict, tuple)):
+        boxes.set((value, value))
+    module["open_boxes"][1, 1](out)
+    several = 1e300 if isinstance(value, (dict, tuple)) else 0.0
+    np.testing.assert_array_equal(out.get(), [1e300, several, several])
+
+
+@pytest.mark.parametrize(("value", "error", "text"), WRONG.values(), ids=WRONG)
+def test_wrong_fields_of_variables(described, value, error, text):
+    with refused(cupola.ArgumentError, error, saying=["settings", text]):
+        described.globals["settings"].set(value)
+
+
+def test_variables_of_another_layout_are_refused(described):
+    with refused(cupola.ArgumentTypeError, saying=["settings", "in which"]):
+        described.globals["settings"].set(np.zeros((), "f4,i4,f8"))
+
+
+def test_variables_whose_fields_are_unknown(driver):
+    settings = cupola.load(images.ptx()).globals["settings"]
+    assert settings.dtype is None
+    value = VALUES["dict"]
+    with refused(cupola.ArgumentTypeError, saying=["settings", "16 bytes"]) as caught:
+        settings.set(value)
+    line = re.search(r"pass (numpy\.array\(.*\)\[\(\)\])$", str(caught.value))[1]
+    settings.set(eval(line, {"numpy": np, "value": value}))
+    assert settings.get(BOX).tolist() == [(-5, 0.25, 1e300)]
