@@ -94,7 +94,11 @@ def _host_array(value: object, name: str) -> np.ndarray:
     if array.dtype.hasobject:
         raise ArgumentTypeError(f"{name}: a device can't hold Python objects")
     if not array.dtype.isnative:
-        raise ArgumentTypeError(f"{name} has {array.dtype}, of the other byte order")
+        native = array.dtype.newbyteorder("=")
+        raise ArgumentTypeError(
+            f"{name} has {array.dtype}, of the other byte order, and is copied as it is: pass "
+            f"array.astype({native.str!r})"
+        )
     return array
 
 
