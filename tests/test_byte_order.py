@@ -285,3 +285,26 @@ def test_a_refused_array_leaves_the_context_alive(driver):
     with refused(cupola.ArgumentValueError, saying=["multiple of 4", "pass"]):
         kernel[1, 32](raw[1:-3].view("f4")[:N], y, N)
     assert_works()
+
+
+def test_operations_declare_the_alignment_of_vectors(driver):
+    kernel = cupola.load(images.SCALE)["scale"]
+    kernel.declare("float4* values, float factor, int n")
+    table = {
+        "inputs": {"values": "float32[n]"},
+        "outputs": {},
+        "mutates": ["values"],
+        "scalars": {"factor": "float"},
+        "arguments": ["values", "factor", "n"],
+        "grid": [1],
+        "block": [8],
+    }
+    x = cupola.to_device(np.arange(8, dtype=np.float32))
+    for _ in range(2):
+        with refused(cupola.ArgumentTypeError, saying=["values", "float4", "align = 16"]):
+            cupola.op(kernel, "test.scale", **table)(x, 2.0)
+    scale = cupola.op(kernel, "test.scale", align=16, **table)
+    scale(x[4:], 2.0)
+    np.testing.assert_array_equal(x.get(), [0, 1, 2, 3, 8, 10, 12, 14])
+    with refused(cupola.ArgumentValueError, saying=["values", "multiple of 16"]):
+        scale(x[1:5], 2.0)

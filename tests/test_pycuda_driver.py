@@ -9,6 +9,7 @@ from pycuda_context import context  # noqa: F401
 from test_texture import REFERENCES
 
 import cupola.pycuda.driver as drv
+from cupola.pycuda import gpuarray
 from cupola.pycuda.compiler import DynamicModule, SourceModule, compile
 from cupola.pycuda.gpuarray import vec
 
@@ -363,3 +364,25 @@ def test_copies_between_contexts(context):
     copy.depth = 2
     copy()
     np.testing.assert_array_equal(drv.from_device_like(target, x), x)
+
+
+def test_byte_orders_and_alignments_of_arguments(context):
+    scale = SourceModule(SCALE).get_function("scale")
+    expected = np.arange(8, dtype=np.float32)
+    for stream in (None, drv.Stream()):
+        host = np.arange(8, dtype=">f4")
+        scale(drv.InOut(host), np.float32(2), np.int32(8), block=(8, 1, 1), stream=stream)
+        np.testing.assert_array_equal(host, 2 * expected)
+    there = gpuarray.to_gpu(np.arange(8, dtype=">f4"))
+    assert there.dtype == np.float32
+    scale(there, np.float32(2), np.int32(8), block=(8, 1, 1))
+    np.testing.assert_array_equal(there.get(), 2 * expected)
+    there.set(np.ones(8, ">f4"))
+    np.testing.assert_array_equal(there.get(), np.ones(8))
+    scale(there[1:], np.float32(2), np.int32(7), block=(8, 1, 1))
+    raw = gpuarray.zeros(64, np.uint8)
+    with pytest.raises(ValueError, match=r"#0.*multiple of 4"):
+        scale(raw[1:33].view(np.float32), np.float32(2), np.int32(8), block=(8, 1, 1))
+    with pytest.raises(TypeError, match=r"#0.*byte order"):
+        scale(there.view(np.dtype(">f4")), np.float32(2), np.int32(8), block=(8, 1, 1))
+    np.testing.assert_array_equal(there.get(), [1, *[2] * 7])
