@@ -21,6 +21,7 @@ from cupola.ops.element_types import OF_ML_DTYPES
 from cupola.ops.operation import Call, Operation
 
 title = "a cupola.Array"
+_DEVICE_MEMORY = (2, 3, 13)  # DLPack's device types: CUDA, pinned host, managed
 register(Array, CupolaAccess())
 
 
@@ -100,8 +101,36 @@ def stream(call: Call, device: int) -> dict[str, Any]:
 
 def call(operation: Operation, call: Call) -> Any:
     """Call an operation with arrays in a device's memory."""
-    given = {
-        name: value if isinstance(value, Array) or not is_array(value) else asarray(value)
-        for name, value in call.inputs.items()
-    }
+    given = {name: _taken(operation, name, value) for name, value in call.inputs.items()}
+    if call.out is not None:
+        outputs = zip(operation.declaration.outputs, call.out, strict=True)
+        call = call._replace(
+            out=tuple(_taken(operation, one.name, value) for one, value in outputs)
+        )
     return call_arrays(operation, call._replace(inputs=given), sys.modules[__name__])
+
+
+def _taken(operation: Operation, name: str, value: Any) -> Any:
+    """An array of another library as a `cupola.Array` of its memory.
+
+    An input in host memory is copied to the device. Where the kernel writes it, the change would be
+    lost.
+    """
+    if isinstance(value, Array) or not is_array(value):
+        return value
+    tensor = operation.declaration.tensor(name)
+    assert tensor is not None
+    if tensor.written and not _is_device_memory(value):
+        raise ArgumentTypeError(
+            f"{operation.declaration.name}: {tensor.title}: the kernel writes it, and "
+            f"{type(value).__module__}.{type(value).__qualname__} is in host memory: pass a copy, "
+            "cupola.asarray(x), and read that"
+        )
+    return asarray(value)
+
+
+def _is_device_memory(value: Any) -> bool:
+    """Whether a kernel can write an array of another library in place."""
+    if hasattr(value, "__dlpack_device__"):
+        return value.__dlpack_device__()[0] in _DEVICE_MEMORY
+    return hasattr(value, "__cuda_array_interface__")
