@@ -357,3 +357,18 @@ def test_many_shapes_keep_few_plans(driver):
     for n in range(1, 300):
         step(cupola.zeros((1, n), np.float32))
     assert len(step._plans) <= 256
+
+
+def test_the_backward_of_an_operation_in_hand():
+    back = made(
+        operations.PLANE,
+        "back",
+        inputs={"grad_v": "T[ny, nx]"},
+        outputs={"grad_u": "T[ny, nx]"},
+        arguments=["grad_v", "grad_u", "ny", "nx", "alpha"],
+    )
+    assert made(operations.PLANE, backward=back).backward is back
+    with refused(cupola.ArgumentTypeError, saying="backward: expected the operation"):
+        made(operations.PLANE, "step", backward="heat.back")
+    with refused(cupola.ArgumentValueError, saying="op step: outputs.v: the backward of step"):
+        made(operations.PLANE, "step", backward=made(operations.PLANE))

@@ -17,6 +17,7 @@ import cupola
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
+jax_arrays = pytest.importorskip("cupola.ops.jax_arrays")
 
 ROOT = Path(__file__).parent.parent
 
@@ -141,6 +142,122 @@ def test_without_a_gradient():
         jax.grad(lambda u: step(u).sum())(u)
 
 
+def test_gradients_of_gradients():
+    module = operations.module()
+    launch = dict(grid=["ceildiv(rows * n, 128)"], block=[128])
+
+    def weighs(x, y, **more):
+        return cupola.op(
+            module["weigh"],
+            more.pop("name", "weighs"),
+            inputs={x: "float32[*rows, n]", "w": "float32[n]", "bias": "float32[n]?"},
+            outputs={y: "float32[*rows, n]"},
+            arguments=[x, "w", "bias", y, "rows", "n", "n", "1", "1"],
+            **launch,
+            **more,
+        )
+
+    last = weighs("grad_grad_x", "grad_grad_y", name="last")
+    back = weighs("grad_y", "grad_x", backward=last)
+    forward = weighs("x", "y", backward=back)
+    x, w = jnp.arange(1.0, 7), jnp.arange(6, dtype=jnp.float32)
+
+    def norm(function):
+        return lambda x: (jax.grad(lambda x: (function(x) ** 3).sum())(x) ** 2).sum()
+
+    expected = jax.grad(norm(lambda x: x * w))(x)
+    np.testing.assert_allclose(jax.grad(norm(lambda x: forward(x, w)))(x), expected)
+    np.testing.assert_allclose(jax.jit(jax.grad(norm(lambda x: forward(x, w))))(x), expected)
+    third = jax.grad(lambda x: norm(lambda x: forward(x, w))(x) ** 2)
+    with refused(cupola.ArgumentTypeError, saying="last has no gradient: its declaration"):
+        jax.grad(lambda x: third(x).sum())(x)
+
+
+def test_a_number_is_used_with_its_bits():
+    step = made(operations.PLANE)
+    u = jnp.ones((2, 3), jnp.float32)
+    for values in [(0.0, -0.0), (-0.0, 0.0)]:
+        eager = [step(u, value) for value in values]
+        traced = jax.jit(lambda u, values=values: [step(u, value) for value in values])(u)
+        for value, one, other in zip(values, eager, traced, strict=True):
+            assert (jnp.signbit(one) == np.signbit(value)).all()
+            assert (jnp.signbit(other) == np.signbit(value)).all()
+    assert jnp.isnan(step(u, float("nan"))).all()
+
+
+def compiled(operation):
+    """How many programs of an operation are kept."""
+    functions = jax_arrays.of(operation)._functions.values()
+    return sum(one._cache_size() for one in functions)
+
+
+def test_new_numbers_compile_nothing():
+    step = made(operations.PLANE)
+    u = jnp.ones((2, 3), jnp.float32)
+    for value in [*np.linspace(0, 1, 50), float("nan"), -0.0, 0.0, 3]:
+        assert np.array_equal(step(u, value)[0, 0], np.float32(value), equal_nan=True)
+    assert compiled(step) == 1
+    for value in (1.0, 2.0):  # under a transformation without jit
+        assert (jax.vmap(lambda u, value=value: step(u[None], value))(u) == value).all()
+
+
+def test_programs_of_numbers_that_set_sizes_are_bounded():
+    accumulate = made(operations.ACCUMULATE)
+    x = jnp.ones(100, jnp.float32)
+    for most in range(1, 100):  # the number of threads, which sets the length of a workspace
+        assert accumulate(x, x, most)[0].tolist() == [100]
+    assert compiled(accumulate) == jax_arrays._MOST_FUNCTIONS
+    assert accumulate(x, x, jnp.int32(3))[0].tolist() == [100]
+    with refused(cupola.ArgumentTypeError, saying="argument most: shapes depend on it"):
+        jax.jit(accumulate)(x, x, 3)
+    with refused(cupola.ArgumentValueError, saying="outside of the range of int64"):
+        accumulate(x, x, 2**63)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int32", "uint8", "int8"])
+def test_a_traced_number(dtype):
+    step = made(operations.PLANE)
+    u = jnp.ones((2, 3), jnp.float32)
+    alpha = jnp.asarray(3, dtype)
+    assert (jax.jit(step)(u, alpha) == 3).all() and (step(u, alpha) == 3).all()
+    assert (jax.vmap(step, in_axes=(None, 0))(u, jnp.stack([alpha, alpha + 1]))[1] == 4).all()
+
+
+def test_a_number_has_no_gradient():
+    u = jnp.ones((2, 3), jnp.float32)
+    for step in (made(operations.PLANE), made(operations.PLANE, backward=made(SCALED_BACK))):
+        with refused(cupola.ArgumentTypeError, saying="no gradient"):
+            jax.grad(lambda alpha, step=step: step(u, alpha).sum())(2.0)
+    assert (jax.grad(lambda u: step(u, 2.0).sum())(u) == 2).all()
+    assert (jax.jit(jax.grad(lambda u, alpha: step(u, alpha).sum()))(u, 2.0) == 2).all()
+
+
+SCALED_BACK = dict(
+    operations.PLANE,
+    inputs={"grad_v": "T[ny, nx]"},
+    outputs={"grad_u": "T[ny, nx]"},
+    arguments=["grad_v", "grad_u", "ny", "nx", "alpha"],
+)
+
+
+def test_a_host_array_that_the_kernel_writes():
+    accumulate = made(operations.ACCUMULATE)
+    x = cupola.to_device(np.ones(100, np.float32))
+    cache = jnp.zeros(100, jnp.float32)
+    both = made(operations.BOTH)
+    if next(iter(cache.devices())).platform != "cpu":
+        pytest.skip("JAX's arrays are on the GPU")
+    mutated = made({**operations.ACCUMULATE, "inputs": dict(x="float32[n]", cache="float32[n]")})
+    with refused(cupola.ArgumentTypeError, saying="argument cache: the kernel writes it"):
+        mutated(x, cache)
+    assert not cache.any()
+    with refused(cupola.ArgumentTypeError, saying="output sum: the kernel writes it"):
+        both(x, x, out=(cache, x))
+    with refused(cupola.ArgumentTypeError, saying="expected a cupola.Array"):
+        both(x, np.ones(100, np.float32))
+    assert accumulate(cupola.zeros(100, np.float32), x)[0] == 100
+
+
 LOOP = {**operations.PLANE, "vmap": "batch-first"}
 
 
@@ -177,8 +294,10 @@ def test_bad_calls():
         jax.jit(step)(u[0])
     with refused(cupola.ArgumentTypeError, saying="no kernel for T = int32"):
         step(u.astype(jnp.int32))
+    with refused(cupola.ArgumentTypeError, saying="argument alpha: expected one number"):
+        step(u, jnp.ones(2, jnp.float32))
     with refused(cupola.ArgumentTypeError, saying="argument alpha: expected a number"):
-        jax.jit(lambda u, alpha: step(u, alpha))(u, 2.0)
+        step(np.ones((5, 7), np.float32), jnp.ones(2))
     with refused(cupola.ArgumentTypeError, saying="no out="):
         step(u, out=u)
     with refused(cupola.ArgumentTypeError, saying="JAX chooses stream and device"):
@@ -271,7 +390,12 @@ CONSTANTS = {
     "XLA_FFI_ArgType_BUFFER": "buffer_type",
     "XLA_FFI_AttrType_SCALAR": "scalar_attribute",
     "XLA_FFI_AttrType_STRING": "string_attribute",
+    "XLA_FFI_DataType_PRED": "pred",
+    "XLA_FFI_DataType_S32": "s32",
     "XLA_FFI_DataType_S64": "s64",
+    "XLA_FFI_DataType_U32": "u32",
+    "XLA_FFI_DataType_U64": "u64",
+    "XLA_FFI_DataType_F32": "f32",
     "XLA_FFI_DataType_F64": "f64",
     "XLA_FFI_Error_Code_INVALID_ARGUMENT": "invalid_argument",
     "XLA_FFI_Error_Code_INTERNAL": "internal_error",

@@ -44,3 +44,4 @@ cdef extern from "cupola/operation.h" nogil:
     int cupola_op_register(cupola_op* op, const char* name)
     void* cupola_op_xla_host(void* call_frame)
     void* cupola_op_xla_cuda(void* call_frame)
+    void* cupola_op_xla_cuda_operands(void* call_frame)

@@ -11,7 +11,7 @@ from cupola._operation cimport (
     cupola_op_bind, cupola_op_bound, cupola_op_call, cupola_op_create,
     cupola_op_host_device, cupola_op_kernel_count, cupola_op_kernel_types, cupola_op_launch,
     cupola_op_name, cupola_op_register, cupola_op_release, cupola_op_scalar, cupola_op_xla_cuda,
-    cupola_op_xla_host,
+    cupola_op_xla_cuda_operands, cupola_op_xla_host,
 )
 from cupola._dlpack cimport CUDA, CupolaTensor
 from cupola.abi cimport require
@@ -234,11 +234,19 @@ def host_device():
 
 
 def xla_handlers():
-    """Capsules of the handlers of XLA's foreign functions, by JAX's name of the platform."""
-    return {
-        "cpu": PyCapsule_New(<void*>cupola_op_xla_host, HANDLER, NULL),
-        "CUDA": PyCapsule_New(<void*>cupola_op_xla_cuda, HANDLER, NULL),
-    }
+    """The handlers of XLA's foreign functions: name, JAX's name of the platform, and capsule.
+
+    Calls of ``cupola_op_operands`` have scalars among the operands.
+    """
+    return (
+        ("cupola_op", "cpu", PyCapsule_New(<void*>cupola_op_xla_host, HANDLER, NULL)),
+        ("cupola_op", "CUDA", PyCapsule_New(<void*>cupola_op_xla_cuda, HANDLER, NULL)),
+        ("cupola_op_operands", "cpu", PyCapsule_New(<void*>cupola_op_xla_host, HANDLER, NULL)),
+        (
+            "cupola_op_operands", "CUDA",
+            PyCapsule_New(<void*>cupola_op_xla_cuda_operands, HANDLER, NULL),
+        ),
+    )
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

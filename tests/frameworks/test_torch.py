@@ -386,3 +386,53 @@ def test_cuda_graph(device, scale):
 def test_a_float16_result_equals_torchs(device):
     x = torch.randn(33, device=device).half()
     assert torch.equal(made(operations.COPY)(x), x)
+
+
+def weighs(x, y, name, **more):
+    """y = x * w, with the operation of its gradient in hand."""
+    return cupola.op(
+        operations.module()["weigh"],
+        name,
+        inputs={x: "float32[*rows, n]", "w": "float32[n]", "bias": "float32[n]?"},
+        outputs={y: "float32[*rows, n]"},
+        arguments=[x, "w", "bias", y, "rows", "n", "n", "1", "1"],
+        grid=["ceildiv(rows * n, 128)"],
+        block=[128],
+        **more,
+    )
+
+
+def test_gradients_of_gradients_in_hand(device):
+    last = weighs("grad_grad_x", "grad_grad_y", "last")
+    back = weighs("grad_y", "grad_x", "back", backward=last)
+    forward = weighs("x", "y", "forward", backward=back)
+    x = torch.arange(1.0, 7.0, device=device, requires_grad=True)
+    w = torch.arange(6.0, device=device)
+
+    def second(function, again=False):
+        (first,) = torch.autograd.grad((function(x) ** 3).sum(), x, create_graph=True)
+        return torch.autograd.grad((first**2).sum(), x, create_graph=again)[0]
+
+    torch.testing.assert_close(second(lambda x: forward(x, w)), second(lambda x: x * w))
+    with pytest.raises(cupola.ArgumentValueError, match="last: a tensor requires grad"):
+        second(lambda x: forward(x, w), again=True)
+
+
+def test_a_scalar_has_no_gradient(device):
+    step = made(operations.PLANE)
+    u, alpha = torch.ones(2, 3, device=device), torch.tensor(2.0, requires_grad=True)
+    with pytest.raises(cupola.ArgumentValueError, match=r"alpha: the tensor requires grad.*scalar"):
+        step(u, alpha)
+    with torch.no_grad():
+        assert (step(u, alpha) == 2).all()
+    for value in (0.0, -0.0, 0.0):
+        assert (torch.signbit(step(u, value)) == np.signbit(value).item()).all()
+
+
+def test_a_host_tensor_that_the_kernel_writes(driver):
+    inputs = dict(x="float32[n]", cache="float32[n]")
+    accumulate = made({**operations.ACCUMULATE, "inputs": inputs})
+    x, cache = cupola.to_device(np.ones(100, np.float32)), torch.zeros(100)
+    with pytest.raises(cupola.ArgumentTypeError, match="argument cache: the kernel writes it"):
+        accumulate(x, cache)
+    assert not cache.any()

@@ -106,3 +106,6 @@ int cupola_op_register(cupola_op* op, const char* name) {
 
 void* cupola_op_xla_host(void* call_frame) { return call_by_xla(call_frame, XlaMemory::host); }
 void* cupola_op_xla_cuda(void* call_frame) { return call_by_xla(call_frame, XlaMemory::cuda); }
+void* cupola_op_xla_cuda_operands(void* call_frame) {
+    return call_by_xla(call_frame, XlaMemory::cuda_operands);
+}

@@ -106,7 +106,8 @@ constexpr std::int32_t metadata_extension = 1;
 constexpr std::uint32_t command_buffer_compatible = 1;
 constexpr std::int32_t buffer_type = 1, scalar_attribute = 3, string_attribute = 4;
 constexpr std::int32_t execute_stage = 3;
-constexpr std::int32_t s64 = 5, f64 = 12;  // of a scalar
+// Types of scalars.
+constexpr std::int32_t pred = 1, s32 = 4, s64 = 5, u32 = 8, u64 = 9, f32 = 11, f64 = 12;
 constexpr std::int32_t invalid_argument = 3, internal_error = 13;
 
 }  // namespace cupola::xla

@@ -1,6 +1,8 @@
 // csrc/runtime/operation/xla_ffi.cpp - reads XLA's call frames.
 #include "runtime/operation/xla_ffi.hpp"
 
+#include <charconv>
+#include <cstring>
 #include <string_view>
 
 #include "runtime/array/dlpack.hpp"
@@ -55,8 +57,9 @@ class XlaCall {
         const std::string_view name = text("cupola_operation");
         Operation& operation = registered_operation(name);
         const Declaration& declaration = operation.declaration();
-        read_tensors(declaration);
-        read_scalars(declaration);
+        const std::size_t operands = read_tensors(declaration);
+        read_stream(name);
+        read_scalars(declaration, operands);
         cupola_op_call call{};
         call.size = sizeof call;
         call.tensors = given_;
@@ -69,13 +72,10 @@ class XlaCall {
             if (flags.size() != declaration.tensors.size()) wrong("cupola_batched");
             for (std::size_t i = 0; i < flags.size(); ++i) batched[i] = flags[i] == '1';
             call.batched = batched;
-            call.batch = scalar("cupola_batch").integer;
+            call.batch = number("cupola_batch");
         }
-        if (memory_ == XlaMemory::cuda) {
-            xla::StreamGet get{sizeof get, nullptr, frame_.context, nullptr};
-            if (frame_.api->stream_get(&get))
-                fail(CUPOLA_ERROR_INTERNAL, std::string(name) + ": XLA gave no stream");
-            call.handle = get.stream;
+        if (memory_ != XlaMemory::host) {
+            call.handle = stream_;
             call.has_handle = 1;
         }
         operation.call(call);
@@ -104,23 +104,15 @@ class XlaCall {
         return {found->data, found->size};
     }
 
-    cupola_op_scalar scalar(const char* name) const {
+    std::int64_t number(const char* name) const {
         std::int32_t type = 0;
         const auto* found = static_cast<const xla::Scalar*>(find(name, &type));
-        if (!found || type != xla::scalar_attribute) wrong(name);
-        cupola_op_scalar value{};
-        if (found->type == xla::f64) {
-            value.is_real = 1;
-            value.real = *static_cast<const double*>(found->value);
-        } else if (found->type == xla::s64) {
-            value.integer = *static_cast<const std::int64_t*>(found->value);
-        } else {
-            wrong(name);
-        }
-        return value;
+        if (!found || type != xla::scalar_attribute || found->type != xla::s64) wrong(name);
+        return *static_cast<const std::int64_t*>(found->value);
     }
 
-    void read_tensors(const Declaration& declaration) {
+    // Returns how many of the call's arguments are inputs. Scalars follow them.
+    std::size_t read_tensors(const Declaration& declaration) {
         const std::string_view given = text("cupola_given");
         std::size_t inputs = 0, argument = 0, result = 0;
         for (const TensorDeclaration& one : declaration.tensors)
@@ -142,12 +134,13 @@ class XlaCall {
         for (std::size_t i = 0; i < declaration.tensors.size(); ++i)
             if (declaration.tensors[i].role == TensorDeclaration::workspace)
                 put(i, frame_.results, result++);
-        if (static_cast<std::int64_t>(argument) != frame_.arguments.size ||
+        if (static_cast<std::int64_t>(argument) > frame_.arguments.size ||
             static_cast<std::int64_t>(result) != frame_.results.size)
             fail(CUPOLA_ERROR_TYPE,
                  declaration.name + ": XLA's call has " + std::to_string(frame_.arguments.size) +
                      " arguments and " + std::to_string(frame_.results.size) + " results, not " +
                      std::to_string(argument) + " and " + std::to_string(result));
+        return argument;
     }
 
     void put(std::size_t index, const xla::Arguments& from, std::size_t at) {
@@ -175,13 +168,122 @@ class XlaCall {
         return device_;
     }
 
-    void read_scalars(const Declaration& declaration) {
-        for (std::size_t i = 0; i < declaration.scalars.size(); ++i)
-            scalars_[i] = scalar(declaration.scalars[i].name.c_str());
+    void read_stream(std::string_view name) {
+        if (memory_ == XlaMemory::host) return;
+        xla::StreamGet get{sizeof get, nullptr, frame_.context, nullptr};
+        if (frame_.api->stream_get(&get))
+            fail(CUPOLA_ERROR_INTERNAL, std::string(name) + ": XLA gave no stream");
+        stream_ = get.stream;
+    }
+
+    void read_scalars(const Declaration& declaration, std::size_t argument) {
+        std::string_view text = this->text("cupola_scalars");
+        struct Operand {
+            std::size_t scalar;
+            std::int32_t type;
+            unsigned char bytes[8];
+        } operands[Declaration::max_scalars];
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < declaration.scalars.size(); ++i) {
+            const bool real = declaration.scalars[i].kind == ScalarDeclaration::real;
+            if (!text.empty() && text[0] == 'o') {
+                text.remove_prefix(1);
+                Operand& one = operands[count++];
+                one.scalar = i;
+                one.type = copy_operand(argument++, real, one.bytes);
+                continue;
+            }
+            std::uint64_t bits = 0;
+            constexpr std::size_t digits = 16;
+            if (text.size() <= digits || text[0] != '=' ||
+                std::from_chars(text.data() + 1, text.data() + 1 + digits, bits, 16).ptr !=
+                    text.data() + 1 + digits)
+                wrong("cupola_scalars");
+            text.remove_prefix(1 + digits);
+            scalars_[i] = scalar_of(&bits, real ? xla::f64 : xla::s64, real);
+        }
+        if (!text.empty()) wrong("cupola_scalars");
+        if (static_cast<std::int64_t>(argument) != frame_.arguments.size)
+            fail(CUPOLA_ERROR_TYPE, declaration.name + ": XLA's call has " +
+                                        std::to_string(frame_.arguments.size) + " arguments, not " +
+                                        std::to_string(argument));
+        if (memory_ == XlaMemory::cuda_operands)
+            CUPOLA_CALL(main_driver(), cuStreamSynchronize, static_cast<CUstream>(stream_));
+        for (std::size_t k = 0; k < count; ++k) {
+            const bool real =
+                declaration.scalars[operands[k].scalar].kind == ScalarDeclaration::real;
+            scalars_[operands[k].scalar] = scalar_of(operands[k].bytes, operands[k].type, real);
+        }
+    }
+
+    // Copies an operand's value, from a GPU in the order of XLA's stream. Returns its type. Two
+    // numbers of uint32 are the bits of a double or an int64_t.
+    std::int32_t copy_operand(std::size_t at, bool real, void* to) {
+        if (static_cast<std::int64_t>(at) >= frame_.arguments.size ||
+            frame_.arguments.types[at] != xla::buffer_type)
+            fail(CUPOLA_ERROR_TYPE, "XLA's call has too few buffers");
+        const auto& buffer = *static_cast<const xla::Buffer*>(frame_.arguments.values[at]);
+        const bool bits = buffer.type == xla::u32 && buffer.rank == 1 && buffer.dims[0] == 2;
+        if (!bits && buffer.rank != 0) wrong("cupola_scalars");
+        const std::int32_t type = !bits ? buffer.type : real ? xla::f64 : xla::s64;
+        const std::size_t size = type == xla::pred                                          ? 1
+                                 : type == xla::s32 || type == xla::u32 || type == xla::f32 ? 4
+                                                                                            : 8;
+        if (memory_ == XlaMemory::host)
+            std::memcpy(to, buffer.data, size);
+        else
+            CUPOLA_CALL(main_driver(), cuMemcpyDtoHAsync, to,
+                        static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(buffer.data)),
+                        size, static_cast<CUstream>(stream_));
+        return type;
+    }
+
+    static cupola_op_scalar scalar_of(const void* bytes, std::int32_t type, bool real) {
+        cupola_op_scalar value{};
+        value.is_real = real;
+        const auto set = [&](auto number) {
+            std::memcpy(&number, bytes, sizeof number);
+            if (real)
+                value.real = static_cast<double>(number);
+            else
+                value.integer = static_cast<std::int64_t>(number);
+        };
+        switch (type) {
+            case xla::pred:
+                set(std::uint8_t{});
+                break;
+            case xla::s32:
+                set(std::int32_t{});
+                break;
+            case xla::u32:
+                set(std::uint32_t{});
+                break;
+            case xla::s64:
+                set(std::int64_t{});
+                break;
+            case xla::u64: {
+                set(std::uint64_t{});
+                if (!real && value.integer < 0)
+                    fail(CUPOLA_ERROR_VALUE, "a scalar of uint64 is outside of the range of int64");
+                break;
+            }
+            case xla::f32:
+                if (!real) wrong("cupola_scalars");
+                set(float{});
+                break;
+            case xla::f64:
+                if (!real) wrong("cupola_scalars");
+                set(double{});
+                break;
+            default:
+                wrong("cupola_scalars");
+        }
+        return value;
     }
 
     const xla::CallFrame& frame_;
     const XlaMemory memory_;
+    void* stream_ = nullptr;  // XLA's, of a GPU
     int device_ = -1;
     dlpack::Tensor tensors_[Declaration::max_tensors];
     const void* given_[Declaration::max_tensors] = {};

@@ -3,7 +3,9 @@
 
 namespace cupola {
 
-enum class XlaMemory { host, cuda };
+// Of a call's buffers. Calls of `cuda_operands` wait for scalars in device memory, so XLA must not
+// capture them.
+enum class XlaMemory { host, cuda, cuda_operands };
 
 // Reads an XLA_FFI_CallFrame and calls its operation. Returns an XLA_FFI_Error*, or null.
 void* call_by_xla(void* call_frame, XlaMemory memory) noexcept;

@@ -28,7 +28,7 @@ def op(kernels: Kernel | Mapping[str, Kernel], /, name: str = "", **declaration:
         For messages; by default the kernel's.
     **declaration
         The keys of ``[[tool.cupola.ops]]``: ``inputs``, ``outputs``, ``arguments``, ``grid`` and
-        ``block`` are required.
+        ``block`` are required. ``backward`` is an `Operation`, not a name.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -138,6 +138,30 @@ class Declaration:
     def workspaces(self) -> tuple[Tensor, ...]:
         """The tensors that a call needs and does not return."""
         return tuple(one for one in self.tensors if one.role == "workspace")
+
+    @cached_property
+    def scalars_of_shapes(self) -> frozenset[str]:
+        """The scalars that lengths of tensors depend on."""
+        lengths = [one for tensor in self.tensors for one in tensor.type.lengths]
+        return self._scalars_in(
+            symbol for one in lengths for symbol in (one.name, *parse(one.text).symbols)
+        )
+
+    @cached_property
+    def scalars_of_checks(self) -> frozenset[str]:
+        """The scalars that sizes and checks depend on."""
+        expressions = (*self.sizes.values(), *self.checks)
+        return self._scalars_in(symbol for one in expressions for symbol in one.symbols)
+
+    def _scalars_in(self, symbols: Iterable[str]) -> frozenset[str]:
+        """The scalars among symbols, and in the sizes that are among them."""
+        found, rest = set(), list(symbols)
+        while rest:
+            symbol = rest.pop()
+            if symbol in self.sizes and symbol not in found:
+                rest += self.sizes[symbol].symbols
+            found.add(symbol)
+        return frozenset(one.name for one in self.scalars if one.name in found)
 
     def tensor(self, name: str) -> Tensor | None:
         """The tensor of a name."""

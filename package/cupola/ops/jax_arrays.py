@@ -1,9 +1,8 @@
 # cupola/ops/jax_arrays.py - calls with JAX's arrays, also while JAX traces.
 """JAX's arrays in and out: under jit, grad, vmap and shard_map.
 
-An operation is a typed foreign function of XLA. Scalars are attributes of the call, so they are
-numbers of Python, not arrays. JAX's arrays do not change: an operation that changes inputs returns
-the changed arrays after its outputs.
+An operation is a typed foreign function of XLA; `jax_scalars` says how its scalars reach it. JAX's
+arrays do not change: an operation that changes inputs returns the changed arrays after its outputs.
 """
 
 from __future__ import annotations
@@ -11,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax import custom_batching
+from jax.core import Tracer
 
 from cupola import driver
 from cupola.exceptions import ArgumentTypeError
@@ -24,6 +25,7 @@ from cupola.native_operation import host_device, xla_handlers
 from cupola.ops.array_call import other_kind, results_of
 from cupola.ops.backward import PREFIX
 from cupola.ops.cupola_arrays import dtype_of
+from cupola.ops.jax_scalars import Scalars, no_gradient, scalars_of
 from cupola.ops.operation import Call, Operation
 from cupola.ops.sizes import Sizes
 
@@ -32,14 +34,17 @@ if not hasattr(jax, "ffi"):
         f"operations on JAX's arrays need JAX 0.5 or newer, this is {jax.__version__}"
     )
 
-_TARGET = "cupola_op"  # a handler for each platform
+# A handler for each platform. XLA may capture the first one's launches into a command buffer. The
+# second one waits for the values of operands.
+_TARGET, _TARGET_OF_OPERANDS = "cupola_op", "cupola_op_operands"
+_MOST_FUNCTIONS = 64  # of an operation, compiled for calls outside of a program's own jit
 _lock = threading.Lock()
 _numbers = itertools.count()
 
 
 def _register_targets() -> None:
-    for platform, capsule in xla_handlers().items():
-        jax.ffi.register_ffi_target(_TARGET, capsule, platform=platform)
+    for target, platform, capsule in xla_handlers():
+        jax.ffi.register_ffi_target(target, capsule, platform=platform)
 
 
 _register_targets()
@@ -56,8 +61,7 @@ class JaxOperation:
     def __init__(self, operation: Operation) -> None:
         self.operation = operation
         self.declaration = operation.declaration
-        self._functions: dict[Any, Callable[..., Any]] = {}
-        self._devices: set[tuple[tuple[str, ...], int]] = set()
+        self._functions: OrderedDict[Any, Any] = OrderedDict()
         native = self.declaration.native_text().encode()
         digest = hashlib.sha256(native).hexdigest()[:16]
         # A package's operation has the same name in each process, so that compiled programs fit.
@@ -65,17 +69,26 @@ class JaxOperation:
         self.name = f"{self.declaration.name} {digest}{unique}"
         operation._native.register(self.name)
 
-    def function(self, given: tuple[str, ...], scalars: tuple[Any, ...]) -> Callable[..., Any]:
-        """The function of the inputs that are given, for these scalars; it returns a tuple."""
-        key = given, scalars, tuple(map(type, scalars))
+    def compiled(self, given: tuple[str, ...], scalars: Scalars) -> Callable[..., Any]:
+        """The function of a call, compiled for each shape; `_MOST_FUNCTIONS` of them are kept."""
+        key = given, scalars.text
         with _lock:
-            if key not in self._functions:
-                self._functions[key] = jax.jit(self._made(given, scalars))
-            return self._functions[key]
+            found = self._functions.pop(key, None)
+            if found is None:
+                found = jax.jit(self.function(given, scalars))
+                while len(self._functions) >= _MOST_FUNCTIONS:
+                    self._functions.popitem(last=False)[1].clear_cache()
+            self._functions[key] = found  # last: it is the latest that was used
+            return found
 
-    def _made(self, given: tuple[str, ...], scalars: tuple[Any, ...]) -> Callable[..., Any]:
+    def function(self, given: tuple[str, ...], scalars: Scalars) -> Callable[..., Any]:
+        """The function of the inputs that are given, and then of the scalars that are operands.
+
+        It returns a tuple.
+        """
+        scalars = scalars.without_values()
         batched = self._with_vmap(given, scalars)
-        if self.declaration.backward and self.operation.library is not None:
+        if self.operation.has_backward:
             return self._with_gradient(given, scalars, batched)
 
         def plain(*arrays: Any) -> Any:
@@ -97,20 +110,20 @@ class JaxOperation:
     def _call(
         self,
         given: tuple[str, ...],
-        scalars: tuple[Any, ...],
+        scalars: Scalars,
         arrays: Sequence[Any],
         batched: tuple[bool, ...] | None = None,
         batch: int = 1,
     ) -> tuple[Any, ...]:
         """The foreign function; the first axis is a batch where `batched` is true."""
         declaration = self.declaration
-        by_name = dict(zip(given, arrays, strict=True))
+        by_name = dict(zip(given, arrays[: len(given)], strict=True))
         flags = dict(zip(given, batched or (False,) * len(given), strict=True))
         types = self.operation.types_of({name: one.dtype.name for name, one in by_name.items()})
         sizes = Sizes(
             declaration,
             {name: one.shape[1:] if flags[name] else one.shape for name, one in by_name.items()},
-            dict(zip((one.name for one in declaration.scalars), scalars, strict=True)),
+            scalars.numbers,
             types,
             batch=batch,
         )
@@ -134,9 +147,7 @@ class JaxOperation:
             "cupola_operation": self.name,
             "cupola_given": "".join("01"[one.name in by_name] for one in declaration.inputs),
         }
-        for scalar, value in zip(declaration.scalars, scalars, strict=True):
-            number = np.float64 if scalar.kind == "float" else np.int64
-            attributes[scalar.name] = number(value)
+        attributes["cupola_scalars"] = scalars.text
         if batched is not None:
             attributes["cupola_batch"] = np.int64(batch)
             attributes["cupola_batched"] = "".join(
@@ -145,7 +156,10 @@ class JaxOperation:
             )
 
         function = jax.ffi.ffi_call(
-            _TARGET, results, input_output_aliases=aliases, vmap_method="sequential"
+            _TARGET_OF_OPERANDS if scalars.operands else _TARGET,
+            results,
+            input_output_aliases=aliases,
+            vmap_method="sequential",
         )
         found = function(*arrays, **attributes)
         return tuple(found[:kept])
@@ -163,7 +177,7 @@ class JaxOperation:
     # -- vmap -------------------------------------------------------------------------------------
 
     def _with_vmap(
-        self, given: tuple[str, ...], scalars: tuple[Any, ...]
+        self, given: tuple[str, ...], scalars: Scalars
     ) -> Callable[..., tuple[Any, ...]]:
         declaration = self.declaration
 
@@ -178,9 +192,11 @@ class JaxOperation:
             )
             every = (True,) * count
             flags = tuple(bool(one) for one in batched)
+            if any(flags[len(given) :]):  # a launch has one value of each scalar
+                return _sequential(function, arrays, flags), every
             if declaration.vmap:
                 return self._batch(given, scalars, arrays, flags, size), every
-            if declaration.batch_fits_pack(dict(zip(given, flags, strict=True))):
+            if declaration.batch_fits_pack(dict(zip(given, flags, strict=False))):
                 return function(*self._spread(given, arrays, flags, size)), every
             return _sequential(function, arrays, flags), every
 
@@ -189,7 +205,7 @@ class JaxOperation:
     def _batch(
         self,
         given: tuple[str, ...],
-        scalars: tuple[Any, ...],
+        scalars: Scalars,
         arrays: Sequence[Any],
         flags: tuple[bool, ...],
         size: int,
@@ -199,11 +215,11 @@ class JaxOperation:
         mutated = {one.name for one in declaration.inputs if one.mutated}
         every = declaration.vmap == "batch"
         needed = tuple(
-            flag or every or name in mutated for name, flag in zip(given, flags, strict=True)
+            flag or every or name in mutated for name, flag in zip(given, flags, strict=False)
         )
         spread = [
             one if flag or not need else jax.numpy.broadcast_to(one, (size, *one.shape))
-            for one, flag, need in zip(arrays, flags, needed, strict=True)
+            for one, flag, need in zip(arrays, flags, needed, strict=False)
         ]
 
         @custom_batching.custom_vmap
@@ -215,55 +231,65 @@ class JaxOperation:
             found = _sequential(function, values, tuple(map(bool, batched)))
             return found, (True,) * len(found)
 
-        found: tuple[Any, ...] = function(*spread)
+        found: tuple[Any, ...] = function(*spread, *arrays[len(given) :])
         return found
 
     def _spread(
         self, given: tuple[str, ...], arrays: Sequence[Any], flags: tuple[bool, ...], size: int
     ) -> list[Any]:
         packs = {one.name for one in self.declaration.inputs if one.type.pack}
-        return [
+        spread = [
             one if flag or name not in packs else jax.numpy.broadcast_to(one, (size, *one.shape))
-            for name, one, flag in zip(given, arrays, flags, strict=True)
+            for name, one, flag in zip(given, arrays, flags, strict=False)
         ]
+        return [*spread, *arrays[len(given) :]]
 
     # -- gradients --------------------------------------------------------------------------------
 
     def _with_gradient(
         self,
         given: tuple[str, ...],
-        scalars: tuple[Any, ...],
+        scalars: Scalars,
         batched: Callable[..., tuple[Any, ...]],
     ) -> Callable[..., Any]:
-        declaration = self.declaration
+        name = self.declaration.name
         backward = of(self.operation.backward)
-        values = dict(zip((one.name for one in declaration.scalars), scalars, strict=True))
-        back_scalars = tuple(values[one.name] for one in backward.declaration.scalars)
-        outputs = [one.name for one in declaration.outputs]
+        of_backward = scalars.only([one.name for one in backward.declaration.scalars])
+        outputs = [one.name for one in self.declaration.outputs]
+        names = (*given, *scalars.operands)
 
         @jax.custom_vjp
         def function(*arrays: Any) -> tuple[Any, ...]:
             return batched(*arrays)
 
         def forward(*arrays: Any) -> tuple[Any, Any]:
-            results = batched(*arrays)
-            known = {
-                **dict(zip(given, arrays, strict=True)),
-                **dict(zip(outputs, results, strict=True)),
-            }
-            saved = {name: known[name] for name in self.operation.matched.saved if name in known}
-            return results, saved
+            results = function(*arrays)  # which has a gradient, too
+            known = {**dict(zip(names, arrays, strict=True)), **_named(outputs, results)}
+            needed = (*self.operation.matched.saved, *of_backward.operands)
+            return results, {name: known[name] for name in needed if name in known}
 
         def gradient(saved: dict[str, Any], cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
-            by_output = dict(zip(outputs, cotangents, strict=True))
+            by_output = _named(outputs, cotangents)
             arrays = self.operation.gradient_arguments(by_output, saved)
-            found = backward.function(tuple(arrays), back_scalars)(*arrays.values())
-            names = (one.name for one in backward.declaration.outputs)
-            by_name = dict(zip(names, found, strict=True))
-            return tuple(by_name.get(f"{PREFIX}{name}") for name in given)
+            found = backward.function(tuple(arrays), of_backward)(
+                *arrays.values(), *(saved[name] for name in of_backward.operands)
+            )
+            by_name = _named((one.name for one in backward.declaration.outputs), found)
+            return tuple(by_name.get(f"{PREFIX}{name}") for name in names)
 
         function.defvjp(forward, gradient)
-        return function
+
+        def whole(*arrays: Any) -> tuple[Any, ...]:
+            rest = zip(scalars.operands, arrays[len(given) :], strict=True)
+            operands = (no_gradient(f"{name}: argument {key}", one) for key, one in rest)
+            found: tuple[Any, ...] = function(*arrays[: len(given)], *operands)
+            return found
+
+        return whole
+
+
+def _named(names: Iterable[str], values: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip(names, values, strict=True))
 
 
 def _sequential(
@@ -304,5 +330,13 @@ def call(operation: Operation, call: Call) -> Any:
     for key, value in call.inputs.items():
         if not isinstance(value, jax.Array):
             raise other_kind(f"{name}: argument {key}", "a jax.Array", value)
-    function = of(operation).function(tuple(call.inputs), tuple(call.scalars.values()))
-    return results_of(function(*call.inputs.values()))
+    given = tuple(call.inputs)
+    values = (*call.inputs.values(), *call.scalars.values())
+    # In a program's own jit numbers are constants of that program, which it caches itself.
+    constant = any(isinstance(one, Tracer) for one in values) and isinstance(
+        jax.numpy.zeros(()), Tracer
+    )
+    scalars = scalars_of(operation.declaration, call.scalars, constant)
+    made = of(operation)
+    function = made.function(given, scalars) if constant else made.compiled(given, scalars)
+    return results_of(function(*call.inputs.values(), *scalars.operands.values()))

@@ -77,9 +77,11 @@ class Operation(CallableOperation):
         declaration: Declaration,
         find: Callable[[str, int], Kernel],
         library: Any = None,
+        backward: Operation | None = None,
     ) -> None:
         self.declaration = declaration
         self.library = library  # the OperationLibrary of its package; None for `cupola.op`
+        self._backward = backward  # that of `cupola.op`
         self._find = find
         self._parameters = (
             *(one.name for one in declaration.inputs),
@@ -170,7 +172,8 @@ class Operation(CallableOperation):
                 inputs[one.name] = value
             elif not one.type.optional:
                 raise self._wrong(f"argument {one.name} is missing")
-        scalars = {one.name: self._scalar(one, given) for one in declaration.scalars}
+        first = next(iter(inputs.values()))
+        scalars = {one.name: self._scalar(one, given, first) for one in declaration.scalars}
         return Call(inputs, scalars, self._out(others["out"]), others["stream"], others["device"])
 
     def _wrong(self, text: str) -> ArgumentTypeError:
@@ -179,12 +182,21 @@ class Operation(CallableOperation):
             f"{signature(self.declaration)}"
         )
 
-    def _scalar(self, scalar: Scalar, given: Mapping[str, Any]) -> Any:
+    def _scalar(self, scalar: Scalar, given: Mapping[str, Any], first: Any) -> Any:
         if scalar.name not in given:
             if scalar.default is None:
                 raise self._wrong(f"argument {scalar.name} is missing")
             return scalar.default
         value = given[scalar.name]
+        where = f"{self.declaration.name}: argument {scalar.name}"
+        if type(value).__module__.startswith(("jax.", "jaxlib.")):
+            if type(first).__module__.startswith(("jax.", "jaxlib.")):
+                return value  # an operand of XLA's function
+        elif getattr(value, "requires_grad", False) and _grad_is_enabled():
+            raise ArgumentValueError(
+                f"{where}: the tensor requires grad, and an operation has no gradient for a "
+                "scalar: detach() it, use torch.no_grad(), or pass an array input"
+            )
         try:
             if scalar.kind == "int":
                 if isinstance(value, bool):
@@ -201,9 +213,7 @@ class Operation(CallableOperation):
             if not isinstance(error, (TypeError, ValueError, OverflowError)):
                 raise  # a framework's own error, for a value that is traced
             kind = {"int": "an integer", "bool": "a bool", "float": "a number"}[scalar.kind]
-            raise ArgumentTypeError(
-                f"{self.declaration.name}: argument {scalar.name}: expected {kind}, got {value!r}"
-            ) from None
+            raise ArgumentTypeError(f"{where}: expected {kind}, got {value!r}") from None
 
     def _out(self, out: Any) -> tuple[Any, ...] | None:
         if out is None:
@@ -218,8 +228,15 @@ class Operation(CallableOperation):
         return several
 
     @property
+    def has_backward(self) -> bool:
+        """Whether there is an operation of the gradients."""
+        return bool(self.declaration.backward)
+
+    @property
     def backward(self) -> Operation:
-        """The operation of the gradients, of the same package."""
+        """The operation of the gradients: of the same package, or given to `cupola.op`."""
+        if self._backward is not None:
+            return self._backward
         found: Operation = self.library.attribute(self.declaration.backward.rpartition(".")[2])
         return found
 
@@ -374,6 +391,11 @@ def _documentation(declaration: Declaration) -> str:
     return "\n".join(lines)
 
 
+def _grad_is_enabled() -> bool:
+    torch: Any = sys.modules.get("torch")
+    return torch is None or torch.is_grad_enabled()
+
+
 def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
     """The operation of `cupola.op`."""
     from cupola.kernel import Kernel
@@ -390,8 +412,19 @@ def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
     title = name or next(iter(given.values())).title.partition("<")[0]
     named: Any = {types: f"{index}" for index, types in enumerate(given)}
     by_name = dict(zip(named.values(), given.values(), strict=True))
+    table = {**table, "kernels": "0" if single else named}
+    backward = table.get("backward")
+    if backward is not None:
+        if not isinstance(backward, Operation):
+            raise ArgumentTypeError(
+                f"op {title}: backward: expected the operation of the gradients, which cupola.op "
+                f"or a package's ops has made, got {backward!r}"
+            )
+        table["backward"] = backward.declaration.name
     try:
-        declaration = read({**table, "kernels": "0" if single else named}, title)
+        declaration = read(table, title)
+        if backward is not None:
+            match(declaration, backward.declaration)
     except DeclarationError as error:
         raise ArgumentValueError(f"op {title}: {error}") from None
 
@@ -399,7 +432,7 @@ def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
         found = by_name[kernel]
         return found if found.device_index == device else found.module.on(device)[found.name]
 
-    made = Operation(declaration, find)
+    made = Operation(declaration, find, backward=backward)
     try:
         for types, kernel in declaration.kernels.items():
             made.native(types, by_name[kernel].device_index)

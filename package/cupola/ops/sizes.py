@@ -30,7 +30,8 @@ class Sizes:
     shapes : mapping of str to sequence
         The shape of each input that is given.
     scalars : mapping of str to number
-        The integers among them are sizes.
+        The integers among them are sizes. Those that a framework traces may be missing; what
+        depends on them is checked at the launch.
     types : tuple of str
         The element types of the type variables.
     strides : mapping of str to sequence, optional
@@ -57,6 +58,9 @@ class Sizes:
         self.pack: tuple[Any, ...] = ()
         self.binder: dict[str, str] = {}
         self.values: dict[str, Any] = {"batch()": batch}
+        self.later = any(
+            one.kind != "float" and one.name not in scalars for one in declaration.scalars
+        )
         for one in declaration.inputs:
             if one.name in shapes:
                 self._bind(one, shapes[one.name])
@@ -64,11 +68,16 @@ class Sizes:
             if one.name in shapes:
                 self._bind_broadcast(one, shapes[one.name])
         for scalar in declaration.scalars:
-            if scalar.kind != "float":
+            if scalar.kind != "float" and scalar.name in scalars:
                 self.values[scalar.name] = scalars[scalar.name]
         self._derive(types, strides or {})
         for name, expression in declaration.sizes.items():
-            self.values[name] = self._value(expression, name)
+            if self._is_known(expression):
+                self.values[name] = self._value(expression, name)
+
+    def _is_known(self, expression: Any) -> bool:
+        """Whether no scalar that it needs is a framework's array, whose value the call has."""
+        return not self.later or not any(name not in self.values for name in expression.symbols)
 
     def _fail(self, tensor: Tensor, text: str) -> ArgumentValueError:
         return ArgumentValueError(f"{self.declaration.name}: {tensor.title}: {text}")
@@ -174,7 +183,7 @@ class Sizes:
             if tensor.name in self.shapes:
                 self._check_shape(tensor, self.shapes[tensor.name])
         for check in self.declaration.checks:
-            if not self._value(check, "check"):
+            if self._is_known(check) and not self._value(check, "check"):
                 left, right = check.sides(self.values)
                 raise ArgumentValueError(
                     f"{self.declaration.name}: expected {check.text}, got {left} and {right}"

@@ -158,7 +158,7 @@ class TorchOperation:
         self._define_one(self.name, "", self._launch, self._fake)
         qualified = f"{self.namespace}::{self.name}"
         self._function: Any = None
-        if self.declaration.backward and self.operation.library is not None:
+        if self.operation.has_backward:
             torch.library.register_autograd(
                 qualified, self._gradient, setup_context=self._save, lib=self.library
             )
