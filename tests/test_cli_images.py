@@ -1,5 +1,6 @@
 """`python -m cupola compile` and `inspect`: PTX, cubins, fatbins, wheels and archives."""
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -226,11 +227,53 @@ def test_inspect_refuses_archives_without_images(tmp_path):
         assert "Traceback" not in answer.stderr and says in answer.stderr, answer.stderr
 
 
-def test_inspect_names_compressed_images():
+@pytest.mark.parametrize("codes", [("compute_75",), ("compute_75", "sm_90")])
+def test_inspect_unpacks_compressed_images(codes):
     import images
 
-    text = inspected(images.fatbin(compress=True))
-    assert "compressed" in text and "no kernel" in text
+    plain, packed = (inspected(images.fatbin(*codes, compress=one)) for one in (False, True))
+    assert "weigh(" in plain
+    assert packed.splitlines()[1:] == plain.splitlines()[1:]
+
+
+def test_inspect_says_what_unpacks_an_image(monkeypatch, capsys):
+    import images
+
+    from cupola.command import inspect
+    from cupola.image import contents, unpack
+
+    def missing():
+        raise unpack.UnpackerMissingError("it is not there")
+
+    monkeypatch.setattr(unpack, "_zstd", missing)
+    found = contents.read(images.fatbin(compress=True))
+    inspect.show(found, argparse.Namespace(kernel="*"), "")
+    text = capsys.readouterr().out
+    assert "listed where libzstd.so.1 is installed" in text and text.endswith("\nno kernel\n")
+
+
+def lz4(text):
+    """A block of literals, a match that overlaps itself, and literals."""
+    return (
+        bytes([0x1F]) + text[:1] + bytes([1, 0, len(text) - 1 - 5 - 15 - 4]) + b"\x50" + text[-5:]
+    )
+
+
+def test_unpacking():
+    from cupola.exceptions import ImageError
+    from cupola.image.unpack import unpack
+
+    text = b"a" * 100 + b"bcdef"
+    block = lz4(text)
+    assert unpack(block, len(text), False) == text
+    for size in (0, 1, len(text) - 1, len(text) + 1, 1 << 40):
+        with pytest.raises(ImageError):
+            unpack(block, size, False)
+    for end in range(len(block)):
+        with pytest.raises(ImageError):
+            unpack(block[:end], len(text), False)
+    with pytest.raises(ImageError, match="damaged"):
+        unpack(b"\0" * 64, 100, True)
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def show(found: Contents, options: argparse.Namespace, release: str) -> None:
         for line in warnings(kernel):
             print(f"  {line}")
     if not found.kernels:
-        print("\nno kernel" + (f" matches {options.kernel}" if found.parts else ""))
+        print("\nno kernel" + (f" matches {options.kernel}" if options.kernel != "*" else ""))
     elif release:
         print(f"\nresources and spills are those of ptxas {release}")
     elif not any(kernel.resources for kernel in found.kernels):
@@ -117,7 +117,8 @@ def parts(found: Contents) -> list[str]:
     lines = []
     for (what, architecture, compressed), sizes in alike.items():
         several = f", {len(sizes)} times" if len(sizes) > 1 else ""
-        note = ", compressed: kernels cannot be listed" if compressed else ""
+        note = ", compressed with zstd: its kernels are listed where libzstd.so.1 is installed"
+        note = note if compressed else ""
         lines.append(f"{what} for {architecture}{several}, {sum(sizes):,} bytes{note}")
     return lines
 

@@ -8,11 +8,15 @@ cupola.build uses this module, also before cupola can be imported: its imports a
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..exceptions import ImageError
+from .unpack import UnpackerMissingError, unpack
+
+_LZ4, _ZSTD = 0x2000, 0x8000  # flags of an entry
 
 FATBIN_MAGIC = 0xBA55ED50
 EM_CUDA = 190
@@ -55,13 +59,14 @@ class Entry:
     kind: str  # "ptx" or "cubin", else the number
     architecture: int
     payload: bytes
-    compressed: bool = False
+    compressed: bool = False  # and the payload still is
 
 
 def read_fatbin(image: bytes | memoryview, *, everything: bool = False) -> list[Entry]:
     """The entries of a fatbin, in their order.
 
-    Compressed entries, and those of other kinds, are an error unless ``everything`` is set.
+    Compressed entries, and those of other kinds, are an error unless ``everything`` is set. It
+    decompresses them, where this machine can.
     """
     data = memoryview(image)
     magic, version, header, size = _unpack("<IHHQ", data, 0, "fatbin header")
@@ -79,12 +84,17 @@ def read_fatbin(image: bytes | memoryview, *, everything: bool = False) -> list[
         flags = _unpack("<Q", body, offset + 40, what)[0]
         if head < 64:
             raise ImageError(f"{what}: its header has {head} bytes")
-        compressed = bool(packed or flags & 0xA000)  # LZ4 or zstd
+        compressed = bool(packed or flags & (_LZ4 | _ZSTD))
         if compressed and not everything:
             raise ImageError(f"{what} is compressed (build it with -no-compress)")
         if kind not in (1, 2) and not everything:
             raise ImageError(f"{what}: unknown kind {kind}")
         payload = bytes(_slice(body, offset + head, padded, what))
+        if compressed:
+            size = _unpack("<Q", body, offset + 56, what)[0]
+            with contextlib.suppress(UnpackerMissingError):
+                payload = unpack(payload[: packed or padded], size, bool(flags & _ZSTD))
+                compressed = False
         if kind == 1 and not compressed:
             payload = payload.split(b"\0", 1)[0]
         name = {1: "ptx", 2: "cubin"}.get(kind, f"kind {kind}")
