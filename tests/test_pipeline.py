@@ -223,6 +223,10 @@ def test_a_pipeline_stays_within_its_memory(add):
         assert length * slots * 24 <= memory
     with refused(cupola.ArgumentValueError, saying=["23", "24"]):
         cupola.pipeline(add, x, out, memory=23)
+    for chunk in (1001, 10**9, 10**20):  # cut to the rows
+        out[:] = 0
+        cupola.pipeline(add, x, out, chunk=chunk)
+        np.testing.assert_array_equal(out, x + 1)
     with refused(cupola.ArgumentValueError, saying="smaller chunk="):
         cupola.pipeline(add, x, out, memory=1000, chunk=100)
 

@@ -1,5 +1,6 @@
 """Pipelines on a Dask cluster: the same results as here, whatever happens to the workers."""
 
+import dataclasses
 import os
 import pickle
 import random
@@ -21,6 +22,7 @@ from working import refused
 import cupola
 import cupola.distributed
 from cupola import Chunk
+from cupola.pipeline_call.file_parts import FilePart, OtherFileError, file_part
 
 BENCHMARKS = str(Path(__file__).resolve().parents[1] / "benchmarks")
 sys.path.append(BENCHMARKS)
@@ -130,6 +132,62 @@ def test_files_are_inputs_and_outputs(client, module, tmp_path):
     out = np.memmap(tmp_path / "out", np.int32, "w+", shape=10_000)
     cupola.pipeline(module["add"], x, out, chunk=900, client=client)
     np.testing.assert_array_equal(out, np.asarray(x) + 1)
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_rows_of_a_mapped_file_are_a_place_in_it(first, tmp_path):
+    x = np.memmap(tmp_path / "in", np.int32, "w+", offset=4096 * first + 12, shape=(2000, 3))
+    x[:] = np.arange(6000).reshape(2000, 3)
+    for array in (x, x[5:], np.asarray(x)[1500:], x.reshape(-1)):
+        found = file_part(array).rows(2, 5).open()
+        assert isinstance(found, np.memmap) and not found.flags.writeable
+        np.testing.assert_array_equal(found, array[2:5])
+    with pytest.raises(OtherFileError):
+        dataclasses.replace(file_part(x), changed=1).open()
+    with pytest.raises(OtherFileError):
+        dataclasses.replace(file_part(x), path=str(tmp_path / "none")).open()
+    assert file_part(x[:, :2]) is None and file_part(x[::2]) is None
+    assert file_part(np.zeros(5)) is None and file_part(x[:0]) is None
+    private = np.memmap(tmp_path / "in", np.int32, "c", shape=(100,))
+    assert file_part(private) is None
+    (tmp_path / "in").rename(tmp_path / "moved")
+    (tmp_path / "in").write_bytes((tmp_path / "moved").read_bytes())
+    assert file_part(x) is None
+
+
+def test_a_mapped_input_is_sent_as_a_place(client, module, tmp_path, monkeypatch):
+    x = np.memmap(tmp_path / "in", np.int32, "w+", shape=10_000)
+    x[:] = numbers(10_000)
+    sent, scatter = [], distributed.Client.scatter
+
+    def noted(self, data, **options):
+        sent.extend(data)
+        return scatter(self, data, **options)
+
+    monkeypatch.setattr(distributed.Client, "scatter", noted)
+    out = np.zeros(10_000, np.int32)
+    cupola.pipeline(module["add"], x, out, chunk=900, client=client)
+    np.testing.assert_array_equal(out, np.asarray(x) + 1)
+    assert sent and all(type(one[0]) is FilePart for one in sent)
+    del sent[:]
+    # A worker that does not see this file gets the elements.
+    monkeypatch.setattr(
+        "cupola.pipeline_call.cluster.file_part",
+        lambda array: dataclasses.replace(file_part(array), path=str(tmp_path / "none")),
+    )
+    out = np.zeros(10_000, np.int32)
+    cupola.pipeline(module["add"], x, out, chunk=900, client=client)
+    np.testing.assert_array_equal(out, np.asarray(x) + 1)
+    assert type(sent[0][0]) is FilePart and isinstance(sent[-1][0], np.ndarray)
+    # In place, a worker must not read what another one's chunk changed.
+    cupola.pipeline(module["add_in_place"], x, x, chunk=900, client=client)
+    np.testing.assert_array_equal(x, out)
+
+
+def test_a_chunk_longer_than_the_arrays(client, module):
+    x, out = numbers(1000), np.zeros(1000, np.int32)
+    cupola.pipeline(module["add"], x, out, chunk=10**20, client=client)
+    np.testing.assert_array_equal(out, x + 1)
 
 
 def test_progress_is_that_of_the_first_rows(client, module):

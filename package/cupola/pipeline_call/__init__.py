@@ -118,7 +118,8 @@ def pipeline(
     shared : int
         Dynamic shared memory per block, in bytes.
     chunk : int, optional
-        Rows of a chunk; by default at most 32 MiB in each direction, within `memory`.
+        Rows of a chunk, cut to those of the arrays; by default at most 32 MiB in each direction,
+        within `memory`.
     streams : int
         Slots per device, limited by `memory` and the number of chunks.
     devices : Device, int, or a list of them, optional
@@ -138,7 +139,8 @@ def pipeline(
     client : distributed.Client, optional
         Spreads the chunks over the workers of a Dask cluster. Each worker runs them as a pipeline
         on its first device, to which `streams`, `memory` and `staging` apply. `devices` and
-        `schedule` are refused.
+        `schedule` are refused. A memory-mapped input that is no output is read by workers that see
+        the same file; others get its elements.
     retries : int, optional
         With `client`: how many times a chunk is sent again after its worker ended or a connection
         broke; by default 3. An error of the kernel is not retried.

@@ -17,7 +17,7 @@ CHUNKS = 64
 def choose(
     hosts: HostArrays, chunk: int | None, slots: int, memory: int, devices: int
 ) -> tuple[int, int]:
-    """The rows of a chunk, and the number of slots of a device."""
+    """The rows of a chunk, at most those of the arrays, and the number of slots of a device."""
     row = sum(row_bytes(array) for array in hosts.arrays)
     if chunk is None:
         direction = max(
@@ -27,7 +27,8 @@ def choose(
         )
         wanted = min(max(hosts.rows * direction // CHUNKS, LEAST), MOST)
         each = -(-hosts.rows // devices)  # so that no device is idle
-        chunk = max(1, min(wanted // direction, memory // max(slots * row, 1), each))
+        chunk = min(wanted // direction, memory // max(slots * row, 1), each)
+    chunk = max(1, min(chunk, hosts.rows))
     fit = memory // max(chunk * row, 1)
     if fit < 1:
         raise ArgumentValueError(

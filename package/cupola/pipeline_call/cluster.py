@@ -20,6 +20,7 @@ from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueErr
 from cupola.launching.integers import as_int
 from cupola.pipeline_call.chunk_size import choose
 from cupola.pipeline_call.failures import described
+from cupola.pipeline_call.file_parts import FilePart, OtherFileError, file_part
 from cupola.pipeline_call.host_arrays import HostArrays, row_bytes
 from cupola.pipeline_call.integers import checked_count
 from cupola.pipeline_call.progress import progress_report
@@ -61,6 +62,7 @@ def run_on_cluster(
     threads = max(sum(client.nthreads().values()), 1)
     if length is None:
         length, _ = choose(hosts, None, streams, IN_FLIGHT // 2, threads)
+    length = max(1, min(length, hosts.rows))
     # Several chunks a task, so that copies and kernels of a worker overlap.
     together = max(1, min(streams, -(-hosts.rows // length) // (BALANCE * threads)))
     spans = [
@@ -101,6 +103,12 @@ class _Run:
         self.head = 0  # all tasks before this one are done
         rows = spans[0].stop - spans[0].start if spans else 1
         self.task_bytes = max(rows * sum(map(row_bytes, hosts.arrays)), 1)
+        # Inputs that workers read from a file. One that is an output, too, changes meanwhile.
+        self.files = {
+            i: part
+            for i in set(hosts.inputs) - set(hosts.outputs)
+            if (part := file_part(hosts.arrays[i])) is not None
+        }
         self.limit = 1
         self.looked = self.seen = time.monotonic()
 
@@ -161,9 +169,13 @@ class _Run:
             self.flying[key] = task, future, one
             future.add_done_callback(self.arrived.put)
 
-    def pieces(self, span: Span) -> list[np.ndarray | None]:
+    def pieces(self, span: Span) -> list[np.ndarray | FilePart | None]:
         return [
-            np.asarray(array)[span.start : span.stop] if i in self.hosts.inputs else None
+            None
+            if i not in self.hosts.inputs
+            else self.files[i].rows(span.start, span.stop)
+            if i in self.files
+            else np.asarray(array)[span.start : span.stop]
             for i, array in enumerate(self.hosts.arrays)
         ]
 
@@ -223,6 +235,10 @@ class _Run:
         """Send a task again whose worker or connection ended; raise other errors."""
         in_worker = future.status == "error"
         span = self.spans[task := self.landed(future)]
+        if isinstance(error, OtherFileError):  # on that worker's machine; it gets the elements
+            self.files.clear()
+            self.unsent.appendleft(task)
+            return
         if isinstance(error, SpanError):
             if isinstance(error.cause, ArgumentError):
                 raise type(error.cause)(error.text) from error.cause

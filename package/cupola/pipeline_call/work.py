@@ -13,6 +13,7 @@ from cupola.exceptions import ChunkError, OutOfMemoryError
 from cupola.launching.forms import is_placeholder, value_for
 from cupola.package_images import this_process
 from cupola.pipeline_call.failures import described, named
+from cupola.pipeline_call.file_parts import FilePart, OtherFileError
 from cupola.pipeline_call.host_arrays import HostArrays
 from cupola.pipeline_call.launches import Launches
 from cupola.pipelines import Chunk, HostArgument
@@ -83,7 +84,9 @@ class SpanError(Exception):
         self.text, self.first, self.last, self.cause = text, first, last, cause
 
 
-def run_span(published: Any, span: Span, pieces: list[np.ndarray | None]) -> list[np.ndarray]:
+def run_span(
+    published: Any, span: Span, pieces: list[np.ndarray | FilePart | None]
+) -> list[np.ndarray]:
     """Run a task's chunks as a pipeline of this process; the new contents of the outputs.
 
     Parameters
@@ -91,8 +94,8 @@ def run_span(published: Any, span: Span, pieces: list[np.ndarray | None]) -> lis
     published : cupola.distributed.Published
         A `Work`.
     span : Span
-    pieces : list of (array or None)
-        The inputs' rows; None for an array that is output alone.
+    pieces : list of (array, FilePart or None)
+        The inputs' rows, or where they are; None for an array that is output alone.
     """
     import cupola
 
@@ -100,6 +103,8 @@ def run_span(published: Any, span: Span, pieces: list[np.ndarray | None]) -> lis
         work: Work = published.get()
         arrays = []
         for i, ((shape, dtype), piece) in enumerate(zip(work.rows, pieces, strict=True)):
+            if isinstance(piece, FilePart):
+                piece = piece.open()
             if piece is None:
                 piece = np.empty((span.stop - span.start, *shape), dtype)
             elif i in work.outputs:
@@ -119,6 +124,8 @@ def run_span(published: Any, span: Span, pieces: list[np.ndarray | None]) -> lis
         inputs = [arrays[i] for i in work.inputs]
         cupola.pipeline(kernel, inputs, outputs, chunk=span.length, **launch, **work.options)
         return outputs
+    except OtherFileError:
+        raise
     except ChunkError as error:
         first, last = span.chunk(error.first), span.chunk(error.last)
         raise _failure(first, last, named(first, last), error.__cause__ or error) from error
