@@ -1,5 +1,7 @@
 """Algorithms of dask.array over blocks of device arrays, beside NumPy."""
 
+from pathlib import Path
+
 import dask
 import dask.array as da
 import numpy as np
@@ -303,3 +305,50 @@ def test_what_is_missing_is_an_error(name):
     function, message = REFUSED[name]
     with pytest.raises((Error, ValueError), match=message):
         function(blocks_of(HOST)).compute()
+
+
+PAGE = (Path(__file__).parents[1] / "docs/how-to/dask.md").read_text()
+WORK = ["sum", "mean", "var", "std", "min", "max", "prod"]
+WORK += [f"nan{one}" for one in WORK]
+ERRORS = [
+    "nancumsum",
+    "nancumprod",
+    "nan_to_num",
+    "angle",
+    "i0",
+    "sinc",
+    "modf",
+    "frexp",
+    "spacing",
+]
+ERRORS += ["nonzero", "argwhere"]
+GAPS = np.where(np.arange(48) % 7 == 3, np.nan, np.arange(48.0)).reshape(8, 6)
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_functions_that_the_page_says_work(name):
+    assert name in PAGE
+    x = da.from_array(GAPS, chunks=(4, 3)).to_backend("cupola")
+    for axis in (None, 0, 1):
+        found = getattr(da, name)(x, axis=axis).compute()
+        assert isinstance(found, cupola.Array)
+        np.testing.assert_allclose(found.get(), getattr(np, name)(GAPS, axis=axis))
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_functions_that_the_page_says_are_errors(name):
+    assert name in PAGE
+    x = da.from_array(GAPS, chunks=(4, 3)).to_backend("cupola")
+    options = {"axis": 0} if "cum" in name else {}
+    with pytest.raises(cupola.exceptions.ArgumentTypeError):
+        found = getattr(da, name)(x, **options)
+        dask.compute(found)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("indices", cupola.Array), ("tri", cupola.Array),
+                                            ("eye", np.ndarray)])  # fmt: skip
+def test_functions_that_make_blocks(name, kind):
+    with dask.config.set({"array.backend": "cupola"}):
+        argument = (4, 4) if name == "indices" else 4
+        found = getattr(da, name)(argument, chunks=2).compute()
+    assert isinstance(found, kind)

@@ -1,7 +1,9 @@
 """Workers in processes of their own with a device each: blocks, transfers, spilling, launches."""
 
 import asyncio
+import contextlib
 import os
+import time
 
 import dask
 import dask.array as da
@@ -145,6 +147,39 @@ def test_a_worker_with_another_cupola(client):
         client.register_plugin(plugin, name="other")
     client.unregister_worker_plugin("other")
     client.unregister_worker_plugin("again")
+
+
+FAULT = """
+extern "C" __global__ void fault(const float* x, float* out, int n) { *(volatile int*)16 = 1; }
+extern "C" __global__ void twice(const float* x, float* out, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2 * x[i];
+}
+"""
+
+
+@pytest.mark.cpu_only("a fault ends the context of a GPU that other tests use")
+def test_a_worker_whose_device_is_lost_restarts(client):
+    module = cupola.compile(FAULT)
+    before = set(client.run(os.getpid).values())
+    x = da.ones(100, dtype="f4", chunks=100)
+    with pytest.raises(cupola.exceptions.Error, match=r"fault: block \(0,\) on worker"):
+        map_blocks(module["fault"], x).compute()
+    cluster_processes(client, before)
+    found = map_blocks(module["twice"], da.ones(400, dtype="f4", chunks=50)).compute()
+    assert (found.get() == 2).all()
+
+
+def cluster_processes(client, before):
+    """Wait until one of the processes has been replaced."""
+    end = time.monotonic() + 60
+    while True:
+        assert time.monotonic() < end, "no worker was restarted"
+        with contextlib.suppress(OSError):
+            now = set(client.run(os.getpid).values())
+            if len(now) == len(before) and now != before:
+                return
+        time.sleep(0.1)
 
 
 def test_wrong_options():

@@ -1,8 +1,11 @@
 # cupola/distributed/plugin.py - prepares cupola in the workers of any cluster.
-"""The plugin that checks a worker's cupola, and makes its errors name the worker."""
+"""The plugin that checks a worker's cupola, makes its errors name the worker, and lets a worker
+restart whose device was lost.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
@@ -10,9 +13,11 @@ from distributed import WorkerPlugin
 
 import cupola
 from cupola import abi, driver
-from cupola.exceptions import LibraryError
+from cupola.exceptions import DriverError, LibraryError
 from cupola.memory import set_out_of_memory_handler
 from cupola.version import __version__
+
+_logger = logging.getLogger("distributed.worker")
 
 
 def _installation(with_driver: bool) -> dict[str, str]:
@@ -32,6 +37,10 @@ class DevicePlugin(WorkerPlugin):
     not pay for it. Where the device is full, it spills what a `DeviceSpillBuffer` has there, and
     the allocation is tried once more. The error of a second failure names the worker.
 
+    A fault of a kernel ends the context of the device, and each later task of that process would
+    fail. So the worker closes, its nanny starts it again, and Dask computes its values again. A
+    worker without a nanny logs that it must be started again.
+
     Parameters
     ----------
     same_driver : bool
@@ -49,6 +58,7 @@ class DevicePlugin(WorkerPlugin):
 
     def __init__(self, same_driver: bool = True) -> None:
         self.is_set_up = False  # until setup, in the worker's process
+        self.worker: Any = None
         self.expected = _installation(same_driver)
 
     def check(self, worker: str) -> None:
@@ -72,12 +82,45 @@ class DevicePlugin(WorkerPlugin):
         self.check(worker.address)
         cupola.Device().synchronize()  # creates the context
         self.previous = set_out_of_memory_handler(_Spiller(worker))
-        self.is_set_up = True
+        self.worker, self.looking, self.is_set_up = worker, threading.Lock(), True
+
+    def transition(self, key: Any, start: str, finish: str, **more: Any) -> None:
+        """After a failed task, look whether the device is lost. The event loop does not wait."""
+        if finish == "error" and self.is_set_up and self.looking.acquire(blocking=False):
+            self.worker.loop.add_callback(self._look)
+
+    async def _look(self) -> None:
+        try:
+            why = await self.worker.loop.asyncio_loop.run_in_executor(None, _lost)
+        finally:
+            self.looking.release()
+        if not why:
+            return
+        if self.worker.nanny is None:
+            _logger.error(
+                "worker %s: its device is lost (%s), so that each task on it fails: it has no "
+                "nanny that starts it again; start it again yourself", self.worker.address, why,
+            )  # fmt: skip
+            return
+        _logger.error("worker %s: its device is lost (%s): it restarts", self.worker.address, why)
+        await self.worker.close(nanny=False, executor_wait=False, reason="cupola-device-lost")
 
     def teardown(self, worker: Any) -> None:
         """Restore the handler of full devices; Dask calls it at the worker's end."""
         if self.is_set_up:
             set_out_of_memory_handler(self.previous)
+
+
+def _lost() -> str:
+    """The error of the device's context, which no call of this process can end; or ""."""
+    try:
+        cupola.Device().synchronize()
+    except DriverError:
+        try:  # the first call may return the error of a launch alone
+            cupola.Device().synchronize()
+        except DriverError as error:
+            return str(error).splitlines()[0]
+    return ""
 
 
 class _Spiller:
