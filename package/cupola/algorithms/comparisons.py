@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import integer_of
+from cupola.algorithms.arguments import integer_of, is_device_array
 from cupola.algorithms.outputs import stored
+from cupola.algorithms.rows import array_of
 from cupola.array import Array
 from cupola.exceptions import ArgumentTypeError
 
@@ -38,8 +39,7 @@ def round(a: Array, decimals: int = 0, out: Array | None = None) -> Array:  # no
     ArgumentTypeError
         Where the elements have a type without a kernel.
     """
-    if not isinstance(a, Array):
-        raise ArgumentTypeError(f"round: expected a cupola.Array, got {type(a).__name__}")
+    a = array_of("round", "a", a)
     decimals = integer_of("round", "decimals", decimals)
     if a.dtype == bool:
         if decimals:
@@ -87,7 +87,14 @@ def isclose(
     Array
         Of bool. Infinities are close to equal ones.
     """
-    x, y = a, b
+    return _close("isclose", a, b, rtol, atol, equal_nan)
+
+
+def _close(title: str, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Array:
+    x, y = (
+        array_of(title, name, value) if is_device_array(value) else value
+        for name, value in (("a", a), ("b", b))
+    )
     if getattr(y, "dtype", np.dtype(float)).kind in "biu":
         y = y.astype(np.float64)
     within = np.less_equal(np.abs(x - y), atol + rtol * np.abs(y))
@@ -102,7 +109,7 @@ def allclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close, as by `isclose`. Waits for the result."""
-    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+    return bool(_close("allclose", a, b, rtol, atol, equal_nan).all())
 
 
 def array_equal(a1: Array, a2: Array, equal_nan: bool = False) -> bool:
@@ -118,11 +125,7 @@ def array_equal(a1: Array, a2: Array, equal_nan: bool = False) -> bool:
     -------
     bool
     """
-    for name, array in (("a1", a1), ("a2", a2)):
-        if not isinstance(array, Array):
-            raise ArgumentTypeError(
-                f"array_equal: {name}: expected a cupola.Array, got {type(array).__name__}"
-            )
+    a1, a2 = array_of("array_equal", "a1", a1), array_of("array_equal", "a2", a2)
     if a1.shape != a2.shape:
         return False
     same = np.equal(a1, a2)

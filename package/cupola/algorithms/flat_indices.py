@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.algorithms.arguments import is_device_array
 from cupola.algorithms.rows import array_of
 from cupola.array import Array
 from cupola.creation import full
@@ -52,10 +53,6 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
         For each axis, of int64. The work is queued on the current stream.
     """
     flat = array_of("unravel_index", "indices", indices)
-    if flat.dtype.kind not in "iu":
-        raise ArgumentTypeError(
-            f"unravel_index: argument indices: expected integers, got {flat.dtype}"
-        )
     lengths = _lengths("unravel_index", shape, order)
     flat = flat.astype(np.int64, copy=False)
     return tuple(
@@ -94,7 +91,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
         )
     total: Any = 0
     for index, stride, length in zip(multi_index, _strides(lengths, order), lengths, strict=True):
-        if isinstance(index, Array):
+        if is_device_array(index):
+            index = array_of("ravel_multi_index", "multi_index", index)
             index = index.astype(np.int64, copy=False)
         else:
             index = operator.index(index)

@@ -10,6 +10,7 @@ import numpy as np
 
 from cupola.algorithms.arguments import integer_of, refuse_capture, require_device
 from cupola.algorithms.bin_rules import number_of_bins
+from cupola.algorithms.element_types import INT64, require_elements
 from cupola.algorithms.images import kernel
 from cupola.algorithms.launching import launch
 from cupola.algorithms.rows import array_of, packed
@@ -65,10 +66,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Array:
         raise ArgumentValueError(f"bincount: argument minlength is negative: {least}")
     if array.ndim != 1:
         raise ArgumentValueError(f"bincount: argument x has {array.ndim} axes, expected 1")
-    if array.size and not np.can_cast(array.dtype, np.int64, "safe"):
-        raise ArgumentTypeError(
-            f"bincount: argument x: expected integers that int64 holds, got {array.dtype}"
-        )
+    if array.size:
+        require_elements("bincount", "x", array, INT64)
     parts = None if weights is None else _weights("bincount", array, weights)
     if parts is not None and parts.dtype.kind == "c":
         raise ArgumentTypeError("bincount: argument weights: expected real numbers, got complex")
@@ -155,8 +154,6 @@ def histogram(
     array = array_of("histogram", "a", a)
     if array.dtype == np.bool_:
         array = array.view(np.uint8)
-    if array.dtype.char not in ELEMENTS or array.dtype.kind == "c":
-        raise ArgumentTypeError(f"histogram: argument a: expected real numbers, got {array.dtype}")
     parts = None if weights is None else _weights("histogram", array, weights)
     if isinstance(bins, str) and parts is not None:
         raise ArgumentTypeError(
@@ -289,6 +286,4 @@ def _weights(title: str, array: Array, weights: Any) -> Array:
         raise ArgumentValueError(
             f"{title}: argument weights has the shape {found.shape}, and the values {array.shape}"
         )
-    if found.dtype.kind not in "biufc":
-        raise ArgumentTypeError(f"{title}: argument weights: expected numbers, got {found.dtype}")
     return found.reshape(-1)

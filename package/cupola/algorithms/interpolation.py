@@ -51,10 +51,6 @@ def interp(
             f"interp: arguments xp and fp: expected one axis of equal length, at least 1, got "
             f"the shapes {points.shape} and {values.shape}"
         )
-    if any(one.dtype.kind not in "biuf" for one in (at, points, values)):
-        raise ArgumentTypeError(
-            f"interp: expected real numbers, got {at.dtype}, {points.dtype} and {values.dtype}"
-        )
     at, points, values = (one.astype(np.float64, copy=False) for one in (at, points, values))
     last = points.size - 1
     after = searchsorted(points, at, "right")  # 0: before the first point

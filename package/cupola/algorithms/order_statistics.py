@@ -86,10 +86,6 @@ def top_k(x: Any, k: int, axis: int = -1, largest: bool = True) -> tuple[Array, 
         Where there is no such axis, or `k` is out of range.
     """
     array = array_of("top_k", "x", x)
-    if array.dtype.kind not in "biuf":
-        raise ArgumentTypeError(
-            f"top_k: argument x: expected bool, integers or floats, got {array.dtype}"
-        )
     rows = rows_of("top_k", array, axis_of("top_k", axis, array.ndim))
     try:
         k = operator.index(k)

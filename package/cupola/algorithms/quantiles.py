@@ -149,10 +149,6 @@ class _Sorted(NamedTuple):
 
 def _sorted(function: str, a: Any, axis: Any) -> _Sorted:
     x = array_of(function, "a", a)
-    if x.dtype.kind not in "biuf":
-        raise ArgumentTypeError(
-            f"{function}: argument a: expected bool, integers or floats, got {x.dtype}"
-        )
     given = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple(axis_of(function, one, x.ndim) for one in given)
     if len(set(axes)) < len(axes):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cupola.algorithms.element_types import TAKES, require_elements
 from cupola.array import Array
 from cupola.creation import asarray
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -19,10 +20,16 @@ def array_of(function: str, name: str, value: Any) -> Array:
     Raises
     ------
     ArgumentTypeError
-        Where it is no array of a device.
+        Where it is no array of a device, or the function has no kernel for its elements.
     """
-    if isinstance(value, Array):
-        return value
+    array = value if isinstance(value, Array) else _view(function, name, value)
+    elements = TAKES.get((function, name))
+    if elements is not None:
+        require_elements(function, name, array, elements)
+    return array
+
+
+def _view(function: str, name: str, value: Any) -> Array:
     of_device = hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack_device__")
     if of_device and not isinstance(value, (np.ndarray, np.generic)):
         return asarray(value)

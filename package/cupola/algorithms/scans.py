@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.algorithms.element_types import NUMBERS, require_elements
 from cupola.algorithms.images import kernel
 from cupola.algorithms.operations import OPERATIONS, PRODUCT, SUM, Operation, operation_of
 from cupola.algorithms.outputs import check_out, stored, target_of
@@ -115,6 +116,7 @@ def accumulate(
             "with get()"
         )
     x = array_of(function, "array", array)
+    require_elements(function, "array", x, NUMBERS)
     if axis is None and x.ndim != 1:
         raise ArgumentValueError(
             f"{function}: argument axis: expected an int for an array of {x.ndim} axes, got None"

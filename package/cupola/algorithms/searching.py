@@ -109,8 +109,6 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
         Of int64 and the shape of `x`.
     """
     values = array_of("digitize", "x", x)
-    if values.dtype.kind == "c":
-        raise ArgumentTypeError("digitize: argument x: complex numbers have no bins")
     edges = np.asarray(read_now(bins) if isinstance(bins, Array) else bins)
     if edges.ndim != 1:
         raise ArgumentValueError(f"digitize: argument bins has {edges.ndim} axes, expected 1")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.algorithms.element_types import NUMBERS, require_elements
 from cupola.algorithms.images import kernel
 from cupola.algorithms.operations import OPERATIONS, operation_of
 from cupola.algorithms.outputs import check_out, stored
@@ -46,6 +47,7 @@ def reduceat(
             "with get()"
         )
     x = array_of(function, "array", array)
+    require_elements(function, "array", x, NUMBERS)
     operation = operation_of(function, ufunc, x, dtype, out)
     rows = rows_of(function, operation.x, axis)
     places = _indices(function, indices, rows.n)

@@ -15,7 +15,7 @@ from cupola.algorithms.positions import Positions
 from cupola.algorithms.rows import array_of, axis_of
 from cupola.array import Array
 from cupola.creation import empty, full, to_device
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentValueError
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
@@ -68,7 +68,7 @@ def nonzero(a: Any) -> tuple[Array, ...]:
         raise ArgumentValueError(
             "nonzero: argument a has no axes; use cupola.atleast_1d(a) if that is meant"
         )
-    return nonzero_of(_flags(array), "nonzero")
+    return nonzero_of(array.astype(np.bool_, copy=False), "nonzero")
 
 
 def flatnonzero(a: Any) -> Array:
@@ -80,7 +80,7 @@ def flatnonzero(a: Any) -> Array:
         Of int64.
     """
     array = array_of("flatnonzero", "a", a)
-    return nonzero_of(_flags(array.reshape(-1)), "flatnonzero")[0]
+    return nonzero_of(array.reshape(-1).astype(np.bool_, copy=False), "flatnonzero")[0]
 
 
 def argwhere(a: Any) -> Array:
@@ -93,9 +93,9 @@ def argwhere(a: Any) -> Array:
     """
     array = array_of("argwhere", "a", a)
     if array.ndim == 0:
-        found = nonzero_of(_flags(array.reshape(1)), "argwhere")[0]
+        found = nonzero_of(array.reshape(1).astype(np.bool_, copy=False), "argwhere")[0]
         return empty((found.size, 0), np.int64, device=array.device_index)
-    columns = nonzero_of(_flags(array), "argwhere")
+    columns = nonzero_of(array.astype(np.bool_, copy=False), "argwhere")
     made: Array = empty((columns[0].size, array.ndim), np.int64, device=array.device_index)
     for axis, column in enumerate(columns):
         made[:, axis] = column
@@ -113,7 +113,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
         Keep the axes, with a length of 1.
     """
     array = array_of("count_nonzero", "a", a)
-    found: Array = _flags(array).sum(axis, np.int64, keepdims=keepdims)
+    found: Array = array.astype(np.bool_, copy=False).sum(axis, np.int64, keepdims=keepdims)
     return found
 
 
@@ -142,9 +142,11 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Array
     if mask.ndim != 1:
         raise ArgumentValueError(f"compress: argument condition has {mask.ndim} axes, expected 1")
     size = array.shape[number]
-    if on_device and mask.size == size and array.ndim == 1:
-        return result("compress", select(array, _flags(mask), "compress"), out)
-    found = nonzero_of(_flags(mask), "compress")[0] if on_device else np.flatnonzero(mask)
+    if on_device:
+        mask = mask.astype(np.bool_, copy=False)
+        if mask.size == size and array.ndim == 1:
+            return result("compress", select(array, mask, "compress"), out)
+    found = nonzero_of(mask, "compress")[0] if on_device else np.flatnonzero(mask)
     positions = Positions("compress", [found], [number], [size], array.device_index)
     return result("compress", take_from(array, number, positions), out)
 
@@ -167,12 +169,3 @@ def extract(condition: Any, arr: Any) -> Array:
         condition = to_device(np.asarray(condition, np.bool_), device=array.device_index)
     mask = array_of("extract", "condition", condition)
     return compress(mask.reshape(-1), array.reshape(-1), 0)
-
-
-def _flags(array: Array) -> Array:
-    """Whether elements are not 0."""
-    if array.dtype == np.bool_:
-        return array
-    if array.dtype.kind not in "iufc":
-        raise ArgumentTypeError(f"elements of {array.dtype} are neither 0 nor different from it")
-    return array.astype(np.bool_)

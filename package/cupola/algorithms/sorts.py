@@ -149,8 +149,4 @@ def rows_to_sort(function: str, a: Any, axis: Any, kind: Any, order: Any, stable
         )
     if kind is not None and stable is not None:
         raise ArgumentValueError(f"{function}: give kind= or stable=, not both")
-    if x.dtype.kind not in "biufc":
-        raise ArgumentTypeError(
-            f"{function}: argument {name}: expected bool or numbers, got {x.dtype}"
-        )
     return rows_of(function, x, axis)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from cupola.algorithms.outputs import stored
+from cupola.algorithms.rows import array_of
 from cupola.array import Array
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentValueError
 
 
 def var(
@@ -90,8 +91,7 @@ def _spread(
     *,
     root: bool,
 ) -> Array:
-    if not isinstance(a, Array):
-        raise ArgumentTypeError(f"{name}: expected a cupola.Array, got {type(a).__name__}")
+    a = array_of(name, "a", a)
     if correction is not None:
         if ddof:
             raise ArgumentValueError(f"{name}: ddof and correction are one parameter; give one")

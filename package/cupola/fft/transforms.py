@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cupola.algorithms.arguments import integer_of
+from cupola.algorithms.element_types import NUMBERS, require_elements
 from cupola.algorithms.outputs import check_out, stored
 from cupola.algorithms.rows import array_of, axis_of
 from cupola.array import Array
@@ -157,8 +158,7 @@ def real_result(x: Array) -> np.dtype[Any]:
 
 def _checked(title: str, a: Any) -> Array:
     x = array_of(title, "a", a)
-    if x.dtype.kind not in "biufc":
-        raise ArgumentTypeError(f"{title}: argument a: expected numbers, got an array of {x.dtype}")
+    require_elements(title, "a", x, NUMBERS)
     library(title, x.device_index)  # raises its errors before anything is queued
     return x
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from cupola.algorithms.arguments import axes_of
+from cupola.algorithms.element_types import NUMBERS, require_elements
 from cupola.algorithms.rows import array_of
 from cupola.array import Array
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentValueError
 
 _OF_SINGULAR_VALUES = (2, -2, "nuc")
 
@@ -104,8 +105,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
 
 def _inexact(title: str, x: Any) -> Array:
     array = array_of(title, "x", x)
-    if array.dtype.kind not in "biufc":
-        raise ArgumentTypeError(f"{title}: argument x: expected numbers, got {array.dtype}")
+    require_elements(title, "x", array, NUMBERS)
     found: Array = array if array.dtype.kind in "fc" else array.astype(np.float64)
     return found
 
