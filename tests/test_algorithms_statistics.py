@@ -66,7 +66,7 @@ def test_variance_of_nothing_and_into_an_array(driver):
 
 
 def test_variance_of_wrong_arguments(driver):
-    with refused(cupola.ArgumentTypeError, saying="var: argument a: expected a cupola.Array, got list"):
+    with refused(cupola.ArgumentTypeError, saying="var: argument a: expected a cupola.Array"):
         cupola.var([1, 2])
     with refused(cupola.ArgumentValueError, saying="ddof and correction"):
         cupola.std(cupola.ones(3), ddof=1, correction=1)

@@ -39,6 +39,45 @@ def test_operators(op, dtype):
         np.testing.assert_allclose(got.get(), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("op", [operator.floordiv, operator.mod, divmod])
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint16, np.int64, np.float16, np.float64])
+def test_quotients_and_remainders(op, dtype):
+    x, y = ((RNG.random(50) * 20 + 1).astype(dtype) for _ in range(2))
+    if x.dtype.kind in "if":
+        x[::2] *= -1
+    a, b = gpuarray.to_gpu(x), gpuarray.to_gpu(y)
+    three = dtype(True) if dtype is np.bool_ else 3
+    for got, expected in (
+        (op(a, b), op(x, y)),
+        (op(a, three), op(x, three)),
+        (op(three, b), op(three, y)),
+        (op(a, dtype(3)), op(x, dtype(3))),
+        (op(dtype(3), b), op(dtype(3), y)),
+        (op(a[::3], b[::3]), op(x[::3], y[::3])),
+    ):
+        for one, other in zip(got, expected, strict=True) if op is divmod else [(got, expected)]:
+            assert one.dtype == other.dtype and isinstance(one, gpuarray.GPUArray)
+            np.testing.assert_array_equal(one.get(), other)
+    for operand in ({}, [1, 2], None):
+        with pytest.raises(TypeError):
+            op(a, operand)
+        with pytest.raises(TypeError):
+            op(operand, a)
+
+
+@pytest.mark.parametrize("name", ["ifloordiv", "imod"])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.float32])
+def test_quotients_and_remainders_in_place(name, dtype):
+    op = getattr(operator, name)
+    x, y = (RNG.integers(1, 90, 50).astype(dtype) for _ in range(2))
+    for other, same in ((y, gpuarray.to_gpu(y)), (3, 3), (dtype(4), dtype(4))):
+        a, expected = gpuarray.to_gpu(x), x.copy()
+        address = a.ptr
+        a, expected = op(a, same), op(expected, other)
+        assert a.ptr == address and a.dtype == dtype
+        np.testing.assert_array_equal(a.get(), expected)
+
+
 @pytest.mark.parametrize("op", ["lt", "le", "gt", "ge", "eq", "ne"])
 def test_comparisons_have_the_dtype_of_the_array(op):
     op = getattr(operator, op)

@@ -37,6 +37,15 @@ def _result_type(*operands: Any) -> np.dtype[Any]:
     )  # fmt: skip
 
 
+def _arithmetic_type(name: str, *operands: Any) -> np.dtype[Any]:
+    kind = _result_type(*operands)
+    if name == "divide" and kind.kind in "iub":
+        return np.dtype(np.float64)
+    if name in ("power", "floor_divide", "remainder") and kind.kind == "b":
+        return np.dtype(np.int8)  # NumPy has none of bool
+    return kind
+
+
 def _shape_of(*operands: Any) -> tuple[int, ...]:
     arrays = [one for one in operands if isinstance(one, GPUArray)]
     shapes = {one.shape for one in arrays if one.shape != ()}
@@ -258,9 +267,7 @@ class GPUArray:
         def method(self, other):
             if not _is_operand(other):
                 return NotImplemented
-            kind = _result_type(self, other)
-            if name == "divide" and kind.kind in "iub":
-                kind = np.dtype(np.float64)
+            kind = _arithmetic_type(name, self, other)
             operands = (other, self) if swapped else (self, other)
             return self._compute(ufunc, *operands, dtype=kind)
 
@@ -270,9 +277,7 @@ class GPUArray:
         ufunc = getattr(np, name)
 
         def method(self, other):
-            kind = _result_type(self, other)
-            if name == "divide" and kind.kind in "iub":
-                kind = np.dtype(np.float64)
+            kind = _arithmetic_type(name, self, other)
             return self._compute(ufunc, self, other, out=self, dtype=kind)
 
         return method
@@ -286,6 +291,21 @@ class GPUArray:
     __itruediv__ = _inplace("divide")
     __div__, __rdiv__, __idiv__ = __truediv__, __rtruediv__, __itruediv__
     __pow__, __rpow__, __ipow__ = _binary("power"), _binary("power", True), _inplace("power")
+    __floordiv__, __rfloordiv__ = _binary("floor_divide"), _binary("floor_divide", True)
+    __ifloordiv__ = _inplace("floor_divide")
+    __mod__, __rmod__, __imod__ = (
+        _binary("remainder"), _binary("remainder", True), _inplace("remainder"),
+    )  # fmt: skip
+
+    def __divmod__(self, other):
+        if not _is_operand(other):
+            return NotImplemented
+        return self // other, self % other
+
+    def __rdivmod__(self, other):
+        if not _is_operand(other):
+            return NotImplemented
+        return other // self, other % self
 
     def __pos__(self):
         return self
