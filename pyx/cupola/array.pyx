@@ -457,6 +457,12 @@ cdef class Array(ArrayMethods):
             raise TypeError("iteration over an array without axes")
         return map(self.__getitem__, range(self.shape[0]))
 
+    def __contains__(self, value):
+        # Without this method Python would compare the value with each row, which may have several
+        # elements.
+        same = self == value
+        return bool(same.any()) if isinstance(same, ArrayData) else bool(same)
+
     @property
     def host(self):
         """A NumPy array over the same elements, for managed memory.

@@ -96,7 +96,7 @@ cdef int of_truth(int reduction):
 # -- axes -------------------------------------------------------------------------------------
 
 
-cdef uint64_t axes_of(object axis, Py_ssize_t ndim, bint one) except? 0:
+cdef uint64_t axes_of(object axis, Py_ssize_t ndim, int reduction) except? 0:
     """A bit for each axis that is reduced."""
     cdef uint64_t mask = 0
     cdef Py_ssize_t place
@@ -105,15 +105,17 @@ cdef uint64_t axes_of(object axis, Py_ssize_t ndim, bint one) except? 0:
     if type(axis) is int and -ndim <= axis < ndim:
         place = axis
         return <uint64_t>1 << (place + ndim if place < 0 else place)
-    if one and isinstance(axis, tuple):
+    if is_index(reduction) and isinstance(axis, tuple):
         raise ArgumentTypeError(f"argmin and argmax take one axis or None, got {axis!r}")
     for each in axis if isinstance(axis, tuple) else (axis,):
         if not hasattr(each, "__index__"):
             raise ArgumentTypeError(
                 f"an axis is an int, a tuple of ints or None, got {axis!r}")
         place = each.__index__()
-        if ndim == 0 and not isinstance(axis, tuple) and -1 <= place <= 0:
-            return 0  # as in NumPy
+        if ndim == 0 and not isinstance(axis, tuple) and -1 <= place <= 0 and (
+            reduction != CUPOLA_MEAN
+        ):
+            return 0  # as in NumPy, whose mean alone refuses such an axis
         if not -ndim <= place < ndim:
             raise ArgumentValueError(
                 f"axis {place} is out of bounds for an array of {ndim} axes")
@@ -194,7 +196,7 @@ cdef object reduce(
         x.used_on(queue)
         run(reduction, element, &to, &source, NULL, &length, 1, 1, queue)
         return target
-    axes = axes_of(axis, len(x.shape), is_index(reduction))
+    axes = axes_of(axis, len(x.shape), reduction)
     if out is not None:
         if isinstance(out, tuple) and len(out) == 1:
             out = out[0]

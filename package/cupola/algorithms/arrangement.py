@@ -14,7 +14,7 @@ from cupola.algorithms.joins import concatenate
 from cupola.algorithms.launching import launch
 from cupola.algorithms.layouts import broadcast_to
 from cupola.algorithms.positions import CHECKED, Positions
-from cupola.algorithms.rows import array_of, axis_of
+from cupola.algorithms.rows import array_of, axis_of, with_axis
 from cupola.algorithms.shapes import moveaxis
 from cupola.array import Array, read_now
 from cupola.creation import asarray, empty, empty_like, to_device
@@ -41,6 +41,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
     array = array_of("repeat", "a", a)
     if axis is None:
         array, axis = array.reshape(-1), 0
+    array = with_axis(array, axis)
     number = axis_of("repeat", axis, array.ndim)
     counts = read_now(repeats) if isinstance(repeats, Array) else np.asarray(repeats)
     if counts.size and not np.can_cast(counts.dtype, np.int64, "safe"):

@@ -18,7 +18,7 @@ from cupola.algorithms.gather import put_into, take_from
 from cupola.algorithms.launching import launch
 from cupola.algorithms.layouts import broadcast_to
 from cupola.algorithms.positions import CHECKED, Positions, mode_of, suffix
-from cupola.algorithms.rows import array_of, axis_of
+from cupola.algorithms.rows import array_of, axis_of, with_axis
 from cupola.array import Array
 from cupola.creation import asarray, empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -60,7 +60,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     """
     array = array_of("take", "a", a)
     index = _indices("take", indices)
-    array, number = _along("take", array, axis)
+    array, number = _along("take", with_axis(array, axis), axis)
     size = array.shape[number]
     how = mode_of("take", mode)
     positions = Positions("take", [index], [number], [size], array.device_index, how)

@@ -62,6 +62,13 @@ def axis_of(function: str, axis: Any, ndim: int) -> int:
     return found % ndim
 
 
+def with_axis(x: Array, axis: Any) -> Array:
+    """The array, of one axis where it has none and `axis` is 0 or -1, as in NumPy's methods."""
+    if x.ndim == 0 and not isinstance(axis, bool) and hasattr(axis, "__index__"):
+        return x.reshape(1) if operator.index(axis) in (0, -1) else x
+    return x
+
+
 def packed(x: Array) -> Array:
     """The array, or a copy where its elements are not one after another and aligned."""
     if x.flags.c_contiguous and (x.size == 0 or x.ptr % min(x.itemsize, 16) == 0):

@@ -12,7 +12,7 @@ from cupola.algorithms.element_types import NUMBERS, require_elements
 from cupola.algorithms.images import kernel
 from cupola.algorithms.operations import OPERATIONS, PRODUCT, SUM, Operation, operation_of
 from cupola.algorithms.outputs import check_out, stored, target_of
-from cupola.algorithms.rows import array_of, axis_of, packed
+from cupola.algorithms.rows import array_of, axis_of, packed, with_axis
 from cupola.array import Array
 from cupola.creation import empty, zeros
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -53,7 +53,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     ArgumentValueError
         Where there is no such axis, or `out` does not fit.
     """
-    return _scan("cumsum", SUM, array_of("cumsum", "a", a), axis, dtype, out)
+    return _scan("cumsum", SUM, with_axis(array_of("cumsum", "a", a), axis), axis, dtype, out)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
@@ -62,7 +62,8 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
     The parameters, types and errors are those of `cumsum`. The relative rounding error of a product
     of n elements is at most ``n * eps``, of complex ones ``4 * n * eps``.
     """
-    return _scan("cumprod", PRODUCT, array_of("cumprod", "a", a), axis, dtype, out)
+    x = with_axis(array_of("cumprod", "a", a), axis)
+    return _scan("cumprod", PRODUCT, x, axis, dtype, out)
 
 
 def cumulative_sum(
@@ -129,9 +130,7 @@ def accumulate(
 def _cumulative(
     function: str, ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool
 ) -> Array:
-    x = array_of(function, "x", x)
-    if x.ndim == 0:
-        raise ArgumentValueError(f"{function}: expected an array with an axis, got one of no axes")
+    x = with_axis(array_of(function, "x", x), 0 if axis is None else axis)
     if axis is None and x.ndim > 1:
         raise ArgumentValueError(
             f"{function}: argument axis: it is required for an array of {x.ndim} axes"

@@ -12,7 +12,7 @@ from cupola.algorithms.choose import choose
 from cupola.algorithms.compaction import nonzero_of, select
 from cupola.algorithms.gather import take_from
 from cupola.algorithms.positions import Positions
-from cupola.algorithms.rows import array_of, axis_of
+from cupola.algorithms.rows import array_of, axis_of, with_axis
 from cupola.array import Array
 from cupola.creation import empty, full, to_device
 from cupola.exceptions import ArgumentValueError
@@ -136,6 +136,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Array
     array = array_of("compress", "a", a)
     if axis is None:
         array, axis = array.reshape(-1), 0
+    array = with_axis(array, axis)
     number = axis_of("compress", axis, array.ndim)
     on_device = is_device_array(condition)
     mask = array_of("compress", "condition", condition) if on_device else np.asarray(condition)

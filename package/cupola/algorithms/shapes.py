@@ -152,7 +152,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     array = array_of("squeeze", "a", a)
     gone = [at for at, length in enumerate(array.shape) if length == 1]
     if axis is not None:
-        wanted = axes_of("squeeze", axis, array.ndim)
+        wanted = axes_of("squeeze", axis, array.ndim) if array.ndim or axis not in (0, -1) else ()
         for at in wanted:
             if at not in gone:
                 raise ArgumentValueError(

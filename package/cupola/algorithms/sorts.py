@@ -9,12 +9,13 @@ import numpy as np
 
 from cupola.algorithms.key_sorts import argsort_rows, gather, resort
 from cupola.algorithms.radix_sort import sort_rows
-from cupola.algorithms.rows import Rows, array_of, rows_of
+from cupola.algorithms.rows import Rows, array_of, rows_of, with_axis
 from cupola.array import Array
 from cupola.creation import empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 _KINDS = {"q": "quicksort", "h": "heapsort", "m": "mergesort", "s": "stable"}
+_OF_INDICES = ("argsort", "argpartition", "lexsort")
 
 
 def sort(
@@ -93,10 +94,12 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
         As for `sort`, or where there are no keys or they have several shapes.
     """
     listed = list(keys)
+    if axis is None:
+        raise ArgumentTypeError("lexsort: argument axis: expected an int, got None")
     if not listed:
         raise ArgumentTypeError("lexsort: argument keys: expected at least one key, got none")
     every = [rows_to_sort("lexsort", key, axis, None, None, None) for key in listed]
-    shapes = {rows.shape for rows in every}
+    shapes = {array_of("lexsort", "keys", key).shape for key in listed}
     if len(shapes) > 1:
         raise ArgumentValueError(f"lexsort: argument keys: expected one shape, got {shapes}")
     indices = sorting_indices(every[0].x)
@@ -104,7 +107,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
         if rows.x.size:
             first, indices = indices, _empty(rows.x, np.int64)
             resort(rows.x, first, indices)
-    return every[0].restored(indices)
+    return every[0].restored(indices).reshape(shapes.pop())
 
 
 def sorted_rows(x: Array) -> Array:
@@ -149,4 +152,5 @@ def rows_to_sort(function: str, a: Any, axis: Any, kind: Any, order: Any, stable
         )
     if kind is not None and stable is not None:
         raise ArgumentValueError(f"{function}: give kind= or stable=, not both")
-    return rows_of(function, x, axis)
+    # NumPy's functions that return indices take an array without axes; the others do not.
+    return rows_of(function, with_axis(x, axis) if function in _OF_INDICES else x, axis)
