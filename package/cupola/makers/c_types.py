@@ -65,6 +65,18 @@ _WORDS = {
     "nv_bfloat16": "bfloat16",
     **{f"{kind}{bits}_t": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
 }
+# Keywords of C++20 and macros of cupola/makers.cuh, which name no parameter and no struct.
+_KEYWORDS = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
+char32_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
+constinit continue decltype default delete do double dynamic_cast else enum explicit export
+extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq
+nullptr operator or or_eq private protected public register reinterpret_cast requires return
+short signed sizeof static static_assert static_cast struct switch template this thread_local
+throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while
+xor xor_eq INFINITY NAN
+"""
+WORDS = frozenset(_KEYWORDS.split())
 KNOWN = sorted({*CXX, *(words for words in _WORDS if " " not in words)} - {"signed"})
 
 

@@ -13,7 +13,8 @@ from .c_types import CXX, INCLUDES, identifier
 from .parameters import Parameter, variables_of
 
 HEADER = Path(__file__).parents[1] / "include" / "cupola" / "makers.cuh"
-FLAT, STRIDED = "flat", "strided"  # the forms of a kernel: pointers, or views with strides
+# The forms of a kernel, which are its names: pointers, or views with strides.
+FLAT, STRIDED = "cupola_flat", "cupola_strided"
 GENERATED = '#line 1 "cupola/makers.cuh"'  # before code that no caller wrote
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b.*$", re.MULTILINE)
 
@@ -123,6 +124,11 @@ def source(parts: Iterable[tuple[Definition, Mapping[str, str]]], forms: Iterabl
             *(one.text(types, wanted or one.forms) for one, types in given),
         ]
     )
+
+
+def view(index: int) -> str:
+    """The name of the view of an array in the generated code, which has no caller's name in it."""
+    return f"cupola_view{index}"
 
 
 def marked(title: str, code: str) -> str:

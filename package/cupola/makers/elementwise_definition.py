@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .definition import FLAT, Definition, code_of, statement
+from .definition import FLAT, Definition, code_of, statement, view
 from .parameters import read
 
 RESERVED = ("i", "n")
@@ -45,11 +45,12 @@ class ElementwiseDefinition(Definition):
             layout = f", const __grid_constant__ cupola::Layout<{count}> cupola_layout"
             views = "".join(
                 f"cupola::View<{'const ' if one.const else ''}{one.type}, {count}> "
-                f"cupola_{one.name}({one.name}, cupola_layout, {index});\n"
+                f"{view(index)}({one.name}, cupola_layout, {index});\n"
                 for index, one in enumerate(self.arrays)
             )
             views += "{\n" + "".join(
-                f"[[maybe_unused]] auto& {one.name} = cupola_{one.name};\n" for one in self.arrays
+                f"[[maybe_unused]] auto& {one.name} = {view(index)};\n"
+                for index, one in enumerate(self.arrays)
             )
             seek = (
                 f"long long cupola_offsets[{count or 1}];\n"

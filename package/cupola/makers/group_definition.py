@@ -10,7 +10,7 @@ from typing import Any
 from ..exceptions import ArgumentTypeError, ArgumentValueError
 from ..ops.element_types import itemsize
 from .c_types import element_of, spelled
-from .definition import FLAT, Definition, code_of, marked
+from .definition import FLAT, Definition, code_of, marked, view
 from .parameters import Parameter
 
 VALUE = "cupola_total cupola_value;\n"  # of a chunk, in a kernel
@@ -72,7 +72,8 @@ class GroupDefinition(Definition):
             f"static_assert(sizeof(cupola_total) <= {self.total_bytes(types)} && "
             f'alignof(cupola_total) <= {ALIGN}, "an accumulator is larger than its dtype");\n'
             f"{functions}struct cupola_combined {{\n"
-            "__device__ cupola_total operator()(cupola_total x, cupola_total y) const {\n"
+            "__device__ cupola_total operator()(cupola_total cupola_x,\n"
+            "cupola_total cupola_y) const {\n"
             f"return {{{self.combined}}};\n}}\n}};\n"
         )
 
@@ -91,8 +92,10 @@ class GroupDefinition(Definition):
 
     @property
     def combined(self) -> str:
-        """The fields of the totals `x` and `y` together."""
-        return ", ".join(f"cupola_combine{k}(x.a{k}, y.a{k})" for k in range(len(self.combines)))
+        """The fields of the totals `cupola_x` and `cupola_y` together."""
+        return ", ".join(
+            f"cupola_combine{k}(cupola_x.a{k}, cupola_y.a{k})" for k in range(len(self.combines))
+        )
 
     @property
     def loop(self) -> str:
@@ -151,9 +154,11 @@ class GroupDefinition(Definition):
                     f"cupola::View<{kind}, {count}>(cupola::shifted({one.name}, "
                     f"cupola_kept.offset({k}, cupola_o)), cupola_inner, {k})"
                 )
-            lines.append(f"auto cupola_{one.name} = {made};\n")
+            lines.append(f"auto {view(k)} = {made};\n")
         lines.append("{\n[[maybe_unused]] const long long o = cupola_o;\n")
-        lines += [f"[[maybe_unused]] auto& {one.name} = cupola_{one.name};\n" for one in self.seen]
+        lines += [
+            f"[[maybe_unused]] auto& {one.name} = {view(k)};\n" for k, one in enumerate(self.seen)
+        ]
         return "".join(lines)
 
 

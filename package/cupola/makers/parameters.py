@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..exceptions import ArgumentTypeError, ArgumentValueError
-from .c_types import KNOWN, element_of, spelled
+from .c_types import KNOWN, WORDS, element_of, spelled
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _VARIABLE = re.compile(r"[A-Z]\w*")
@@ -73,14 +73,23 @@ def read(
         parts.pop()
     found = [_read(title, part, structs) for part in parts]
     names = [one.name for one in found]
+    for name in (*structs, *names):
+        # Compilers have names such as __global__; a struct may be one of CUDA's, as __half2.
+        internal = name.startswith("__") and name in names
+        if name in WORDS or name.startswith("cupola") or internal:
+            kind = "struct" if name in structs else "parameter"
+            raise ArgumentValueError(
+                f"{title}: a {kind} has the name {name!r}, which is a word of C++ or of cupola's "
+                "source: use another name"
+            )
     for name in names:
         if names.count(name) > 1:
             raise ArgumentValueError(f"{title}: two parameters have the name {name!r}")
-        if name in reserved or name.startswith("cupola"):
+        if name in reserved:
             taken = ", ".join(sorted(reserved))
             raise ArgumentValueError(
                 f"{title}: a parameter has the name {name!r}, which the kernel's code uses "
-                f"({taken}, cupola...): use another name"
+                f"({taken}): use another name"
             )
     if not any(one.array for one in found):
         raise ArgumentValueError(f"{title}: no parameter is an array, as 'T* out' is: {text!r}")

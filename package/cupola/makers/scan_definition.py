@@ -43,7 +43,7 @@ class ScanDefinition(GroupDefinition):
     @property
     def flag(self) -> str:
         """Whether a segment begins in it."""
-        return "bool start;" if self.segment else ""
+        return "bool cupola_start;" if self.segment else ""
 
     def total_bytes(self, types: Mapping[str, str]) -> int:
         """At least the size of the total of a group."""
@@ -51,9 +51,12 @@ class ScanDefinition(GroupDefinition):
 
     @property
     def combined(self) -> str:
-        """The fields of the totals `x` and `y` together."""
+        """The fields of the totals `cupola_x` and `cupola_y` together."""
         plain = super().combined
-        return f"y.start ? y.a0 : {plain}, x.start || y.start" if self.segment else plain
+        if not self.segment:
+            return plain
+        start = "cupola_start"
+        return f"cupola_y.{start} ? cupola_y.a0 : {plain}, cupola_x.{start} || cupola_y.{start}"
 
     @property
     def neutral(self) -> str:
@@ -78,7 +81,7 @@ class ScanDefinition(GroupDefinition):
         """The declaration of the function that runs `output` for an element."""
         before = "cupola_before.a0"
         if self.segment:
-            before = f"cupola_value.start ? cupola_neutral.a0 : {before}"
+            before = f"cupola_value.cupola_start ? cupola_neutral.a0 : {before}"
         return (
             "auto cupola_write = [&](long long i, const cupola_total& cupola_before, "
             "const cupola_total& cupola_value) {\n"
