@@ -28,6 +28,12 @@ def run(*arguments, **variables):
     )
 
 
+@pytest.mark.cpu_only("the checks are the CPU device's")
+def test_no_check_finds_fault_with_the_kernels_of_scans():
+    done = run(PROGRAMS / "scans.py", CUPOLA_CPU_CHECK="memory,race,init,sync")
+    assert done.returncode == 0 and "cupola: " not in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("name", ["doubling", "structs", "convolution", "mandelbrot"])
 def test_a_program(name, tmp_path):
     arguments = []

@@ -27,7 +27,7 @@ __device__ scan_type {name}_join(scan_type a, scan_type b) {{ return {expression
 __device__ void {name}_block(scan_type* shared, unsigned count) {{
   for (unsigned step = 1; step < {THREADS}; step *= 2) {{
     const bool joins = threadIdx.x >= step && threadIdx.x < count;
-    scan_type mine = shared[threadIdx.x];
+    scan_type mine = shared[joins ? threadIdx.x : 0];  // those from `count` on hold no total
     if (joins) mine = {name}_join(shared[threadIdx.x - step], mine);
     __syncthreads();
     if (joins) shared[threadIdx.x] = mine;
