@@ -199,3 +199,13 @@ def test_without_nvjitlink(monkeypatch, tmp_path):
     with refused(cupola.NotFoundError, saying=("nvJitLink", "cupola[compile]")):
         cupola.compile([CALLER, CALLED])
     libraries._load.cache_clear()
+
+
+@pytest.mark.parametrize("how", ["one source", "several"])
+def test_what_is_not_defined_has_its_name_and_the_remedy(driver, how):
+    source = "__device__ int wrap(int); __global__ void f(int* out) { *out = wrap(1); }"
+    given = [source, "__global__ void other() {}"] if how == "several" else source
+    saying = ("wrap(int) is declared", "cupola.compile([first, second])", "link=")
+    with refused(cupola.Error, saying=saying) as caught:
+        cupola.compile(given, options=["-rdc=true"])
+    assert isinstance(caught.value, (cupola.CompileError, cupola.ImageError))

@@ -6,6 +6,7 @@
 
 #include "image/image.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/module/undefined.hpp"
 
 namespace cupola {
 namespace {
@@ -53,7 +54,8 @@ class Linker {
   private:
     void check_linked(CUresult code, const char* call) {
         if (code == CUDA_SUCCESS) return;
-        const std::string log(log_.c_str());
+        std::string log(log_.c_str());
+        log += undefined_symbols(log);
         try {
             fail_driver(context_.driver, code, call, log);
         } catch (Error& error) {

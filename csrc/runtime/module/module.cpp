@@ -11,6 +11,7 @@
 #include "runtime/lifetime/capture_scope.hpp"
 #include "runtime/memory/memory.hpp"
 #include "runtime/module/parameter.hpp"
+#include "runtime/module/undefined.hpp"
 
 namespace cupola {
 namespace {
@@ -82,7 +83,8 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
     if (code == CUDA_ERROR_INVALID_PTX || code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
         code == CUDA_ERROR_JIT_COMPILER_NOT_FOUND)
         refusal = last_refusal(driver);
-    const std::string log = refusal ? refusal : "";
+    std::string log = refusal ? refusal : "";
+    log += undefined_symbols(log);
     try {
         fail_driver(driver, code, call, log);
     } catch (Error& error) {
@@ -177,6 +179,7 @@ void Module::load(const void* image, const std::vector<image::Entry>& entries) {
     if (const Driver* d = context.driver.alive();
         code == CUDA_ERROR_JIT_COMPILER_NOT_FOUND && log.empty() && d)
         if (const char* refusal = last_refusal(*d)) log = refusal;
+    log += undefined_symbols(log);
     if (code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         log += "\n" + about(entries, context) + "\n  this driver takes the PTX of CUDA " +
                version_text(context.driver->version) +

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint32, c_void_p
 from typing import Any
 
 from cupola.exceptions import CompileError
+from cupola.image.cxx_names import demangle
 from cupola.toolkit import libraries
 
 ANY = 10  # nvJitLinkInputType: the linker detects the type
@@ -87,12 +89,25 @@ class NvJitLink:
                 log = self._log("ErrorLog", linker)
                 first = log.splitlines()[0] if log else f"status {status}"
                 titles = ", ".join(name for name, _ in inputs)
-                raise CompileError(f"{titles}: linking failed: {first}\n\n{log}\n\nby {self}", log)
+                remedy = _undefined(log)
+                raise CompileError(
+                    f"{titles}: linking failed: {first}{remedy}\n\n{log}\n\nby {self}", log
+                )
             image = self._get("LinkedPtx" if ptx else "LinkedCubin", linker)
             return image.rstrip(b"\0") if ptx else image, self._log("InfoLog", linker)
         finally:
             if linker:
                 self._calls["nvJitLinkDestroy"](byref(linker))
+
+
+def _undefined(log: str) -> str:
+    """A line for each undefined symbol of the linker's output: its C++ name and the remedy."""
+    symbols = dict.fromkeys(re.findall(r"[Uu]ndefined reference to '([^']+)'", log))
+    return "".join(
+        f"\n  {demangle(symbol)} is declared, and no input defines it: compile the source that "
+        "defines it, too, as in cupola.compile([first, second]), or give its object in link=[...]"
+        for symbol in symbols
+    )
 
 
 @functools.cache
