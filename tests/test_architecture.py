@@ -315,7 +315,7 @@ FAMILIES = {
     "on_cpu": {"toolkit"},
     "ops": set(),
     "pipeline_call": {"distributed", "launching"},
-    "pycuda": {"algorithms", "toolkit"},
+    "pycuda": {"algorithms", "compiler", "toolkit"},
     "random": {"algorithms"},
     "timeline": {"inspection"},
     "toolkit": {"image"},

@@ -82,10 +82,11 @@ def named(text: str | None) -> list[tuple[str, str]]:
 def by_nvrtc(options: argparse.Namespace, architectures: list[tuple[str, str]]) -> str:
     """A cubin or PTX; what the compiler warned of."""
     from cupola.compiler import build
+    from cupola.compiler.front_end import FrontEnd
     from cupola.compiler.request import Request, Source, Target
     from cupola.toolkit.nvrtc import nvrtc
 
-    nvrtc_ = nvrtc()
+    nvrtc_ = FrontEnd(nvrtc())
     wanted = "sm" if options.output.suffix == ".cubin" else "compute"
     if len(architectures) > 1 or any(kind != wanted for kind, _ in architectures):
         raise ArgumentValueError(
@@ -107,7 +108,7 @@ def by_nvrtc(options: argparse.Namespace, architectures: list[tuple[str, str]]) 
         (Source(path, text, path),),
         Target(f"{wanted}_{number}", wanted == "sm"),
         tuple(options.option),
-        (*options.include, *nvrtc_.found.headers()),
+        nvrtc_.folders(options.include),
         tuple(options.name),
         {},
     )

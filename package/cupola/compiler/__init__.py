@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cupola import cache as _cache
+from cupola.compiler.front_end import FrontEnd
 from cupola.compiler.lines import with_lines
 from cupola.compiler.link import link as link_sources
 from cupola.compiler.link import linked_as, objects_of
@@ -26,7 +27,7 @@ from cupola.compiler.request import (
 )
 from cupola.exceptions import ArgumentValueError, CompileError, ImageError
 from cupola.toolkit.nvjitlink import nvjitlink
-from cupola.toolkit.nvrtc import Nvrtc, nvrtc
+from cupola.toolkit.nvrtc import nvrtc
 
 if TYPE_CHECKING:
     from cupola.device import Device
@@ -98,7 +99,7 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     from cupola.module import Module
 
     where = device if isinstance(device, Device) else Device(device)
-    compiler = nvrtc()
+    compiler = FrontEnd(nvrtc())
     words = options_of(options)
     arch, words = asked_architecture(arch, words)
     cpu = driver.info().kind == "cpu"
@@ -111,7 +112,7 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
         sources,
         target,
         words,
-        (*folders_of(include), *compiler.found.headers()),
+        compiler.folders(folders_of(include)),
         tuple(texts_of("name_expressions", name_expressions)),
         headers_of(headers),
         objects,
@@ -144,7 +145,7 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
         ) from None
 
 
-def build(request: Request, compiler: Nvrtc, cache: bool) -> Built:
+def build(request: Request, compiler: FrontEnd, cache: bool) -> Built:
     """Compile, or read the result from the cache."""
     key = None
     if cache and _cache.folder() is not None:
@@ -167,7 +168,7 @@ def build(request: Request, compiler: Nvrtc, cache: bool) -> Built:
     return built
 
 
-def _compiled(request: Request, compiler: Nvrtc) -> Built:
+def _compiled(request: Request, compiler: FrontEnd) -> Built:
     if request.linked:
         return link_sources(request, compiler)
     (source,) = request.sources
@@ -185,7 +186,7 @@ def _compiled(request: Request, compiler: Nvrtc) -> Built:
     return Built(image, made.names, ptx if request.target.machine_code else "", made.log, types)
 
 
-def _target(arch: str | None, device: Device, compiler: Nvrtc, cpu: bool) -> Target:
+def _target(arch: str | None, device: Device, compiler: FrontEnd, cpu: bool) -> Target:
     major, minor = device.compute_capability
     capability = 10 * major + minor
     if arch is not None:

@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from cupola.compiler.front_end import FrontEnd
 from cupola.compiler.parameter_types import kernel_types
 from cupola.compiler.request import ARCHITECTURE, Built, Request, Source, Target
 from cupola.exceptions import ArgumentTypeError, CompileError, ImageError, MissingFileError
-from cupola.toolkit.nvrtc import Compiled, Nvrtc
+from cupola.toolkit.nvrtc import Compiled
 
 if TYPE_CHECKING:
     from cupola.device import Device
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _LTO_IR = b"\xedCN\x7f"  # the magic number of LTO-IR
 
 
-def link(request: Request, compiler: Nvrtc) -> Built:
+def link(request: Request, compiler: FrontEnd) -> Built:
     """Compile each source separately and link them with the objects to one image."""
     built, inputs = Built(b""), []
     missing: dict[str, CompileError] = {}
@@ -32,7 +33,8 @@ def link(request: Request, compiler: Nvrtc) -> Built:
         content = made.ptx
         if request.linker is not None:
             words = [*request.words, "-dlto"]
-            content = request.compile(compiler, source, words, list(names)).ltoir
+            made = request.compile(compiler, source, words, list(names))
+            content = made.ltoir or made.cubin or made.ptx  # nvcc makes no LTO-IR here
         inputs.append((source.title, content))
     for expression in request.expressions:
         if expression not in built.names:
@@ -59,7 +61,7 @@ def link(request: Request, compiler: Nvrtc) -> Built:
 
 
 def _with_its_expressions(
-    request: Request, compiler: Nvrtc, source: Source, missing: dict[str, CompileError]
+    request: Request, compiler: FrontEnd, source: Source, missing: dict[str, CompileError]
 ) -> tuple[Compiled, dict[str, str]]:
     """Compile one of several sources, with the name expressions that are valid in it."""
     try:

@@ -12,6 +12,8 @@ from typing import Any
 
 from cupola import cache as _cache
 from cupola.compiler import headers as _headers
+from cupola.compiler.front_end import FrontEnd
+from cupola.compiler.options import architecture
 from cupola.exceptions import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -19,13 +21,12 @@ from cupola.exceptions import (
     MissingFileError,
 )
 from cupola.toolkit.nvjitlink import NvJitLink
-from cupola.toolkit.nvrtc import Compiled, Nvrtc
+from cupola.toolkit.nvrtc import Compiled
 
-FORMAT = 2  # of cached entries
+FORMAT = 3  # of cached entries
 USUAL_NAME = "kernel.cu"
 ARCHITECTURE = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
-_ARCHITECTURE_OPTION = re.compile(r"(?:-arch|--gpu-architecture)(?:=(.*))?")
-_INCLUDE_OPTION = re.compile(r"(?:-I|--include-path=?)(.*)")
+_INCLUDE_OPTION = re.compile(r"(?:-I|--include-path=?|-isystem=?|--system-include=?)(.*)")
 _PRE_INCLUDE_OPTION = re.compile(r"(?:-include|--pre-include)(?:=(.*))?")
 # These options read or write other files.
 WITH_FILES = re.compile(r"--?(?:(?:use-|create-)?pch|time|fdevice-time-trace|minimal-pch).*")
@@ -106,7 +107,7 @@ class Request:
         apart = ["--relocatable-device-code=true"] if self.linked else []
         return [self.target.option, *self.options, *apart, *folders]
 
-    def key(self, compiler: Nvrtc) -> str | None:
+    def key(self, compiler: FrontEnd) -> str | None:
         """The cache key; None where the inputs can't be determined."""
         if any(WITH_FILES.fullmatch(option) for option in self.options):
             return None
@@ -141,7 +142,7 @@ class Request:
         )
 
     def compile(
-        self, compiler: Nvrtc, source: Source, words: Sequence[str], expressions: Sequence[str]
+        self, compiler: FrontEnd, source: Source, words: Sequence[str], expressions: Sequence[str]
     ) -> Compiled:
         """Compile one of the sources."""
         return compiler.compile(
@@ -246,18 +247,10 @@ def asked_architecture(
     """The architecture, which may be among the options, and the other options."""
     if arch is not None and not isinstance(arch, str):
         raise ArgumentTypeError(f"arch is a text as in 'sm_90', got {arch!r}")
-    left, waiting = [], list(options)
-    while waiting:
-        option = waiting.pop(0)
-        read = _ARCHITECTURE_OPTION.fullmatch(option)
-        if read is None:
-            left.append(option)
-            continue
-        asked = read[1] if read[1] is not None else waiting.pop(0) if waiting else ""
-        if arch is not None and arch != asked:
-            raise ArgumentValueError(f"arch is {arch!r}, and the options say {option}")
-        arch = asked
-    return arch, tuple(left)
+    asked, left = architecture(options)
+    if arch is not None and asked is not None and arch != asked:
+        raise ArgumentValueError(f"arch is {arch!r}, and the options name {asked}")
+    return arch if asked is None else asked, tuple(left)
 
 
 def _values(pattern: re.Pattern[str], options: Sequence[str]) -> list[str]:

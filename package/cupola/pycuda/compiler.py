@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
 import cupola
+from cupola.compiler import options as _options
 from cupola.compiler_remedies import with_remedies
-from cupola.pycuda import _headers, _nvcc_options
 from cupola.pycuda._contexts import current
 from cupola.pycuda._errors import CompileError, LogicError, translated
 from cupola.pycuda._functions import Module
@@ -26,11 +27,29 @@ def get_nvcc_version(nvcc):
     return str(nvrtc())
 
 
+# nvcc includes cuda_runtime.h before the first line, and with it these.
+_IMPLICIT = "#include <math.h>\n#include <limits.h>\n#include <stdint.h>\n"
+# The lines before the first declaration, up to the last include of a library's header. Such a
+# header may hold templates, which ``extern "C"`` does not allow.
+_LIBRARIES = re.compile(
+    r"(?:[ \t]*(?://[^\n]*|/\*.*?\*/[ \t]*|#[ \t]*(?:define|undef|pragma)\b(?:\\\n|[^\n])*)?\n)*?"
+    r"[ \t]*#[ \t]*include[ \t]*<[^>\n]*>[^\n]*\n",
+    re.DOTALL,
+)
+
+
 def _source(source: Any, no_extern_c: bool) -> str:
     text = str(source)
     if no_extern_c:
-        return f'{_headers.IMPLICIT}#line 1 "kernel.cu"\n{text}\n'
-    return f'{_headers.IMPLICIT}extern "C" {{\n#line 1 "kernel.cu"\n{text}\n}}\n'
+        return f'{_IMPLICIT}#line 1 "kernel.cu"\n{text}\n'
+    end = 0
+    while found := _LIBRARIES.match(text, end):
+        end = found.end()
+    line = text.count("\n", 0, end) + 1
+    return (
+        f'{_IMPLICIT}#line 1 "kernel.cu"\n{text[:end]}'
+        f'extern "C" {{\n#line {line} "kernel.cu"\n{text[end:]}\n}}\n'
+    )
 
 
 def _compiled(
@@ -52,12 +71,12 @@ def _compiled(
             (folder / f"kernel{number or ''}.cu").write_text(text)
         print(f"*** compiler output in {folder}")
     try:
-        words, found = _nvcc_options.translated(given)
+        separate = [word for option in given for word in option.split()]
+        found, words = _options.architecture(separate)
         made = cupola.compile(
             texts if several else texts[0],
             options=words,
             include=[*(include_dirs or []), _INCLUDE],
-            headers=_headers.HEADERS,
             arch=arch or found,
             link=link,
             cache=cache_dir is not False and "PYCUDA_DISABLE_CACHE" not in os.environ,
@@ -118,7 +137,7 @@ class SourceModule(CudaModule):
     source : str
         Or an object whose `str` is the source.
     nvcc : str
-        Not used: NVRTC compiles.
+        Not used: NVRTC compiles, or the nvcc that is found, where the source has host code.
     options : list of str, optional
         nvcc's options, as far as NVRTC has them; by default `DEFAULT_NVCC_FLAGS`. Those for the
         host's compiler, the linker and ptxas are ignored.

@@ -1,0 +1,126 @@
+# cupola/compiler/front_end.py - chooses NVRTC or nvcc for a source, by what the source needs.
+"""The compiler of a request: NVRTC where it suffices, else nvcc."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from cupola.compiler.options import are_for_nvrtc, for_nvcc, for_nvrtc
+from cupola.exceptions import CompileError
+from cupola.toolkit import nvcc
+from cupola.toolkit.nvrtc import Compiled, Nvrtc
+
+# The C and C++ headers that device code uses, for NVRTC, which has none.
+HEADERS = str(Path(__file__).parent / "include")
+_MISSING = re.compile(r'cannot open source file "([^"]+)"')
+_HOST_CODE = re.compile(r"is considered a host |expected an expression.*\n.*<<<")
+_UNKNOWN = re.compile(r'identifier "[^"]+" is undefined|namespace "[^"]*" has no|name must be a')
+_OPTION = re.compile(r"unrecognized option|invalid value for")
+
+
+class FrontEnd:
+    """Compiles sources with NVRTC, and those with host code or host headers with nvcc.
+
+    Parameters
+    ----------
+    compiler : Nvrtc
+    """
+
+    def __init__(self, compiler: Nvrtc) -> None:
+        self.nvrtc = compiler
+        self.architectures = compiler.architectures
+        self._nvcc, self._tried = nvcc.find(compiler.found)
+        self._chosen: dict[str, Nvrtc | nvcc.Nvcc] = {}  # by the source's name
+
+    def __str__(self) -> str:
+        return str(self.nvrtc)
+
+    @property
+    def identity(self) -> str:
+        """The compilers' identity, for cache keys."""
+        return f"{self.nvrtc.identity} {self._nvcc.identity if self._nvcc else ''}"
+
+    def folders(self, include: Sequence[str]) -> tuple[str, ...]:
+        """The folders of headers that NVRTC searches: given ones, cupola's, the toolkit's."""
+        return (*include, HEADERS, *self.nvrtc.found.headers())
+
+    def compile(
+        self,
+        source: str,
+        name: str,
+        title: str,
+        options: Sequence[str],
+        headers: Mapping[str, str],
+        expressions: Sequence[str],
+    ) -> Compiled:
+        """Compile one program; see `Nvrtc.compile`.
+
+        Raises
+        ------
+        CompileError
+        """
+
+        def by(chosen: Nvrtc | nvcc.Nvcc, names: Sequence[str] = expressions) -> Compiled:
+            words = for_nvrtc(options) if chosen is self.nvrtc else self._nvcc_words(options)
+            return chosen.compile(source, name, title, words, headers, names)
+
+        chosen = self._chosen.get(name)
+        if chosen is not None:
+            return by(chosen)
+        try:
+            made = by(self.nvrtc)
+        except CompileError as error:
+            need, certain = _need(error.log, source)
+            if not need or are_for_nvrtc(options):
+                raise
+            if expressions and not certain and _compiles(lambda: by(self.nvrtc, ())):
+                raise  # a name expression is at fault
+            if self._nvcc is None:
+                raise self._without_nvcc(error, need) if certain else error from None
+            try:
+                made = by(self._nvcc)
+            except CompileError as of_nvcc:
+                raise of_nvcc if certain else error from None
+            self._chosen[name] = self._nvcc
+            return made
+        self._chosen[name] = self.nvrtc
+        return made
+
+    def _nvcc_words(self, options: Sequence[str]) -> list[str]:
+        # nvcc adds the folders of its toolkit, and the host's compiler those of C and C++.
+        own = {f"--include-path={folder}" for folder in self.folders(())}
+        return for_nvcc([word for word in options if word not in own])
+
+    def _without_nvcc(self, error: CompileError, need: str) -> CompileError:
+        first, _, rest = str(error).partition("\n")
+        places = "".join(f"\n    {one}" for one in self._tried)
+        return CompileError(
+            f"{first}\n  NVRTC compiles device code alone, and this source {need}: it needs nvcc, "
+            f"which was not found:{places}\n  {nvcc.REMEDY}\n{rest}",
+            error.log,
+        )
+
+
+def _compiles(how: Callable[[], object]) -> bool:
+    try:
+        how()
+    except CompileError:
+        return False
+    return True
+
+
+def _need(log: str, source: str) -> tuple[str, bool]:
+    """The reason to try nvcc, or "", and whether NVRTC certainly can't compile the source."""
+    if _OPTION.search(log):
+        return "", False
+    missing = _MISSING.search(log)
+    if missing:
+        # A header of C++ has no suffix. A file with a suffix may be a typing error.
+        return f"includes {missing[1]}", "." not in missing[1]
+    if _HOST_CODE.search(log) or "<<<" in source:
+        return "has host code", True
+    return (
+        ("uses names that NVRTC does not declare", False) if _UNKNOWN.search(log) else ("", False)
+    )

@@ -1,0 +1,3 @@
+// cupola/compiler/include/stdio.h - printf.
+#pragma once
+// NVRTC has the functions and macros built in.

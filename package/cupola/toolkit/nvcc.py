@@ -1,0 +1,159 @@
+# cupola/toolkit/nvcc.py - compiles a source with nvcc to a device image, without its host code.
+"""NVIDIA's compiler of files with host code, for sources that NVRTC can't compile.
+
+`cupola.build` chooses its nvcc by other rules: what it makes is shipped to other drivers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cupola.exceptions import ArgumentValueError, CompileError
+from cupola.toolkit.libraries import VARIABLES, Library
+from cupola.toolkit.nvrtc import Compiled
+
+REMEDY = (
+    "install a CUDA toolkit of the driver's version and set CUDA_HOME to its folder, or its "
+    "wheels (pip install 'cuda-toolkit[nvcc,cudart,cccl]==13.0.*'), and a host compiler (g++)"
+)
+_FIRST_ERROR = re.compile(
+    r"^.+(?:\(\d+\)|:\d+(?::\d+)?): (?:catastrophic |fatal )?error.*$|^nvcc (?:fatal|error).*$",
+    re.MULTILINE,
+)
+_NAME = "cupola_name_"
+# nvcc writes the mangled name of what the pointer points to.
+_POINTER = re.compile(
+    rf"^(?:\.visible )?\.global \.align 8 \.u64 {_NAME}(\d+) = (?:generic\()?([\w$]+)\)?;\n",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Nvcc:
+    """The compiler's program."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return f"nvcc ({self.path})"
+
+    @property
+    def identity(self) -> str:
+        """A text for cache keys, which differs for every compiler and host compiler."""
+        programs = [self.path, os.environ.get("NVCC_CCBIN") or "gcc"]
+        found = [os.path.realpath(path) for path in map(shutil.which, programs) if path]
+        marks = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in found]
+        settings = [os.environ.get(f"NVCC_{when}_FLAGS") for when in ("PREPEND", "APPEND")]
+        return f"nvcc {marks} {settings}"
+
+    def compile(
+        self,
+        source: str,
+        name: str,
+        title: str,
+        options: Sequence[str],
+        headers: Mapping[str, str],
+        expressions: Sequence[str],
+    ) -> Compiled:
+        """Compile one program to PTX, and to a cubin where the architecture is one of a GPU.
+
+        Raises
+        ------
+        CompileError
+            Its text begins with the first error's file and line; `log` is the complete output.
+        """
+        quoted = title.replace("\\", "\\\\").replace('"', '\\"')
+        targets = [one if one.startswith("&") else f"&{one}" for one in expressions]
+        pointers = "".join(
+            f"__device__ void* {_NAME}{place} = (void*)({target});\n"
+            for place, target in enumerate(targets)
+        )
+        line = f'#line 1 "{quoted}"\n'
+        text = source if source.startswith(line) else line + source
+        last = text.count("\n")  # the number of the source's last line
+        text += f'\n#line 1 "name_expressions"\n{pointers}' if pointers else "\n"
+        beside = os.path.dirname(name)
+        with tempfile.TemporaryDirectory(prefix="cupola-nvcc-") as folder:
+            inside = Path(folder)
+            given = inside / "headers"
+            given.mkdir()
+            for header, content in headers.items():
+                _write_header(given, header, content)
+            (inside / "source.cu").write_text(text, encoding="utf-8")
+            ptx, cubin = inside / "source.ptx", inside / "source.cubin"
+            searched = [f"-I{beside}"] if os.path.isdir(beside) else []
+            words = ["--expt-relaxed-constexpr", f"-I{given}", *searched, *options]
+            log = self._run(
+                [*words, "-ptx", "-o", str(ptx), str(inside / "source.cu")], folder, title, last
+            )
+            made = ptx.read_text(encoding="utf-8", errors="surrogateescape")
+            names = {expressions[int(place)]: target for place, target in _POINTER.findall(made)}
+            made = _POINTER.sub("", made)
+            ptx.write_text(made, encoding="utf-8", errors="surrogateescape")
+            code = b""
+            if any(word.startswith("--gpu-architecture=sm_") for word in options):
+                self._run([*words, "-cubin", "-o", str(cubin), str(ptx)], folder, title, last)
+                code = cubin.read_bytes()
+        return Compiled(made.encode(errors="surrogateescape"), code, b"", names, log)
+
+    def _run(self, words: Sequence[str], folder: str, title: str, last: int) -> str:
+        try:
+            done = subprocess.run(
+                [self.path, *words], capture_output=True, text=True, errors="replace", check=False
+            )
+        except OSError as error:
+            raise CompileError(f"{title}: {self} can't be run: {error.strerror}") from error
+        log = (done.stderr + done.stdout).replace(f"{folder}/source.cu", title).strip()
+        log = log.replace("At end of source:", f"{title}({last}):")
+        if done.returncode:
+            first = _FIRST_ERROR.search(log)
+            head = first.group() if first else f"{title}: exit status {done.returncode} of {self}"
+            if shutil.which(os.environ.get("NVCC_CCBIN") or "g++") is None:
+                head += "\n  nvcc needs a host compiler: install g++, or name one in NVCC_CCBIN"
+            raise CompileError(f"{head}\n\n{log}\n\ncompiled by {self}", log)
+        return log
+
+
+def _write_header(folder: Path, name: str, text: str) -> None:
+    path = folder / name
+    if os.path.isabs(name) or ".." in Path(name).parts:
+        raise ArgumentValueError(f"headers: expected a name without '..', got {name!r}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def find(beside: Library) -> tuple[Nvcc | None, list[str]]:
+    """nvcc, None where there is none, and what was found in each searched place.
+
+    Parameters
+    ----------
+    beside : Library
+        NVRTC: its toolkit is searched after the variables, because the versions agree.
+    """
+    tried = []
+    for place, path in _places(beside):
+        if path and os.access(path, os.X_OK) and os.path.isfile(path):
+            return Nvcc(path), tried
+        tried.append(f"{place}: {f'there is no {path}' if path else 'none'}")
+    return None, tried
+
+
+def _places(beside: Library) -> Iterator[tuple[str, str]]:
+    for variable in VARIABLES:
+        folder = os.environ.get(variable)
+        yield variable, os.path.join(folder, "bin", "nvcc") if folder else ""
+    root = os.path.dirname(os.path.dirname(os.path.realpath(beside.path)))
+    if os.path.basename(root) == f"{os.uname().machine}-linux":  # targets/x86_64-linux/lib
+        root = os.path.dirname(os.path.dirname(root))
+    yield "beside NVRTC", os.path.join(root, "bin", "nvcc")
+    yield "PATH", shutil.which("nvcc") or ""
+    from cuda import pathfinder
+
+    yield "wheels", pathfinder.find_nvidia_binary_utility("nvcc") or ""
