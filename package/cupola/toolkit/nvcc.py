@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cupola.compiler_remedies import with_remedies
 from cupola.exceptions import ArgumentValueError, CompileError
 from cupola.toolkit.libraries import VARIABLES, Library
 from cupola.toolkit.nvrtc import Compiled
@@ -117,7 +118,7 @@ class Nvcc:
             head = first.group() if first else f"{title}: exit status {done.returncode} of {self}"
             if shutil.which(os.environ.get("NVCC_CCBIN") or "g++") is None:
                 head += "\n  nvcc needs a host compiler: install g++, or name one in NVCC_CCBIN"
-            raise CompileError(f"{head}\n\n{log}\n\ncompiled by {self}", log)
+            raise CompileError(f"{head}\n\n{with_remedies(log)}\n\ncompiled by {self}", log)
         return log
 
 
