@@ -19,7 +19,7 @@ ARROWS = {
     "cpu": {"ptx", "image", "platform"},
     "runtime": {"image", "include", "kernels", "platform"},
     "kernels": set(),
-    "cudart": set(),
+    "cudart": {"platform"},
     "drop_in": {"cpu"},
     "nvml": {"cpu"},
     "nvrtc": set(),
