@@ -9,6 +9,13 @@
 namespace cupola::cpu {
 namespace {
 
+// A buffer lasts from cudaGetParameterBuffer* to the launch, so there are few at a time.
+constexpr std::size_t launch_heap_bytes = 16 << 20;
+
+}  // namespace
+
+namespace {
+
 std::uint64_t next_context_id() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
@@ -28,6 +35,7 @@ void Context::open(unsigned with, std::shared_ptr<Stream> legacy) {
     cache_config = CU_FUNC_CACHE_PREFER_NONE;
     shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
     heap_.reset();
+    launch_heap_.reset();
     {
         std::lock_guard lock(mutex_);
         std::fill(std::begin(limits_), std::end(limits_), 0);
@@ -39,6 +47,7 @@ void Context::open(unsigned with, std::shared_ptr<Stream> legacy) {
         limits_[CU_LIMIT_SHMEM_SIZE] =
             static_cast<std::size_t>(device_.capability().shared_per_block_optin);
         heap_.set_limit(limits_[CU_LIMIT_MALLOC_HEAP_SIZE]);
+        launch_heap_.set_limit(launch_heap_bytes);
     }
     std::lock_guard lock(streams_.mutex);
     streams_.others.clear();

@@ -62,6 +62,8 @@ class Context : public std::enable_shared_from_this<Context> {
     std::size_t get_limit(CUlimit limit);
     void set_limit(CUlimit limit, std::size_t value);
     Heap& heap() { return heap_; }
+    // Arguments of launches by device code, and texts of the device runtime.
+    Heap& launch_heap() { return launch_heap_; }
     std::atomic<unsigned> attached{0};    // number of attaches since creation
     std::atomic<std::uint64_t> peers{0};  // bit n: access to device n is enabled
 
@@ -90,7 +92,7 @@ class Context : public std::enable_shared_from_this<Context> {
     StreamSet streams_;
     std::mutex mutex_;
     std::size_t limits_[CU_LIMIT_MAX] = {};
-    Heap heap_{*this, device_};
+    Heap heap_{*this, device_}, launch_heap_{*this, device_};
 };
 
 }  // namespace cupola::cpu

@@ -40,6 +40,8 @@ class Stream;
 class UserObject;
 class TextureReference;
 
+constexpr int driver_version = 13000;  // of CUDA, as cuDriverGetVersion gives it
+
 // Never destroyed: threads may run blocks while static objects are destroyed.
 class Driver {
   public:

@@ -33,6 +33,7 @@ class GridStops;
 }
 
 class SeededOrder;
+class DeviceRuntime;
 
 struct Dim3 {
     std::uint32_t x = 1, y = 1, z = 1;
@@ -94,6 +95,7 @@ class Kernel {
     virtual bool explicit_cluster() const = 0;      // .explicitcluster
     virtual int ptx_version() const = 0;            // major * 10 + minor
     virtual int target() const = 0;                 // 75 for sm_75
+    virtual bool uses_device_runtime() const = 0;   // and may launch other kernels
 
     // The last measured time of a cluster; the scheduler uses it.
     mutable std::atomic<float> seconds_per_cluster{0};
@@ -113,6 +115,8 @@ class Image {
     virtual ~Image() = default;
     virtual const std::vector<const Kernel*>& kernels() const = 0;
     virtual const Kernel* kernel(std::string_view name) const = 0;  // nullptr if there is none
+    // The name of the kernel with this address in device code; empty if there is none.
+    virtual std::string kernel_at(std::uint64_t address) const = 0;
     virtual const std::vector<Variable>& variables() const = 0;
     virtual const Variable* variable(std::string_view name) const = 0;  // nullptr if there is none
 };
@@ -129,6 +133,7 @@ struct Launch {
     std::vector<std::byte> parameters;  // laid out by the kernel's Parameter offsets
     const AddressSpace* memory = nullptr;
     DeviceHeap* heap = nullptr;
+    DeviceRuntime* runtime = nullptr;             // only if the kernel uses it
     const std::atomic<bool>* stop = nullptr;      // checked at backward branches and barriers
     std::function<void(std::string_view)> print;  // device printf, with a formatted string
     std::function<void()> tick;  // called every few milliseconds while blocks are interpreted

@@ -15,6 +15,9 @@ class Device;
 
 class Heap final : public DeviceHeap {
   public:
+    // The most bytes of a kernel's arguments.
+    static constexpr std::size_t max_arguments = 32764;
+
     Heap(const Context& context, Device& device) : context_(context), device_(device) {}
 
     std::uintptr_t allocate(std::uint64_t bytes) override;

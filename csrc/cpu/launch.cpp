@@ -1,91 +1,17 @@
-// csrc/cpu/launch.cpp - converts cuLaunchKernel's arguments to a grid in a stream.
+// csrc/cpu/launch.cpp - checks a launch, and copies the arguments of cuLaunchKernel.
 #include "cpu/launch.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "cpu/context.hpp"
-#include "cpu/coverage/counts.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/held_output.hpp"
+#include "cpu/device.hpp"
 #include "cpu/library.hpp"
 #include "cpu/module.hpp"
 #include "cpu/occupancy.hpp"
-#include "cpu/seeded_order.hpp"
-#include "cpu/stream.hpp"
-#include "cpu/texture_reference.hpp"
-#include "platform/demangle.hpp"
 
 namespace cupola::cpu {
 namespace {
-
-std::atomic<std::uint64_t> last_grid{0};
-
-CUresult code_of(Fault::Kind kind) {
-    switch (kind) {
-        case Fault::Kind::illegal_address:
-            return CUDA_ERROR_ILLEGAL_ADDRESS;
-        case Fault::Kind::misaligned_address:
-            return CUDA_ERROR_MISALIGNED_ADDRESS;
-        case Fault::Kind::address_space:
-            return CUDA_ERROR_INVALID_ADDRESS_SPACE;
-        case Fault::Kind::illegal_instruction:
-            return CUDA_ERROR_ILLEGAL_INSTRUCTION;
-        case Fault::Kind::assertion:
-            return CUDA_ERROR_ASSERT;
-        case Fault::Kind::out_of_memory:
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        case Fault::Kind::stack_overflow:
-        case Fault::Kind::trap:
-        case Fault::Kind::stopped:
-            break;
-    }
-    return CUDA_ERROR_LAUNCH_FAILED;
-}
-
-struct GridOperation final : Operation {
-    Grid grid;
-    std::shared_ptr<Function> function;  // also keeps the image alive
-    std::shared_ptr<Context> context;
-    std::atomic<std::int64_t> counted{0};  // when its time was last counted, in nanoseconds
-
-    static std::int64_t now() {
-        return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch())
-            .count();
-    }
-
-    // Counts the time since the last call, by any of its threads, as time of the interpreter.
-    void count_time() {
-        const std::int64_t end = now(), begin = counted.exchange(end);
-        if (end > begin)
-            compiler::record_interpreted(function->kernel(),
-                                         static_cast<std::uint64_t>(end - begin));
-    }
-
-    void run(CUresult status) override {
-        if (status != CUDA_SUCCESS) return;
-        Driver& driver = Driver::get();
-        if (driver.settings.mode == compiler::Mode::automatic && !grid.launch.order &&
-            compiler::is_interpreted(function->kernel())) {
-            counted.store(now());
-            grid.launch.tick = [this] { count_time(); };
-        }
-        driver.scheduler.run(grid);
-        if (grid.launch.tick) count_time();
-        // As on hardware, printed text is visible when the work is complete.
-        if (grid.printed.load(std::memory_order_relaxed)) std::fflush(stdout);
-        if (grid.timed_out.load())
-            return context->poison(CUDA_ERROR_LAUNCH_TIMEOUT,
-                                   "kernel " + title(function->kernel().name()) +
-                                       " ran longer than CUPOLA_CPU_TIMEOUT");
-        if (!grid.fault || grid.fault->kind == Fault::Kind::stopped) return;
-        if (grid.fault->kind == Fault::Kind::assertion)
-            std::fprintf(stderr, "%s\n", grid.fault->text.c_str());
-        context->poison(code_of(grid.fault->kind), std::move(grid.fault->text),
-                        std::move(grid.fault->assertion));
-    }
-};
 
 void check(const LaunchShape& shape, const Function& function) {
     const Dim3 &grid = shape.grid, &block = shape.block;
@@ -160,65 +86,32 @@ std::vector<std::byte> from_buffer(const Function& function, void** extra) {
 
 KernelCall kernel_call(CUfunction handle, const LaunchShape& shape,
                        std::shared_ptr<Context> context, void** parameters, void** extra) {
-    KernelCall call;
-    call.function = find_function(handle);
+    KernelCall call = kernel_call(find_function(handle), shape, std::move(context));
     const Function& function = *call.function;
-    require(function.context() == context.get(), CUDA_ERROR_INVALID_HANDLE);
-    check(shape, function);
-    const std::optional<Dim3> cluster = cluster_of(shape, function);
-    if (shape.cooperative) check_cooperative(shape, function, cluster);
     require(!(parameters && extra && *extra != CU_LAUNCH_PARAM_END));
     require(parameters || extra || function.parameter_bytes() == 0);
     if (parameters)
         call.parameters = from_pointers(function, parameters);
     else if (extra)
         call.parameters = from_buffer(function, extra);
+    return call;
+}
+
+KernelCall kernel_call(std::shared_ptr<Function> checked, const LaunchShape& shape,
+                       std::shared_ptr<Context> context) {
+    KernelCall call;
+    call.function = std::move(checked);
+    const Function& function = *call.function;
+    require(function.context() == context.get(), CUDA_ERROR_INVALID_HANDLE);
+    check(shape, function);
+    const std::optional<Dim3> cluster = cluster_of(shape, function);
+    if (shape.cooperative) check_cooperative(shape, function, cluster);
     call.context = std::move(context);
     call.shape = shape;
     call.shape.cluster = cluster.value_or(Dim3{1, 1, 1});
     call.shape.cluster_given = cluster.has_value();
     call.shape.events.clear();  // these belong to the launch, not to the kernel
     return call;
-}
-
-std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
-    auto operation = std::make_unique<GridOperation>();
-    Launch& launch = operation->grid.launch;
-    const LaunchShape& shape = call.shape;
-    const auto& function = call.function;
-    launch.parameters = std::move(call.parameters);
-    launch.kernel = &function->kernel();
-    launch.grid = shape.grid;
-    launch.block = shape.block;
-    launch.cluster = shape.cluster;
-    launch.explicit_cluster = shape.cluster_given;
-    launch.cooperative = shape.cooperative;
-    launch.dynamic_shared = shape.shared;
-    launch.memory = &Driver::get().memory;
-    launch.heap = &call.context->heap();
-    launch.textures = Driver::get().textures.space();
-    launch.checks = Driver::get().settings.checks;
-    launch.unwritten = &Driver::get().memory.unwritten;
-    if (function->references()) launch.references = function->references()->bound();
-    launch.coverage_context = coverage::context();
-    launch.grid_id = ++last_grid;
-    launch.order = SeededOrder::next();
-    if (HeldOutput::get().is_on()) {
-        launch.print = [limit = call.context->get_limit(CU_LIMIT_PRINTF_FIFO_SIZE)](
-                           std::string_view text) { HeldOutput::get().add(text, limit); };
-    } else {
-        launch.print = [printed = &operation->grid.printed](std::string_view text) {
-            std::fwrite(text.data(), 1, text.size(), stdout);
-            printed->store(true, std::memory_order_relaxed);
-        };
-    }
-    operation->grid.context = call.context.get();
-    operation->grid.context_alive = &call.context->alive_flag();
-    operation->grid.priority =
-        shape.priority ? std::clamp(*shape.priority, Stream::greatest_priority, 0) : priority;
-    operation->context = std::move(call.context);
-    operation->function = std::move(call.function);
-    return operation;
 }
 
 }  // namespace cupola::cpu

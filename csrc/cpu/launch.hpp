@@ -38,6 +38,9 @@ struct KernelCall {
 // Checks the launch like cuLaunchKernel, which passes arguments in `parameters` or in `extra`.
 KernelCall kernel_call(CUfunction function, const LaunchShape& shape,
                        std::shared_ptr<Context> context, void** parameters, void** extra);
+// The checks of a launch whose arguments follow.
+KernelCall kernel_call(std::shared_ptr<Function> function, const LaunchShape& shape,
+                       std::shared_ptr<Context> context);
 std::unique_ptr<Operation> grid_operation(KernelCall call, int priority);
 
 // The shape and the attributes of cuLaunchKernelEx (launch_attribute.cpp). Hints are checked and

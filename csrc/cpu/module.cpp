@@ -221,6 +221,17 @@ std::vector<std::shared_ptr<Function>> Module::functions() {
 std::shared_ptr<Function> Module::function(std::size_t index) {
     std::lock_guard lock(mutex_);
     require(!closed_, CUDA_ERROR_INVALID_HANDLE);
+    return make_function(index);
+}
+
+std::shared_ptr<Function> Module::function_at(std::uint64_t address) {
+    const auto at = indices_.find(image_->kernel_at(address));
+    if (at == indices_.end()) return nullptr;
+    std::lock_guard lock(mutex_);
+    return make_function(at->second);
+}
+
+std::shared_ptr<Function> Module::make_function(std::size_t index) {
     auto& function = functions_[index];
     if (function) return function;
     const Kernel& kernel = read_kernel(*image_, names_[index]);
@@ -230,7 +241,7 @@ std::shared_ptr<Function> Module::function(std::size_t index) {
     if (mode == compiler::Mode::compile) compile_now(kernel);
     auto made = std::make_shared<Function>(*this, image_, kernel);
     if (set_attributes_) set_attributes_(*made);
-    Driver::get().functions.add(made);
+    if (!closed_) Driver::get().functions.add(made);
     return function = std::move(made);
 }
 
@@ -239,6 +250,7 @@ Function::Function(Module& module, std::shared_ptr<Image> image, const Kernel& k
       image_(std::move(image)),
       references_(module.references()),
       module_(module.handle()),
+      owner_(module.weak_from_this()),
       context_(module.context()),
       device_(module.context()->device()),
       kernel_(kernel) {

@@ -60,6 +60,9 @@ class Module : public std::enable_shared_from_this<Module> {
     std::vector<std::shared_ptr<Function>> functions();  // parses all
     // Throws NOT_FOUND, or the error in the kernel's PTX.
     std::shared_ptr<Function> function(std::string_view name);
+    // The kernel at an address of device code; null if there is none. Also after close(), because
+    // queued work may launch it.
+    std::shared_ptr<Function> function_at(std::uint64_t address);
     // Null if the image has neither textures nor surfaces.
     const std::shared_ptr<const References>& references() const { return references_; }
     bool of_library() const { return set_attributes_ != nullptr; }  // if so, cuModuleUnload fails
@@ -67,6 +70,7 @@ class Module : public std::enable_shared_from_this<Module> {
   private:
     const std::shared_ptr<Context> context_;
     std::shared_ptr<Function> function(std::size_t index);
+    std::shared_ptr<Function> make_function(std::size_t index);  // needs the lock
 
     const std::shared_ptr<Image> image_;
     std::shared_ptr<const References> references_;
@@ -115,6 +119,8 @@ class Function {
     const Kernel& kernel() const { return kernel_; }
     const Context* context() const { return context_; }
     CUmodule module() const { return module_; }
+    // The module, unless it is unloaded and no work needs it.
+    std::shared_ptr<Module> owner() const { return owner_.lock(); }
     const Device& device() const { return device_; }
     const std::shared_ptr<const References>& references() const { return references_; }
     std::size_t parameter_bytes() const { return parameter_bytes_; }
@@ -134,6 +140,7 @@ class Function {
     const std::shared_ptr<Image> image_;
     const std::shared_ptr<const References> references_;
     const CUmodule module_;
+    const std::weak_ptr<Module> owner_;
     const Context* const context_;
     const Device& device_;
     const Kernel& kernel_;

@@ -48,17 +48,17 @@ TEXT = """
 """
 
 
-def linked(cuda):
-    """Links CUDA's device library on NVIDIA's driver, which defines the function there."""
+def linked(cuda, text=TEXT):
+    """Links CUDA's device library on NVIDIA's driver, which defines the functions there."""
     if not cuda.on_hardware:
-        return TEXT.encode() + b"\0"
+        return text.encode() + b"\0"
     home = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
     library = next(home.glob("**/libcudadevrt.a"), None)
     if not library:
         pytest.skip("no libcudadevrt.a")
     state, image, size, none = c_void_p(), c_void_p(), c_size_t(), c_void_p()
     cuda.cuLinkCreate_v2(0, none, none, byref(state))
-    data = TEXT.encode() + b"\0"
+    data = text.encode() + b"\0"
     cuda.cuLinkAddData_v2(state, 1, data, len(data), b"text", 0, none, none)
     cuda.cuLinkAddFile_v2(state, 4, os.fsencode(library), 0, none, none)
     cuda.cuLinkComplete(state, byref(image), byref(size))

@@ -20,7 +20,6 @@
 using namespace cupola::cpu;
 
 namespace {
-constexpr int driver_version = 13000;
 }
 
 int cupola::cpu::absent() {

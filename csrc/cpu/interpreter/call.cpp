@@ -69,14 +69,14 @@ void Decoder::call(const ptx::Instruction& i) {
     emit(control.call_end).imm = index;
 }
 
-// Functions of the device runtime.
+// Functions that the device provides.
 void Decoder::builtin(const ptx::Instruction& i, const ptx::Call& c, const ptx::Function& to) {
     struct Known {
         std::string_view name;
         std::vector<unsigned> arguments;
-        unsigned result;
-        bool result_needed;
-        BoundHandler run;
+        unsigned result = 0;
+        bool result_needed = false;
+        BoundHandler run{};
     };
     static const Known list[] = {
         {"vprintf", {8, 8}, 4, false, control.print},
@@ -88,8 +88,20 @@ void Decoder::builtin(const ptx::Instruction& i, const ptx::Call& c, const ptx::
     const Known* known = nullptr;
     for (const Known& each : list)
         if (each.name == to.name && each.arguments.size() == c.arguments.size()) known = &each;
+    const DeviceFunction* const runtime = known ? nullptr : find_device_function(to.name);
+    Known of_runtime;
+    if (runtime) {
+        of_runtime = {runtime->name, {}, runtime->result, false, control.call_runtime};
+        for (const unsigned bytes : runtime->arguments)
+            if (bytes != 0) of_runtime.arguments.push_back(bytes);
+        known = &of_runtime;
+        kernel_->calls_runtime = true;
+    }
     if (!known) fail(i.line, "function '" + to.name + "' is not defined", true);
+    if (known->arguments.size() != c.arguments.size())
+        fail(i.line, "the arguments do not match function '" + to.name + "'");
     CallSite site;
+    site.runtime = runtime;
     for (std::size_t n = 0; n < c.arguments.size(); ++n) {
         const ptx::Variable& from = f_->frame[c.arguments[n]];
         if (from.size != known->arguments[n])

@@ -8,6 +8,7 @@
 #include "cpu/conditional.hpp"
 #include "cpu/interpreter/block.hpp"
 #include "cpu/interpreter/counters.hpp"
+#include "cpu/interpreter/device_call.hpp"
 #include "cpu/interpreter/device_printf.hpp"
 
 namespace cupola::cpu::interpreter {
@@ -312,6 +313,19 @@ template <bool Wall, class T, unsigned Shift>
     return ip + 1;
 }
 
+// A function of the device runtime, for one lane after the other.
+[[gnu::noinline]] const DecodedOp* call_runtime(const DecodedOp* ip, Warp& w, std::byte*) {
+    BlockState& block = block_of(w);
+    const CallSite& site = block.kernel().calls[static_cast<std::size_t>(ip->imm)];
+    const std::uint32_t* sp = stack_pointers(w);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        if (!call_device_function(block, w, ip, lane, block.local_of(w, lane) + sp[lane], site))
+            return stop_faulted(w);
+    }
+    return ip + 1;
+}
+
 // op: [1] nanoseconds. A warp sleeps as long as its shortest lane; a GPU sleeps at most 1 ms.
 [[gnu::noinline]] const DecodedOp* sleep(const DecodedOp* ip, Warp& w, std::byte* r) {
     const auto* time = at<const std::uint32_t>(r, ip->op[1]);
@@ -421,6 +435,7 @@ const Control control{
     {&threaded<&allocate>, Pseudo::runtime_call},
     {&threaded<&release>, Pseudo::runtime_call},
     {&threaded<&set_condition>, Pseudo::runtime_call},
+    {&threaded<&call_runtime>, Pseudo::runtime_call},
     {&threaded<&sleep>, Pseudo::sleep},
     {&threaded<&count_lines>, Pseudo::count_lines},
     {&threaded<&count_branch>, Pseudo::count_branch},

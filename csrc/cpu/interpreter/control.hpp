@@ -15,7 +15,7 @@ struct Control {
     BoundHandler barrier, barrier_arrive;
     BoundHandler read_clock, read_clock_high, read_clock64;
     BoundHandler read_timer, read_timer_low, read_timer_high;
-    BoundHandler print, assertion, allocate, release, set_condition;
+    BoundHandler print, assertion, allocate, release, set_condition, call_runtime;
     BoundHandler sleep;
     BoundHandler count_lines, count_branch, count_table;
 };

@@ -41,6 +41,9 @@ class ModuleImage final : public Image {
         return at == by_name_.end() ? nullptr : at->second;
     }
     const std::vector<Variable>& variables() const override { return placed_.variables(); }
+    std::string kernel_at(std::uint64_t address) const override {
+        return placed_.kernel_at(address);
+    }
     const Variable* variable(std::string_view name) const override {
         return placed_.variable(name);
     }

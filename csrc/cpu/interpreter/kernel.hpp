@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu/coverage/module_counts.hpp"
+#include "cpu/device_runtime.hpp"
 #include "cpu/execute.hpp"
 #include "cpu/interpreter/code.hpp"
 #include "cpu/interpreter/decoded_origin.hpp"
@@ -58,6 +59,7 @@ struct CallSite {
     std::uint32_t save_at = 0;  // their offset in the caller's frame
     // Of an indirect call: addresses of functions, and the start of each in the code.
     std::vector<std::pair<std::uint64_t, std::uint32_t>> targets;
+    const DeviceFunction* runtime = nullptr;  // a call of the device runtime
 };
 
 // A kernel's machine code and the tables that it needs.
@@ -109,6 +111,7 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     bool explicit_cluster() const override { return cluster_explicit; }
     int ptx_version() const override { return version; }
     int target() const override { return sm; }
+    bool uses_device_runtime() const override { return calls_runtime; }
 
     std::string name_;
     std::vector<Parameter> parameters_;
@@ -121,7 +124,7 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::uint32_t constants_bytes = 0, register_count = 0, threads_limit = 1024;
     Dim3 required{0, 0, 0}, cluster{0, 0, 0};
     std::uint32_t cluster_limit = 0;
-    bool cluster_explicit = false;
+    bool cluster_explicit = false, calls_runtime = false;
     int version = 0, sm = 0;
     std::string_view source;  // the PTX text, owned by the image
     std::vector<FunctionCode> functions;

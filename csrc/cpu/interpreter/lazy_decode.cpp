@@ -87,6 +87,10 @@ class Deferred final : public LazyImage {
     }
 
     const std::vector<Variable>& variables() const override { return placed_.variables(); }
+    std::string kernel_at(std::uint64_t address) const override {
+        std::lock_guard lock(mutex_);
+        return placed_.kernel_at(address);
+    }
     const Variable* variable(std::string_view name) const override {
         return placed_.variable(name);
     }

@@ -53,6 +53,12 @@ std::uintptr_t VariableLayout::kernel_address(const std::string& name) {
     return at->second;
 }
 
+std::string VariableLayout::kernel_at(std::uint64_t address) const {
+    for (const auto& [name, at] : kernels_)
+        if (at == address) return name;
+    return {};
+}
+
 const Variable* VariableLayout::variable(std::string_view name) const {
     for (const Variable& v : variables_)
         if (v.name == name) return &v;
@@ -101,6 +107,7 @@ void VariableLayout::place_functions(const ptx::Module& module, bool every) {
     for (std::size_t n = 0; n < module.functions.size(); ++n) {
         if (!every && !module.functions[n].address_taken) continue;
         placement_.functions[n] = next;
+        if (module.functions[n].entry) kernels_.emplace(module.functions[n].name, next);
         next += apart;
     }
 }

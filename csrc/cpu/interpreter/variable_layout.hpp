@@ -43,6 +43,9 @@ class VariableLayout {
     // are allocated for it alone.
     Placement extended(const ptx::Module& module, std::string_view source);
 
+    // The name of the kernel at an address; empty if there is none.
+    std::string kernel_at(std::uint64_t address) const;
+
     const Placement& placement() const { return placement_; }
     const std::vector<Variable>& variables() const { return variables_; }
     const Variable* variable(std::string_view name) const;
@@ -57,7 +60,7 @@ class VariableLayout {
     Blocks blocks_;
     Placement placement_;
     std::vector<Variable> variables_;
-    std::map<std::string, std::uintptr_t> kernels_;  // kernels whose address others take
+    std::map<std::string, std::uintptr_t> kernels_;  // kernels whose address is taken
 };
 
 }  // namespace cupola::cpu::interpreter
