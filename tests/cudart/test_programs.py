@@ -23,10 +23,14 @@ def test_program(tmp_path, name, stream):
     options = ["-std=c++17", f"--default-stream={stream}", "-o", program]
     options += ["-gencode=arch=compute_75,code=compute_75"]
     options += [f"-I{folder}" for folder in toolkit.include]
+    source, major = FOLDER / f"{name}.cu", toolkit.version[0]
     # The toolkit's own libraries are not needed, which NVIDIA's wheels lack.
-    options += ["-cudart=none", "-cudadevrt=none"]
-    options += ["-Xlinker", PACKAGED / f"libcudart.so.{toolkit.version[0]}"]
-    command = [toolkit.nvcc, *options, FOLDER / f"{name}.cu"]
+    options.append("-cudadevrt=none")
+    if "-rdc=true" in source.read_text().partition("\n")[0]:
+        options += ["-rdc=true", "-cudart=shared", f"-L{PACKAGED / 'link' / str(major)}"]
+    else:
+        options += ["-cudart=none", "-Xlinker", PACKAGED / f"libcudart.so.{major}"]
+    command = [toolkit.nvcc, *options, source]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     folders = [RUNTIME, Path(cupola.paths.cpu_driver()).parent]
