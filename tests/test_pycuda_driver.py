@@ -10,7 +10,7 @@ from test_texture import REFERENCES
 
 import cupola.pycuda.driver as drv
 from cupola.pycuda import gpuarray
-from cupola.pycuda.compiler import DynamicModule, SourceModule, compile
+from cupola.pycuda.compiler import DynamicModule, DynamicSourceModule, SourceModule, compile
 from cupola.pycuda.gpuarray import vec
 
 SCALE = (
@@ -251,6 +251,29 @@ def test_linking():
     assert out[0] == 42
     with pytest.raises(drv.LogicError, match="nothing was added"):
         DynamicModule().link()
+
+
+LAUNCHES = """
+__global__ void child(int* out) { out[threadIdx.x] = 2 * threadIdx.x; }
+__global__ void parent(int* out) { child<<<1, 32>>>(out); }
+"""
+
+
+def test_a_kernel_launches_a_kernel():
+    module = DynamicSourceModule(LAUNCHES)
+    out = np.zeros(32, np.int32)
+    module.get_function("parent")(drv.InOut(out), block=(1, 1, 1))
+    assert out.tolist() == list(range(0, 64, 2))
+
+
+@pytest.mark.cpu_only(reason="a GPU links machine code")
+def test_a_library_of_machine_code_is_refused():
+    with pytest.raises(drv.LogicError, match="libother is machine code"):
+        DynamicModule().add_stdlib("libother")
+    image = b"\x7fELF" + bytes(60)
+    module = DynamicModule().add_source(LAUNCHES).add_data(image, None)
+    with pytest.raises(drv.Error, match="PTX"):
+        module.link()
 
 
 def test_arrays_of_texels():

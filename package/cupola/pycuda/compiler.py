@@ -62,6 +62,7 @@ def _compiled(
     include_dirs: Any,
     several: bool = False,
     link: Any = (),
+    launches: bool = False,
 ) -> cupola.Module:
     given = list(DEFAULT_NVCC_FLAGS if options is None else options)
     texts = [_source(one, no_extern_c) for one in (source if several else [source])]
@@ -73,6 +74,9 @@ def _compiled(
     try:
         separate = [word for option in given for word in option.split()]
         found, words = _options.architecture(separate)
+        if launches:  # nvcc includes it by itself
+            # The header itself calls a deprecated function.
+            words = [*words, "--pre-include=cuda_device_runtime_api.h", "--diag-suppress=1215"]
         made = cupola.compile(
             texts if several else texts[0],
             options=words,
@@ -181,6 +185,7 @@ class DynamicModule(CudaModule):
         self._sources: list[Any] = []
         self._options: list[str] | None = None
         self._inputs: list[Any] = []
+        self._links, self._launches = False, False
 
     def add_source(self, source, nvcc_options=None, name="kernel.ptx"):
         """Add a source. Returns the module."""
@@ -201,9 +206,14 @@ class DynamicModule(CudaModule):
 
     def add_stdlib(self, libname):
         """Add a library of the toolkit, such as cudadevrt. Returns the module."""
+        self._links = True
+        self._launches |= libname == "cudadevrt"
         if cupola.driver.info().kind == "cpu":
+            if libname == "cudadevrt":  # the device has its functions
+                return self
             raise LogicError(
-                f"{libname}: the CPU device links PTX, and kernels there launch no kernels"
+                f"the library {libname} is machine code, which the CPU device does not link: add "
+                "its source by add_source, or its PTX by add_data"
             )
         folders = [self._libdir] if self._libdir else []
         folders += [Path(one).parent / "lib" for one in nvrtc().found.headers()]
@@ -222,7 +232,7 @@ class DynamicModule(CudaModule):
         if not self._sources and not self._inputs:
             raise LogicError("nothing was added to the module")
         with translated():
-            if len(self._sources) == 1 and not self._inputs:
+            if len(self._sources) == 1 and not self._links and not self._inputs:
                 sources, several = self._sources[0], False
             else:
                 sources, several = self._sources, True
@@ -237,6 +247,7 @@ class DynamicModule(CudaModule):
                     self._include_dirs,
                     several,
                     self._inputs,
+                    self._launches,
                 )
             )
 
