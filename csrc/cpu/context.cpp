@@ -98,19 +98,30 @@ void Context::set_limit(CUlimit limit, std::size_t value) {
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) heap_.set_limit(value);
 }
 
-std::shared_ptr<Context> Context::from(CUcontext handle) {
-    if (!handle) return current();
-    return Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+// Never destroyed, because calls may arrive at process exit.
+Registry<ContextView>& ContextView::all() {
+    static auto* const all = new Registry<ContextView>;
+    return *all;
 }
+
+CUcontext CurrentContext::handle() const { return view ? view->handle() : context->handle(); }
+
+CurrentContext Context::named(CUcontext handle) {
+    if (auto context = Driver::get().contexts.find(handle)) return {std::move(context), nullptr};
+    const auto view = ContextView::all().get(handle, CUDA_ERROR_INVALID_CONTEXT);
+    return {view->context, view};
+}
+
+std::shared_ptr<Context> Context::from(CUcontext handle) { return handle ? of(handle) : current(); }
 
 const std::shared_ptr<Context>& Context::current() {
     const auto& mine = stack();
-    require(!mine.empty() && mine.back() != nullptr, CUDA_ERROR_INVALID_CONTEXT);
-    return mine.back();
+    require(!mine.empty() && mine.back().context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    return mine.back().context;
 }
 
-std::vector<std::shared_ptr<Context>>& Context::stack() {
-    thread_local std::vector<std::shared_ptr<Context>> contexts;
+std::vector<CurrentContext>& Context::stack() {
+    thread_local std::vector<CurrentContext> contexts;
     return contexts;
 }
 

@@ -11,6 +11,7 @@
 #include "cpu/failure.hpp"
 #include "cpu/heap.hpp"
 #include "cpu/operation.hpp"
+#include "cpu/registry.hpp"
 
 namespace cupola::cpu {
 
@@ -24,6 +25,26 @@ struct StreamSet {
     Mark before;  // work that a new stream waits for; its stream is null if there is none
     std::vector<std::weak_ptr<Stream>> others;
     std::uint64_t generation = 0;  // number of open() calls; a per-thread stream belongs to one
+};
+
+class Context;
+
+// A second handle of a primary context: the context of a green context. The handle is the address
+// of this object. `green` is the address of the GreenContext, which removes the view at its end.
+struct ContextView {
+    const std::shared_ptr<Context> context;
+    const void* const green;
+
+    CUcontext handle() const { return reinterpret_cast<CUcontext>(const_cast<ContextView*>(this)); }
+    static Registry<ContextView>& all();
+};
+
+// An element of a thread's stack of contexts. `view` is null where the handle is the context's own.
+struct CurrentContext {
+    std::shared_ptr<Context> context;
+    std::shared_ptr<const ContextView> view;
+
+    CUcontext handle() const;
 };
 
 class Context : public std::enable_shared_from_this<Context> {
@@ -67,6 +88,9 @@ class Context : public std::enable_shared_from_this<Context> {
     std::atomic<unsigned> attached{0};    // number of attaches since creation
     std::atomic<std::uint64_t> peers{0};  // bit n: access to device n is enabled
 
+    // A handle of a context or a view. Throws INVALID_CONTEXT for any other handle.
+    static CurrentContext named(CUcontext handle);
+    static std::shared_ptr<Context> of(CUcontext handle) { return named(handle).context; }
     // The handle's context, or the current context for null.
     static std::shared_ptr<Context> from(CUcontext handle);
     // The thread's current context; throws INVALID_CONTEXT if it has none. `usable` also checks it.
@@ -76,7 +100,7 @@ class Context : public std::enable_shared_from_this<Context> {
         context->check();
         return context;
     }
-    static std::vector<std::shared_ptr<Context>>& stack();
+    static std::vector<CurrentContext>& stack();
 
     // Checks the flags of cuCtxCreate, cuCtxSetFlags and cuDevicePrimaryCtxSetFlags.
     static void check_flags(unsigned flags);

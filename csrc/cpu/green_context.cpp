@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cpu/context.hpp"
 #include "cpu/device.hpp"
 #include "cpu/failure.hpp"
 
@@ -50,8 +51,10 @@ SmResource SmResource::read(const CUdevResource& from, const Device& device) {
     return {seal.count, seal.whole != 0};
 }
 
-// A split can take any number of multiprocessors, so the whole device's minimal partition size and
-// alignment are 1. In the result of a split both fields are 0, as in NVIDIA's driver.
+// The minimal size of a part and its alignment, which Hopper and newer devices have in pairs.
+unsigned SmResource::unit(const Device& device) { return device.multiprocessors() > 1 ? 2 : 1; }
+
+// In the result of a split both fields are 0, as in NVIDIA's driver.
 CUdevResource SmResource::written(const Device& device) const {
     CUdevResource out{};
     if (count == 0) return out;
@@ -59,7 +62,7 @@ CUdevResource SmResource::written(const Device& device) const {
     out.type = CU_DEV_RESOURCE_TYPE_SM;
     std::memcpy(out._internal_padding, &seal, sizeof seal);
     out.sm.smCount = count;
-    out.sm.minSmPartitionSize = out.sm.smCoscheduledAlignment = whole ? 1 : 0;
+    out.sm.minSmPartitionSize = out.sm.smCoscheduledAlignment = whole ? unit(device) : 0;
     return out;
 }
 
@@ -67,10 +70,20 @@ GreenContext::GreenContext(Device& device, std::shared_ptr<Context> context,
                            unsigned multiprocessors)
     : device_(device),
       context_(std::move(context)),
+      view_(std::make_shared<ContextView>(ContextView{context_, this})),
       multiprocessors_(multiprocessors),
-      id_(next_id()) {}
+      id_(next_id()) {
+    ContextView::all().add(view_);
+}
 
 GreenContext::~GreenContext() = default;
+
+CUcontext GreenContext::context_handle() const { return view_->handle(); }
+
+void GreenContext::close() {
+    alive_ = false;
+    ContextView::all().remove(view_.get());
+}
 
 // Never destroyed, because calls may arrive at process exit.
 Registry<GreenContext>& GreenContext::all() {

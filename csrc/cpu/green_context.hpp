@@ -11,6 +11,7 @@
 namespace cupola::cpu {
 
 class Context;
+struct ContextView;
 class Device;
 
 // The private part of a CUdevResource.
@@ -24,6 +25,7 @@ struct SmResource {
     static SmResource read(const CUdevResource& from, const Device& device);
     static bool made(const CUdevResource& it, const Device& device);
     CUdevResource written(const Device& device) const;
+    static unsigned unit(const Device& device);
 };
 
 class GreenContext {
@@ -41,14 +43,17 @@ class GreenContext {
     }
     Device& device() const { return device_; }
     const std::shared_ptr<Context>& context() const { return context_; }
+    // The context's handle for this green context: one handle while the green context lives.
+    CUcontext context_handle() const;
     unsigned multiprocessors() const { return multiprocessors_; }
     std::uint64_t id() const { return id_; }
     bool alive() const { return alive_; }
-    void close() { alive_ = false; }
+    void close();
 
   private:
     Device& device_;
     const std::shared_ptr<Context> context_;  // the retained primary context
+    const std::shared_ptr<ContextView> view_;
     const unsigned multiprocessors_;
     const std::uint64_t id_;
     std::atomic<bool> alive_{true};

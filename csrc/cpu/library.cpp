@@ -10,7 +10,7 @@ std::shared_ptr<Library> Library::make(std::string_view bytes, JitOptions& optio
     auto library = std::make_shared<Library>(bytes);
     const auto& stack = Context::stack();
     Device* device = Driver::get().devices[0].get();
-    if (!stack.empty() && stack.back()) device = &stack.back()->device();
+    if (!stack.empty() && stack.back().context) device = &stack.back().context->device();
     library->device_ = device->ordinal();
     library->contracts_ = options.contracts();
     library->first_ = build_image(library->bytes_, *device, options);

@@ -144,6 +144,35 @@ def test_work_in_a_context_of_a_green_one(cuda, green):
     cuda.cuDevicePrimaryCtxRelease_v2(0)
 
 
+def test_the_context_of_a_green_one_has_a_handle_of_its_own(cuda, green):
+    resource, primary = whole(cuda), cuda.primary()
+    _, (part,), _ = split(cuda, resource, 1, resource.least)
+    contexts, handles = (green(part), green(part)), []
+    for context in contexts:
+        for _ in range(2):
+            made = c_void_p()
+            cuda.cuCtxFromGreenCtx(byref(made), context)
+            handles.append(made.value)
+    assert handles[0] == handles[1] and handles[2] == handles[3]
+    assert len({primary.value, handles[0], handles[2]}) == 3
+    found, of, now = Resource(), c_void_p(), c_void_p()
+    cuda.cuCtxGetDevResource(c_void_p(handles[0]), byref(found), SM)
+    assert found.count == part.count
+    cuda.cuCtxPushCurrent_v2(c_void_p(handles[0]))
+    stream = cuda.stream(NON_BLOCKING)
+    cuda.cuStreamGetGreenCtx(stream, byref(of))
+    assert of.value == contexts[0].value
+    cuda.cuStreamDestroy_v2(stream)
+    cuda.cuCtxPopCurrent_v2(byref(now))
+    assert now.value == handles[0]
+    cuda.cuCtxGetCurrent(byref(now))
+    assert now.value == primary.value
+    cuda.cuGreenCtxDestroy(contexts[0])
+    assert cuda.code("cuCtxSetCurrent", c_void_p(handles[0])) != SUCCESS
+    cuda.cuCtxSetCurrent(primary)
+    cuda.cuDevicePrimaryCtxRelease_v2(0)
+
+
 def test_events_of_a_green_context(cuda, green):
     context, stream, held, event = green(whole(cuda)), c_void_p(), cuda.pinned(64), cuda.event(2)
     cuda.cuGreenCtxStreamCreate(byref(stream), context, NON_BLOCKING, 0)

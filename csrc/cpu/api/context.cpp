@@ -19,7 +19,7 @@ CUresult create(CUcontext* out, unsigned flags, CUdevice device) {
         open_context(*context, flags);
         Driver::get().contexts.add(context);
         *out = context->handle();
-        Context::stack().push_back(std::move(context));
+        Context::stack().push_back({std::move(context), nullptr});
         return CUDA_SUCCESS;
     });
 }
@@ -56,13 +56,13 @@ CUPOLA_API CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parame
 CUPOLA_API CUresult cuCtxDestroy_v2(CUcontext handle) {
     return entry([&] {
         require(handle != nullptr);
-        auto context = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        auto context = Context::of(handle);
         require(!context->primary(), CUDA_ERROR_INVALID_CONTEXT);
         context = Driver::get().contexts.remove(handle);
         require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
         close_context(*context);
         auto& stack = Context::stack();
-        if (!stack.empty() && stack.back() == context) stack.pop_back();
+        if (!stack.empty() && stack.back().context == context) stack.pop_back();
         return CUDA_SUCCESS;
     });
 }
@@ -71,8 +71,7 @@ CUPOLA_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
 CUPOLA_API CUresult cuCtxPushCurrent_v2(CUcontext handle) {
     return entry([&] {
         require(handle != nullptr);
-        auto context = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
-        Context::stack().push_back(std::move(context));
+        Context::stack().push_back(Context::named(handle));
         return CUDA_SUCCESS;
     });
 }
@@ -80,9 +79,10 @@ CUPOLA_ALIAS(cuCtxPushCurrent, cuCtxPushCurrent_v2);
 
 CUPOLA_API CUresult cuCtxPopCurrent_v2(CUcontext* out) {
     return entry([&] {
-        const auto context = Context::current();
+        Context::current();
+        const CUcontext handle = Context::stack().back().handle();
         Context::stack().pop_back();
-        if (out) *out = context->handle();
+        if (out) *out = handle;
         return CUDA_SUCCESS;
     });
 }
@@ -95,11 +95,11 @@ CUPOLA_API CUresult cuCtxSetCurrent(CUcontext handle) {
             if (!stack.empty()) stack.pop_back();
             return CUDA_SUCCESS;
         }
-        auto context = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        auto current = Context::named(handle);
         if (stack.empty())
-            stack.push_back(std::move(context));
+            stack.push_back(std::move(current));
         else
-            stack.back() = std::move(context);
+            stack.back() = std::move(current);
         return CUDA_SUCCESS;
     });
 }
@@ -108,7 +108,7 @@ CUPOLA_API CUresult cuCtxGetCurrent(CUcontext* out) {
     return entry([&] {
         require(out);
         const auto& stack = Context::stack();
-        *out = stack.empty() ? nullptr : stack.back()->handle();
+        *out = stack.empty() ? nullptr : stack.back().handle();
         return CUDA_SUCCESS;
     });
 }
@@ -252,7 +252,7 @@ CUPOLA_API CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) 
     return entry([&] {
         require(flags == 0);
         const auto& context = Context::usable();
-        const auto peer = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        const auto peer = Context::of(handle);
         require(&peer->device() != &context->device(), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
         const std::uint64_t bit = std::uint64_t{1} << peer->device().ordinal();
         require(!(context->peers.fetch_or(bit) & bit), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
@@ -263,7 +263,7 @@ CUPOLA_API CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) 
 CUPOLA_API CUresult cuCtxDisablePeerAccess(CUcontext handle) {
     return entry([&] {
         const auto& context = Context::usable();
-        const auto peer = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        const auto peer = Context::of(handle);
         const std::uint64_t bit = std::uint64_t{1} << peer->device().ordinal();
         require(context->peers.fetch_and(~bit) & bit, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
         return CUDA_SUCCESS;

@@ -21,7 +21,7 @@ CUPOLA_API CUresult cuCtxAttach(CUcontext* out, unsigned int flags) {
 
 CUPOLA_API CUresult cuCtxDetach(CUcontext handle) {
     return entry([&] {
-        const auto context = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        const auto context = Context::of(handle);
         require(context == Context::current(), CUDA_ERROR_INVALID_CONTEXT);
         if (context->attached.load() > 0) {
             context->attached.fetch_sub(1);

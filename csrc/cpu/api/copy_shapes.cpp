@@ -178,8 +178,8 @@ CUresult plain_box(const CUDA_MEMCPY3D* it, CUstream stream, bool wait) {
 CUresult peer_box(const CUDA_MEMCPY3D_PEER* it, CUstream stream, bool wait) {
     return entry([&] {
         require(it);
-        Driver::get().contexts.get(it->dstContext, CUDA_ERROR_INVALID_CONTEXT);
-        Driver::get().contexts.get(it->srcContext, CUDA_ERROR_INVALID_CONTEXT);
+        Context::of(it->dstContext);
+        Context::of(it->srcContext);
         Capture::forbid(*Stream::from(stream));  // as in NVIDIA's driver
         return box(it, stream, wait);
     });

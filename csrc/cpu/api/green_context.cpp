@@ -57,9 +57,12 @@ CUPOLA_API CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource* out,
     return entry([&] {
         require(out);
         require(handle, CUDA_ERROR_INVALID_CONTEXT);
-        const Device& device = Context::from(handle)->device();
+        const auto named = Context::named(handle);
+        const Device& device = named.context->device();
         require_sm(type);
-        *out = SmResource::of(device).written(device);
+        const auto green = named.view ? GreenContext::all().find(named.view->green) : nullptr;
+        const unsigned all = SmResource::of(device).count;
+        *out = SmResource{green ? green->multiprocessors() : all, true}.written(device);
         return CUDA_SUCCESS;
     });
 }
@@ -87,7 +90,9 @@ CUPOLA_API CUresult cuDevSmResourceSplitByCount(CUdevResource* out, unsigned int
         const Device& device = device_of(*input);
         const SmResource whole = SmResource::read(*input, device);
         require(whole.whole && least <= whole.count, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
-        const unsigned size = std::max(least, 1u);
+        // Whole units; all multiprocessors where the last unit would be too large.
+        const unsigned unit = SmResource::unit(device);
+        const unsigned size = std::min((std::max(least, 1u) + unit - 1) / unit * unit, whole.count);
         const unsigned made = out ? std::min(*groups, whole.count / size) : whole.count / size;
         for (unsigned n = 0; out && n < made; ++n) out[n] = SmResource{size, false}.written(device);
         if (remaining) *remaining = SmResource{whole.count - made * size, false}.written(device);
@@ -142,12 +147,12 @@ CUPOLA_API CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
     });
 }
 
-// Returns the primary context: its work runs on all multiprocessors anyway.
+// A handle of its own for the primary context, whose memory and modules it shares.
 CUPOLA_API CUresult cuCtxFromGreenCtx(CUcontext* out, CUgreenCtx handle) {
     return entry([&] {
         const auto green = green_of(handle);
         require(out);
-        *out = green->context()->handle();
+        *out = green->context_handle();
         return CUDA_SUCCESS;
     });
 }

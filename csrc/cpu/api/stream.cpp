@@ -23,6 +23,8 @@ CUresult create(CUstream* out, unsigned flags, int priority) {
         auto stream = std::make_shared<Stream>(context, flags,
                                                std::clamp(priority, Stream::greatest_priority, 0),
                                                Stream::Kind::created);
+        if (const auto& view = Context::stack().back().view)
+            stream->green = GreenContext::all().find(view->green);
         stream->register_in_context();
         *out = stream->handle();
         Driver::get().streams.add(std::move(stream));
