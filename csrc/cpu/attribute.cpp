@@ -84,9 +84,10 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
             return limits.number >= 60;
         case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
             return limits.clusters();
-        case CU_DEVICE_ATTRIBUTE_NUMA_ID:
-        case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:
+        case CU_DEVICE_ATTRIBUTE_NUMA_ID:  // the device's memory is no node of the host
             return -1;
+        case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:  // the host counts as one node
+            return 0;
         // Supported features. INTEGRATED is 0 although the memory is the host's: a program that
         // reads 1 may pass any host pointer, but only allocated and registered memory is mapped.
         case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:

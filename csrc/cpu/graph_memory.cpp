@@ -38,11 +38,15 @@ Table& table() {
 
 }  // namespace
 
-GraphMemory::GraphMemory(Device& device, std::size_t size) : device_(device), size_(size) {
+GraphMemory::GraphMemory(const PoolPlace& place, std::size_t size)
+    : device_(Driver::get().device(place.on_device() ? place.location.id : 0)),
+      place_(place),
+      size_(size) {
     Allocation like;
     like.kind = Allocation::Kind::graph;
-    like.device = device.ordinal();
-    address_ = Driver::get().memory.allocate(like, size, 0, device.budget());
+    like.device = device_.ordinal();
+    like.place = place.managed() ? Allocation::Place::managed : Allocation::Place::device;
+    address_ = Driver::get().memory.allocate(like, size, 0, device_.budget());
 }
 
 GraphMemory::~GraphMemory() {
@@ -54,8 +58,8 @@ GraphMemory::~GraphMemory() {
     Driver::get().memory.release(address_, device_.budget());
 }
 
-std::shared_ptr<GraphMemory> GraphMemory::make(Device& device, std::size_t size) {
-    auto memory = std::make_shared<GraphMemory>(device, size);
+std::shared_ptr<GraphMemory> GraphMemory::make(const PoolPlace& place, std::size_t size) {
+    auto memory = std::make_shared<GraphMemory>(place, size);
     std::lock_guard lock(table().mutex);
     table().all[memory->address()] = memory;
     return memory;

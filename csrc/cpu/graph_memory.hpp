@@ -2,13 +2,14 @@
 //
 // Creating the node reserves the memory and its address. Both stay while the node exists, and also
 // while the memory is allocated: from the launch that allocates it until it is freed, by a graph or
-// by the program.
+// by the program. The memory is a device's, or managed.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 #include "cpu/cuda.hpp"
+#include "cpu/pool.hpp"
 
 namespace cupola::cpu {
 
@@ -16,15 +17,15 @@ class Device;
 
 class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
   public:
-    static std::shared_ptr<GraphMemory> make(Device& device, std::size_t size);
+    static std::shared_ptr<GraphMemory> make(const PoolPlace& place, std::size_t size);
     // The graph memory that begins at an address; throws INVALID_VALUE if there is none.
     static std::shared_ptr<GraphMemory> at(std::uintptr_t address);
-    GraphMemory(Device& device, std::size_t size);
+    GraphMemory(const PoolPlace& place, std::size_t size);
     ~GraphMemory();
     GraphMemory(const GraphMemory&) = delete;
     GraphMemory& operator=(const GraphMemory&) = delete;
 
-    Device& device() const { return device_; }
+    const PoolPlace& place() const { return place_; }
     std::uintptr_t address() const { return address_; }
     std::size_t size() const { return size_; }
     bool live() const;
@@ -39,6 +40,7 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
 
   private:
     Device& device_;
+    const PoolPlace place_;
     const std::size_t size_;
     std::uintptr_t address_ = 0;
     bool live_ = false;

@@ -20,6 +20,9 @@ std::uintptr_t take_fitting(std::multimap<std::size_t, std::uintptr_t>& blocks, 
     return begin;
 }
 
+// In the file of a shareable pool, in place of a device's ordinal: the pool is of the host.
+constexpr int host_node = -1;
+
 PoolPlace place_of(const Device& device) {
     PoolPlace place;
     place.location.id = device.ordinal();
@@ -71,10 +74,11 @@ std::shared_ptr<Pool> Pool::make(const PoolPlace& place, std::size_t limit, bool
     return pool;
 }
 
-std::shared_ptr<Pool> Pool::make_shareable(Device& device, std::size_t limit) {
-    auto file =
-        SharedFile::make(SharedFile::Use::pool, sizeof(SharedFile::Number), device.ordinal());
-    auto pool = std::make_shared<Pool>(device, place_of(device), limit, false, std::move(file));
+std::shared_ptr<Pool> Pool::make_shareable(const PoolPlace& place, std::size_t limit) {
+    Device& device = *Driver::get().devices[place.on_device() ? device_index(place) : 0];
+    auto file = SharedFile::make(SharedFile::Use::pool, sizeof(SharedFile::Number),
+                                 place.on_device() ? device.ordinal() : host_node);
+    auto pool = std::make_shared<Pool>(device, place, limit, false, std::move(file));
     Driver::get().pools.add(pool);
     return pool;
 }
@@ -85,7 +89,9 @@ std::shared_ptr<Pool> Pool::open(int descriptor) {
     const auto& devices = Driver::get().devices;
     const auto ordinal = static_cast<std::size_t>(file->device());
     Device& device = *devices[ordinal < devices.size() ? ordinal : 0];
-    auto pool = std::make_shared<Pool>(device, place_of(device), 0, false, std::move(file), true);
+    PoolPlace place = place_of(device);
+    if (file->device() == host_node) place.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
+    auto pool = std::make_shared<Pool>(device, place, 0, false, std::move(file), true);
     Driver::get().pools.add(pool);
     return pool;
 }

@@ -46,7 +46,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
     static std::shared_ptr<Pool> current_of(const PoolPlace& place);
     static void set_current(std::shared_ptr<Pool> pool);  // for the pool's place
     // A pool whose memory can be shared, and such a pool of another process, which cannot allocate.
-    static std::shared_ptr<Pool> make_shareable(Device& device, std::size_t limit);
+    static std::shared_ptr<Pool> make_shareable(const PoolPlace& place, std::size_t limit);
     static std::shared_ptr<Pool> open(int descriptor);
     Pool(Device& device, const PoolPlace& place, std::size_t limit, bool is_default,
          std::unique_ptr<const SharedFile> file = nullptr, bool imported = false)

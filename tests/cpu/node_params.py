@@ -32,8 +32,11 @@ def params(kind, data=b""):
     return made
 
 
-def allocation(size, device=0):
-    return struct.pack("iiiiQQ56xQQQQ", 1, 0, 1, device, 0, 0, 0, 0, size, 0)
+PINNED, MANAGED = 1, 2
+
+
+def allocation(size, device=0, kind=PINNED):
+    return struct.pack("iiiiQQ56xQQQQ", kind, 0, 1, device, 0, 0, 0, 0, size, 0)
 
 
 class Graph:
@@ -53,8 +56,8 @@ class Graph:
         )
         return node.value, given
 
-    def allocate(self, size, after=()):
-        node, given = self.add(ALLOCATE, allocation(size), after)
+    def allocate(self, size, after=(), kind=PINNED):
+        node, given = self.add(ALLOCATE, allocation(size, kind=kind), after)
         return node, struct.unpack_from("Q", bytes(given.data), 112)[0]
 
     def fill(self, address, value, count, after=()):

@@ -8,7 +8,7 @@ import pytest
 from driver_abi import *
 
 from .graphs import COPY, FILL, KERNEL
-from .node_params import ALLOCATE, AUTO_FREE, FREE, Graph, allocation, graph, params
+from .node_params import ALLOCATE, AUTO_FREE, FREE, MANAGED, Graph, allocation, graph, params
 
 __all__ = ["graph"]
 
@@ -37,6 +37,25 @@ def test_a_graph_allocates_and_frees_memory(cuda, graph, memory, kernel):
         graph.run()
         assert cuda.read(memory, 32) == [4] * 32
     assert trimmed(cuda) == 0
+
+
+IS_MANAGED = 8
+
+
+def test_a_graph_allocates_managed_memory(cuda, graph):
+    node, address = graph.allocate(128, kind=MANAGED)
+    graph.fill(address, 6, 32, after=[node])
+    ready, managed, told = graph.ready(), c_int(), ctypes.create_string_buffer(120)
+    cuda.cuGraphMemAllocNodeGetParams(c_void_p(node), told)
+    assert struct.unpack_from("i", told.raw)[0] == MANAGED
+    cuda.cuGraphLaunch(ready, 0)
+    cuda.cuCtxSynchronize()
+    cuda.cuPointerGetAttribute(byref(managed), IS_MANAGED, c_uint64(address))
+    assert managed.value == 1
+    assert list((c_int * 32).from_address(address)) == [6] * 32  # the host reads it
+    cuda.cuMemFree_v2(address)
+    cuda.cuGraphExecDestroy(ready)
+    trimmed(cuda)
 
 
 @pytest.mark.parametrize("free", ["cuMemFree_v2", "cuMemFreeAsync"])

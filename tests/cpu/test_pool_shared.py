@@ -19,8 +19,8 @@ ALLOWED_HANDLES, POOL_HANDLE = 14, 17
 UNKNOWN = 999
 
 
-def properties(handles=DESCRIPTOR):
-    return ctypes.create_string_buffer(struct.pack("iiiiQQ56x", 1, handles, 1, 0, 0, 0))
+def properties(handles=DESCRIPTOR, place=1, number=0):
+    return ctypes.create_string_buffer(struct.pack("iiiiQQ56x", 1, handles, place, number, 0, 0))
 
 
 @pytest.fixture
@@ -114,6 +114,35 @@ def test_memory_is_seen_by_both(cuda, pool, stream):
     for at in (first, second):
         cuda.cuMemFreeAsync(at, stream)
     cuda.cuStreamSynchronize(stream)
+
+
+HOST_NUMA, HOST_NUMA_ID = 3, 134
+
+
+def test_page_locked_memory_of_the_hosts_node_is_seen_by_both(cuda, stream):
+    node, made = c_int(-9), c_void_p()
+    cuda.cuDeviceGetAttribute(byref(node), HOST_NUMA_ID, 0)
+    if node.value < 0:
+        pytest.skip("the host has no node")
+    cuda.cuMemPoolCreate(byref(made), properties(DESCRIPTOR, HOST_NUMA, node.value))
+    at = allocated(cuda, made, 64, stream)
+    cuda.cuStreamSynchronize(stream)
+    ctypes.c_int.from_address(at).value = 7  # the host writes it
+    descriptor = exported(cuda, made)
+    text = """
+    cuda.cuMemPoolImportPointer(byref(at), pool, names[0])
+    print(ctypes.c_int.from_address(at.value).value)
+    ctypes.c_int.from_address(at.value).value = 8
+    cuda.cuMemFreeAsync(at, stream)
+    cuda.cuStreamSynchronize(stream)
+    cuda.cuMemPoolDestroy(pool)
+    """
+    assert other(text, descriptor, named(cuda, at)) == ["7"]
+    assert ctypes.c_int.from_address(at).value == 8
+    os.close(descriptor)
+    cuda.cuMemFreeAsync(at, stream)
+    cuda.cuStreamSynchronize(stream)
+    cuda.cuMemPoolDestroy(made)
 
 
 def test_the_process_opens_its_own_memory(cuda, pool, stream):

@@ -13,14 +13,11 @@ namespace {
 
 AllocateNode allocation_of(CUDA_MEM_ALLOC_NODE_PARAMS* it) {
     require(it && it->bytesize > 0);
-    const CUmemLocation place = it->poolProps.location;
-    require(it->poolProps.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
-            place.type == CU_MEM_LOCATION_TYPE_DEVICE && place.id >= 0 &&
-            static_cast<std::size_t>(place.id) < Driver::get().devices.size());
+    const auto place = PoolPlace::of(it->poolProps.allocType, it->poolProps.location, true);
+    require(place.on_device() || place.managed());
     require(it->poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
     require(it->accessDescs || it->accessDescCount == 0);
-    Device& device = Driver::get().device(it->poolProps.location.id);
-    AllocateNode made{GraphMemory::make(device, it->bytesize)};
+    AllocateNode made{GraphMemory::make(place, it->bytesize)};
     it->dptr = made.memory->address();
     return made;
 }
@@ -47,9 +44,8 @@ CUPOLA_API CUresult cuGraphMemAllocNodeGetParams(CUgraphNode handle,
         const auto node = node_of(handle);
         const GraphMemory& memory = *work_of<AllocateNode>(*node).memory;
         *out = {};
-        out->poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-        out->poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-        out->poolProps.location.id = memory.device().ordinal();
+        out->poolProps.allocType = memory.place().type;
+        out->poolProps.location = memory.place().location;
         out->bytesize = memory.size();
         out->dptr = memory.address();
     });

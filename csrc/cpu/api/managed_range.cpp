@@ -76,8 +76,7 @@ void tell(void* data, size_t size, CUmem_range_attribute attribute,
 std::vector<Advice> advice_of(CUdeviceptr address, size_t bytes) {
     Driver& driver = Driver::get();
     const auto found = driver.memory.at(address);
-    require(bytes > 0 && found && found->kind == Allocation::Kind::managed &&
-            bytes <= found->end() - address);
+    require(bytes > 0 && found && found->is_managed() && bytes <= found->end() - address);
     return driver.advice.of(address, address + bytes);
 }
 

@@ -17,8 +17,8 @@ std::shared_ptr<Pool> pool_of(CUmemoryPool handle) {
 }
 
 // In a capture, an allocation becomes a node of the graph.
-CUdeviceptr captured(Capture& capture, Stream& stream, Device& device, size_t bytes) {
-    const auto memory = GraphMemory::make(device, bytes);
+CUdeviceptr captured(Capture& capture, Stream& stream, const PoolPlace& place, size_t bytes) {
+    const auto memory = GraphMemory::make(place, bytes);
     capture.add(stream, AllocateNode{memory});
     return memory->address();
 }
@@ -34,7 +34,7 @@ CUPOLA_API CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream han
         if (bytes == 0) return CUDA_SUCCESS;  // returns a null address, as on hardware
         if (!capture) Capture::forbid();
         Device& device = stream->context_pointer()->device();
-        *out = capture ? captured(*capture, *stream, device, bytes)
+        *out = capture ? captured(*capture, *stream, device.pool()->place(), bytes)
                        : device.pool()->allocate(*stream, bytes);
         return CUDA_SUCCESS;
     });
@@ -57,9 +57,9 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUme
             *out = from->allocate(*stream, bytes);
             return CUDA_SUCCESS;
         }
-        // Memory of a graph is always device memory.
-        require(from->place().on_device() && !from->place().managed(), CUDA_ERROR_NOT_SUPPORTED);
-        *out = captured(*capture, *stream, from->device(), bytes);
+        // Memory of a graph is of a device, or managed.
+        require(from->place().on_device() || from->place().managed(), CUDA_ERROR_NOT_SUPPORTED);
+        *out = captured(*capture, *stream, from->place(), bytes);
         return CUDA_SUCCESS;
     });
 }
@@ -125,9 +125,7 @@ CUPOLA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* pro
         require(!(properties->handleTypes & CU_MEM_HANDLE_TYPE_FABRIC), CUDA_ERROR_NOT_SUPPORTED);
         const bool shared = properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE;
         require(!shared || (!place.managed() && place.location.type != CU_MEM_LOCATION_TYPE_HOST));
-        require(!shared || place.on_device(), CUDA_ERROR_NOT_SUPPORTED);
-        const auto pool = shared ? Pool::make_shareable(Driver::get().device(place.location.id),
-                                                        properties->maxSize)
+        const auto pool = shared ? Pool::make_shareable(place, properties->maxSize)
                                  : Pool::make(place, properties->maxSize, false);
         *out = pool->handle();
         return CUDA_SUCCESS;
@@ -270,6 +268,9 @@ CUPOLA_API CUresult cuMemPoolImportPointer(CUdeviceptr* out, CUmemoryPool handle
         like.context = Context::usable().get();
         like.pool = pool.get();
         like.importer = pool;
+        like.open = pool->open();
+        like.place =
+            pool->place().on_device() ? Allocation::Place::device : Allocation::Place::host;
         *out = Driver::get().memory.open(like, data, pool->file()->number());
         return CUDA_SUCCESS;
     });
