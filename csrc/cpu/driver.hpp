@@ -102,7 +102,7 @@ CUresult guarded(Body&& body) {
 
 template <class Body>
 CUresult entry(Body&& body) {
-    const CUresult state = DriverState::get();
+    const CUresult state = DriverState::unlocked();
     if (__builtin_expect(state != CUDA_SUCCESS, 0)) return state;
     if (__builtin_expect(in_host_function, 0)) return CUDA_ERROR_NOT_PERMITTED;
     return guarded(body);
