@@ -335,11 +335,12 @@ bool Cache::write(const std::string& name, std::string_view text) const {
 
 std::string Cache::header(const std::string& key, std::string_view text) const {
     const std::string path = folder_ + "/" + key + ".hpp";
-    const auto is_usable = [](const std::string& file, std::size_t bytes) {
+    const auto is_usable = [](const std::string& file, std::size_t least, std::size_t most) {
         struct stat about;
         if (lstat(file.c_str(), &about) != 0) return false;
-        const bool good = S_ISREG(about.st_mode) && is_private(about) &&
-                          (bytes == 0 || static_cast<std::size_t>(about.st_size) == bytes);
+        const auto bytes = static_cast<std::size_t>(about.st_size);
+        const bool good =
+            S_ISREG(about.st_mode) && is_private(about) && bytes >= least && bytes <= most;
         if (good)
             utimensat(AT_FDCWD, file.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);  // its last use
         else
@@ -347,8 +348,10 @@ std::string Cache::header(const std::string& key, std::string_view text) const {
         return good;
     };
     if (!objection_to(folder_).empty()) return "";
-    is_usable(path + ".gch", 0);  // otherwise it is removed, and made again
-    return is_usable(path, text.size()) || write(key + ".hpp", text) ? path : "";
+    // An unusable file is removed, and made again. gcc ignores an empty precompiled header
+    // silently.
+    is_usable(path + ".gch", text.size(), SIZE_MAX);
+    return is_usable(path, text.size(), text.size()) || write(key + ".hpp", text) ? path : "";
 }
 
 Cache::Content Cache::content() const {

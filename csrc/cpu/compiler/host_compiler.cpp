@@ -115,7 +115,7 @@ struct Commands {
 
 std::string precompiled(const Sources& sources) { return sources.header + ".gch"; }
 
-// A damaged file could be why the compiler failed.
+// A damaged file could be why the compiler failed. Without the file the compiler reads the header.
 void forget_precompiled(const Sources& sources) {
     if (!sources.header.empty()) unlink(precompiled(sources).c_str());
 }
@@ -187,16 +187,12 @@ Commands commands_of(const Compiler& compiler, const Sources& sources, const std
     return all;
 }
 
-}  // namespace
+// Whether the commands read a precompiled header that an earlier compilation left.
+bool reads_precompiled(const Commands& all, const Sources& sources) {
+    return !sources.header.empty() && all.precompile.empty();
+}
 
-bool compile(const Compiler& compiler, const Sources& sources, const std::string& library,
-             std::string& why) {
-    const Commands all = commands_of(compiler, sources, library);
-    std::string ignored;
-    if (!all.precompile.empty() && Process(all.precompile, all.header).succeeds(ignored) &&
-        (chmod(all.header.c_str(), 0600) != 0 ||
-         rename(all.header.c_str(), precompiled(sources).c_str()) != 0))
-        unlink(all.header.c_str());
+bool run(const Commands& all, const std::string& library, std::string& why) {
     std::vector<Process> compilers;
     compilers.reserve(all.compile.size());
     for (std::size_t n = 0; n < all.compile.size(); ++n)
@@ -208,8 +204,27 @@ bool compile(const Compiler& compiler, const Sources& sources, const std::string
         if (done) why = objection;
         done = false;
     }
-    if (done) done = Process(all.link, library).succeeds(why);
-    if (!done) forget_precompiled(sources);
+    return done && Process(all.link, library).succeeds(why);
+}
+
+}  // namespace
+
+bool compile(const Compiler& compiler, const Sources& sources, const std::string& library,
+             std::string& why) {
+    const Commands all = commands_of(compiler, sources, library);
+    std::string ignored;
+    if (!all.precompile.empty() && Process(all.precompile, all.header).succeeds(ignored) &&
+        (chmod(all.header.c_str(), 0600) != 0 ||
+         rename(all.header.c_str(), precompiled(sources).c_str()) != 0))
+        unlink(all.header.c_str());
+    bool done = run(all, library, why);
+    if (!done) {
+        forget_precompiled(sources);
+        if (reads_precompiled(all, sources)) {
+            why.clear();
+            done = run(all, library, why);
+        }
+    }
     for (const auto& object : all.objects) unlink(object.c_str());
     if (!all.folder.empty()) remove_folder(all.folder);
     return done;
@@ -223,15 +238,18 @@ bool compile_detached(const Compiler& compiler, const Sources& sources, const De
         if (const std::string nice = find_executable("nice"); !nice.empty())
             first = quoted(nice) + " -n 19 ";
     const std::string log = job.output + ".log", to_log = " 2>>" + quoted(log) + " >/dev/null";
-    std::string script = "code=0; files=; ";
+    std::string script;
     if (!all.precompile.empty())
         script += first + quoted(all.precompile) + " && command -p mv -f " +
                   quoted(Words{all.header, precompiled(sources)}) + "; ";
+    script += "run() { code=0; files=; ";
     for (const Words& each : all.compile)
         script += first + quoted(each) + to_log + " & files=\"$files $!\"; ";
     script += "for file in $files; do wait $file || code=1; done; test $code = 0 && " + first +
               quoted(all.link) + to_log + " && command -p mv -f " +
-              quoted(Words{job.output, job.library}) + " || code=1";
+              quoted(Words{job.output, job.library}) + " || code=1; test $code = 0; }; run";
+    if (reads_precompiled(all, sources))
+        script += " || { command -p rm -f " + quoted(Words{precompiled(sources)}) + "; run; }";
     Words temporaries = Words{job.output, log, job.lock_name} + all.objects;
     if (!all.folder.empty()) temporaries.push_back(all.folder);
     if (!all.header.empty()) temporaries.push_back(all.header);
