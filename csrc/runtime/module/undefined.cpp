@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/demangle.hpp"
+#include "platform/demangle.hpp"
 
 namespace cupola {
 namespace {
