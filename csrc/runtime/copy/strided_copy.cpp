@@ -257,7 +257,8 @@ void fill_strided(const cupola_strided& to, const std::int64_t* shape, int ndim,
     if (whole.axes.empty()) return;
     std::uint32_t value = 0;
     const int width = pattern_of(element, size, value);
-    if (whole.axes.size() == 1 && width)
+    // The driver fills aligned words only.
+    if (whole.axes.size() == 1 && width && whole.to % std::size_t(width) == 0)
         return fill_linear(whole.to, value, width, whole.axes[0].length / std::size_t(width),
                            stream);
     const auto one = make<DeviceMemory>(stream.context, size, stream);
