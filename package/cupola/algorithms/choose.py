@@ -9,7 +9,7 @@ import numpy as np
 
 from cupola.algorithms.arguments import is_device_array, require_device
 from cupola.algorithms.launching import launch, widest
-from cupola.algorithms.layouts import broadcast_to, overlap
+from cupola.algorithms.layouts import as_words, broadcast_to, overlap
 from cupola.algorithms.rows import array_of
 from cupola.array import Array
 from cupola.creation import empty, full
@@ -69,10 +69,10 @@ def _launch(out: Array, condition: Array, x: Array, y: Array | None) -> None:
     width = widest([out.itemsize, out.ptr, *[one.ptr for one in others]])
     period = out.itemsize // width
     n = out.size * period
-    second, step = (others[1], int(others[1].size != 1)) if y is not None else (None, 0)
+    second, step = (as_words(others[1]), int(others[1].size != 1)) if y is not None else (None, 0)
     launch(
-        "index", f"index_choose_{width * 8}", out.device_index, n, condition, x, second, out, n,
-        group * period, period, int(condition.size != 1), int(x.size != 1), step,
+        "index", f"index_choose_{width * 8}", out.device_index, n, condition, as_words(x), second,
+        as_words(out), n, group * period, period, int(condition.size != 1), int(x.size != 1), step,
     )  # fmt: skip
 
 

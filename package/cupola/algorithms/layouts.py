@@ -6,9 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from cupola.algorithms.launching import WIDTHS, widest
 from cupola.array import Array
 from cupola.creation import strided_view
+from cupola.element import natural_alignment
 from cupola.exceptions import ArgumentValueError
 
 Axis = tuple[int, int]  # length and step
@@ -77,7 +80,14 @@ def width_of(arrays: Sequence[Array], rows: Sequence[Rows]) -> int | None:
 
 def start(view: Array) -> Array:
     """The view for a pointer's parameter: itself, or its first element, of the same memory."""
-    found: Array = view if view.flags.c_contiguous else view[(0,) * view.ndim]
+    return as_words(view if view.flags.c_contiguous else view[(0,) * view.ndim])
+
+
+def as_words(array: Array) -> Array:
+    """An array in C order for a kernel that moves words: as bytes where it is not aligned."""
+    if array.nbytes == 0 or array.ptr % natural_alignment(array.dtype) == 0:
+        return array
+    found: Array = array.reshape(-1).view(np.uint8)
     return found
 
 
