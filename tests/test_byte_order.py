@@ -308,3 +308,72 @@ def test_operations_declare_the_alignment_of_vectors(driver):
     np.testing.assert_array_equal(x.get(), [0, 1, 2, 3, 8, 10, 12, 14])
     with refused(cupola.ArgumentValueError, saying=["values", "multiple of 16"]):
         scale(x[1:5], 2.0)
+
+
+def test_shipped_kernels_copy_inputs_that_are_not_aligned(driver):
+    host = numbers("f4")
+    for x, y in [(there(1, host), there(2, host)), (there(0, host), there(3, host))]:
+        np.testing.assert_array_equal(cupola.saxpy(2.0, x, y).get(), 3 * host)
+        with refused(cupola.ArgumentValueError, saying=["saxpy: out", "multiple of 4"]):
+            cupola.saxpy(2.0, x, y, out=there(1, host))
+    with refused(cupola.ArgumentTypeError, saying=["saxpy", ">f4"]):
+        cupola.saxpy(2.0, there(0, host.astype(">f4")), there(0, host))
+    image = there(3, np.arange(24, dtype="f4")).reshape(4, 6)
+    weights = there(1, np.ones(9, "f4")).reshape(3, 3)
+    expected = cupola.convolve(image.get(), weights.get())
+    np.testing.assert_array_equal(cupola.convolve(image, weights).get(), expected)
+
+
+UNALIGNED = {
+    "take": lambda x, i: x[i],
+    "take of rows": lambda x, i: x.reshape(-1, 1)[i],
+    "where": lambda x, i: np.where(x > 2, x, x[::-1]),
+    "mask": lambda x, i: x[x > 2],
+    "sum": lambda x, i: x.sum(),
+    "cumsum": lambda x, i: np.cumsum(x),
+    "sort": lambda x, i: np.sort(x),
+    "argsort": lambda x, i: np.argsort(x),
+    "unique": lambda x, i: np.unique(x),
+    "searchsorted": lambda x, i: np.searchsorted(x, x),
+    "repeat": lambda x, i: np.repeat(x, 2),
+    "concatenate": lambda x, i: np.concatenate([x, x]),
+    "product": lambda x, i: x @ x,
+    "sine": lambda x, i: x + 1,
+    "cast": lambda x, i: x.astype("f8"),
+    "copy": lambda x, i: x.copy(),
+    "transpose": lambda x, i: x[:4].reshape(2, 2).T.copy(),
+}
+
+
+@searched
+@given(data=st.data())
+def test_algorithms_take_arrays_that_are_not_aligned(driver, data):
+    compute = UNALIGNED[data.draw(st.sampled_from(list(UNALIGNED)))]
+    host = numbers(data.draw(st.sampled_from(["i2", "i4", "u8", "f4", "f8"])))
+    x = there(data.draw(st.integers(0, 16)), host)
+    index = np.array([0, 3, 3, 1])
+    found = compute(x, cupola.to_device(index))
+    np.testing.assert_array_equal(getattr(found, "get", lambda: found)(), compute(host, index))
+
+
+@searched
+@given(data=st.data())
+def test_algorithms_write_arrays_that_are_not_aligned(driver, data):
+    dtype = np.dtype(data.draw(st.sampled_from(["i2", "i4", "u8", "f4", "c8", "c16"])))
+    host, values = numbers(dtype), numbers(dtype)[:2] * 7
+    x, y = (there(data.draw(st.integers(0, 16)), one) for one in (host, values))
+    index, mask = np.array([4, 1]), host.real > 3
+    way = data.draw(st.sampled_from(["put", "mask", "fill", "slice", "add"]))
+    for array, one in ((host, values), (x, y)):
+        move = cupola.to_device if array is x else np.asarray
+        if way == "put":
+            array[move(index)] = one
+        elif way == "mask":
+            array[move(mask)] = 9
+        elif way == "fill":
+            array.fill(9)
+        elif way == "slice":
+            array[1:3] = one
+        else:
+            array += array
+    np.testing.assert_array_equal(x.get(), host)

@@ -15,6 +15,7 @@ from cupola.abi cimport require
 from cupola.array cimport Array, new_array
 from cupola.device cimport device_index, device_text
 from cupola._dimensions cimport integer_text
+from cupola.element cimport indirect_text, is_direct
 from cupola.error cimport check
 from cupola.module cimport adopt
 from cupola.stream cimport Stream, as_stream, refuse_capture
@@ -104,9 +105,11 @@ cdef class CallContext:
         return values
 
     cdef Array inward(self, object value):
-        if isinstance(value, Array):
+        if not isinstance(value, Array):
+            return to_device(value, device=self.device, stream=self.stream)
+        if is_direct(value.dtype, (<Array>value).start, (<Array>value).nbytes):
             return <Array>value
-        return to_device(value, device=self.device, stream=self.stream)
+        return value.copy(stream=self.stream)  # its elements are not aligned
 
     cdef Array outward(self, object out, tuple shape):
         """A device array for the result."""
@@ -117,6 +120,9 @@ cdef class CallContext:
             if isinstance(out, Array):
                 if (<Array>out).readonly:
                     raise ArgumentValueError(f"{self.function}: out is read-only")
+                if not is_direct(out.dtype, (<Array>out).start, (<Array>out).nbytes):
+                    raise ArgumentValueError(
+                        f"{self.function}: out is {indirect_text(out.dtype, 'an aligned array')}")
                 return <Array>out
             if not (out.flags.c_contiguous and out.flags.writeable):
                 raise ArgumentValueError(
