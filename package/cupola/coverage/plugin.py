@@ -99,7 +99,8 @@ class KernelPlugin(coverage.CoveragePlugin):
             for path in counts.report().files
             if selection.includes(path)
         }
-        if not known and (found := sorted(counts.report().files)):
+        found = sorted(path for path in counts.report().files if not selection.omits(path))
+        if found and not known:
             warnings.warn(
                 f"no source of a kernel is in source = {selection.named} of coverage.py's "
                 f"settings; kernels of these files were counted: {', '.join(found[:3])}"

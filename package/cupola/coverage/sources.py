@@ -46,7 +46,7 @@ class Selection:
     def includes(self, path: str) -> bool:
         """Whether coverage.py is to report on the file."""
         path = self._found(path)
-        if not os.path.isfile(path) or self._matches(path, self._omitted):
+        if not os.path.isfile(path) or self.omits(path):
             return False
         if self._patterns:
             return self._matches(path, self._patterns)
@@ -57,6 +57,10 @@ class Selection:
             return False
         own = place.is_relative_to(Path.cwd().resolve())
         return own and not self._is_installed(place)
+
+    def omits(self, path: str) -> bool:
+        """Whether the setting `omit` leaves the file out."""
+        return self._matches(self._found(path), self._omitted)
 
     def _is_installed(self, place: Path) -> bool:
         return any(place.is_relative_to(folder) for folder in self._installed)
