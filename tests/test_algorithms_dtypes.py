@@ -77,6 +77,9 @@ CALLS = {
 # Functions that find a common type, for which elements in the other byte order are converted.
 JOINING = {"append", "column_stack", "concatenate", "dstack", "hstack", "insert", "stack", "vstack"}
 JOINING |= {"tril", "triu"}
+# Functions whose kernels move elements, which take the machine's byte order alone.
+MOVING = {"compress", "delete", "diag", "pad", "put", "put_along_axis", "roll", "take"}
+MOVING |= {"take_along_axis"}
 REFUSED = {
     ("cross", "?"): "subtract",  # also by NumPy
     ("percentile", "?"): "percentile: argument a: bool has no means",  # also by NumPy
@@ -140,7 +143,7 @@ def expected_error(name, array):
         return rf"^{name}: argument ({'|'.join(elements)}): expected {text}, got "
     if name == "bincount" and not INT64.has(array):
         return "^bincount: argument x: expected integers that int64 holds, got "
-    if name in JOINING and not array.dtype.isnative:
+    if name in JOINING | MOVING and not array.dtype.isnative:
         return re.escape(str(array.dtype))
     return REFUSED.get((name, array.dtype.char))
 

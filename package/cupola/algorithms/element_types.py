@@ -1,6 +1,6 @@
 # cupola/algorithms/element_types.py - the element types that each function on arrays takes.
 """The table `TAKES`. A function that is not in it only moves elements, and takes every type; those
-that have to find a common type refuse elements in the other byte order.
+that launch a kernel refuse elements in the other byte order.
 """
 
 from __future__ import annotations
