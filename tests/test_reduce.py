@@ -239,3 +239,19 @@ def test_any_shape_strides_and_axes(driver, case, name):
     here = base[keys].transpose(order)
     there = cupola.to_device(base)[keys].transpose(order)
     check(name, there, here, axis)
+
+
+def test_copies_of_views_have_the_bits_of_c_order():
+    host = np.random.default_rng(0).random((200, 300)).astype(np.float32)
+    array = cupola.to_device(host)
+    views = [
+        cupola.to_device(np.repeat(host, 2, 1))[:, ::2],
+        cupola.to_device(np.ascontiguousarray(host.T)).T,
+        cupola.to_device(host[::-1, ::-1].copy())[::-1, ::-1],
+        cupola.hstack([array, array])[:, :300],
+    ]
+    for axis in (None, 0, 1):
+        expected = array.sum(axis).get().tobytes()
+        for view in views:
+            assert view.copy().sum(axis).get().tobytes() == expected
+            assert view.sum(axis).get().tobytes() == view.sum(axis).get().tobytes()
