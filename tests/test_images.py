@@ -17,7 +17,7 @@ from working import refused
 import cupola
 from cupola import struct_values
 from cupola.loader import LARGE
-from cupola.manifest import Manifest
+from cupola.manifest import Manifest, dtype_of
 
 
 @pytest.mark.parametrize("name", ["missing.fatbin", "folder/missing", "missing.ptx"])
@@ -189,7 +189,7 @@ HOLLOW = {"names": [], "formats": [], "offsets": [], "itemsize": 0}
 @pytest.mark.parametrize("inner", [HOLLOW, "|V1", "<f4"])
 def test_an_array_of_more_than_parameters_hold_is_refused(inner):
     with pytest.raises(ValueError, match="an offset or size of"):
-        manifest.dtype_of([inner, [65535, 65535, 65535]])
+        dtype_of([inner, [65535, 65535, 65535]])
 
 
 def test_what_has_no_room_has_no_differences():

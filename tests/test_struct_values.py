@@ -69,7 +69,12 @@ def test_the_line_to_write_where_no_manifest_has_the_fields(driver, value):
 
 
 def test_lines_make_structs_of_the_size():
-    for value, size in [((1, 2.0), 8), (Named(1.0, 2, 3.0), 12), ((1, 2.0), 16), ({"n": 1, "x": 2.0, "m": 3}, 24)]:
+    for value, size in [
+        ((1, 2.0), 8),
+        (Named(1.0, 2, 3.0), 12),
+        ((1, 2.0), 16),
+        ({"n": 1, "x": 2.0, "m": 3}, 24),
+    ]:
         assert eval(line_for(value, size), {"numpy": np, "value": value}).nbytes == size
     assert len(line_for(tuple(range(50)), 8)) < 2000
 

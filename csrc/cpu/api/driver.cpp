@@ -19,9 +19,6 @@
 
 using namespace cupola::cpu;
 
-namespace {
-}
-
 int cupola::cpu::absent() {
     return entry([] { return CUDA_ERROR_NOT_SUPPORTED; });
 }

@@ -120,13 +120,13 @@ CUPOLA_API int cupola_op_register(cupola_op* op, const char* name);
  * NULL. The first is for buffers in host memory, the others for those of a GPU. The last one takes
  * scalars in device memory and waits for their values, so XLA does not capture its launches.
  *
- * Arguments are the inputs that are given, in order, then the scalars that are operands. Results are the outputs, the mutated inputs,
- * which alias theirs, and the workspaces. The attribute "cupola_operation" is the name from
- * cupola_op_register, "cupola_given" has "1" or "0" for each input. "cupola_batched", where it is
- * there, has the same for each tensor, and "cupola_batch" is the batch's length. "cupola_scalars" has
- * for each scalar "o", where it is an operand, or "=" and 16 hexadecimal digits: the bits of a
- * double, or of an int64_t where the scalar is an integer or a bool. An operand is one number, or
- * two of uint32 with such bits. */
+ * Arguments are the inputs that are given, in order, then the scalars that are operands. Results
+ * are the outputs, the mutated inputs, which alias theirs, and the workspaces. The attribute
+ * "cupola_operation" is the name from cupola_op_register, "cupola_given" has "1" or "0" for each
+ * input. "cupola_batched", where it is there, has the same for each tensor, and "cupola_batch" is
+ * the batch's length. "cupola_scalars" has for each scalar "o", where it is an operand, or "=" and
+ * 16 hexadecimal digits: the bits of a double, or of an int64_t where the scalar is an integer or a
+ * bool. An operand is one number, or two of uint32 with such bits. */
 CUPOLA_API void* cupola_op_xla_host(void* call_frame);
 CUPOLA_API void* cupola_op_xla_cuda(void* call_frame);
 CUPOLA_API void* cupola_op_xla_cuda_operands(void* call_frame);

@@ -18,7 +18,7 @@ struct Form {
 constexpr Form forms[] = {
     {"function '", "' is not defined"},    {"extern variable '", "' is not defined"},
     {"Unresolved extern function '", "'"}, {"Unresolved extern variable '", "'"},
-    {"ndefined reference to '", "'"},
+    {"Undefined reference to '", "'"},     {"undefined reference to '", "'"},
 };
 
 }  // namespace

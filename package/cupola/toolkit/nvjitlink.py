@@ -102,8 +102,8 @@ class NvJitLink:
 
 def _undefined(log: str) -> str:
     """A line for each undefined symbol of the linker's output: its C++ name and the remedy."""
-    said = r"(?:[Uu]ndefined reference to|Unresolved extern (?:function|variable)) '([^']+)'"
-    symbols = dict.fromkeys(re.findall(said, log))
+    said = r"(?:undefined reference to|unresolved extern (?:function|variable)) '([^']+)'"
+    symbols = dict.fromkeys(re.findall(said, log, re.IGNORECASE))
     return "".join(
         f"\n  {demangle(symbol)} is declared, and no input defines it: compile the source that "
         "defines it, too, as in cupola.compile([first, second]), or give its object in link=[...]"
