@@ -129,12 +129,22 @@ def test_machine_code_and_relocatable_code(compiler):
     assert made.cubin.startswith(b"\x7fELF") and b".visible .entry _Z1fv" in made.ptx
 
 
+@pytest.mark.parametrize("more", ["", "\nint main() {}"], ids=["NVRTC", "nvcc"])
+def test_lines(driver, compiler, more):
+    source = 'extern "C" __global__ void f(int* out) { *out = 1; }' + more
+    for word in ("-lineinfo", "--generate-line-info", "-G"):
+        made = cupola.compile(source, options=[word], arch="compute_75", name="a.cu")
+        assert b".loc" in made.image and b"a.cu" in made.image, word
+
+
 @pytest.mark.parametrize(
     ("given", "of_nvrtc", "of_nvcc"),
     [
         (["-I", "a b"], ["-Ia b"], ["-I", "a b"]),
         (["-Xcompiler", "-fopenmp", "-DX=1"], ["-DX=1"], ["-Xcompiler", "-fopenmp", "-DX=1"]),
         (["--expt-relaxed-constexpr"], [], ["--expt-relaxed-constexpr"]),
+        (["-lineinfo"], ["--generate-line-info"], ["-lineinfo"]),
+        (["-G", "-w"], ["--device-debug", "--disable-warnings"], ["-G", "-w"]),
         (["-std=c++20"], ["--std=c++20"], ["-std=c++20"]),
         (["-std", "c++20"], ["--std=c++20"], ["-std", "c++20"]),
         (["--pre-include=a.h"], ["--pre-include=a.h"], ["-include", "a.h"]),

@@ -36,7 +36,7 @@ _FLAGS = {
 }
 # Say what nvcc makes and links; here the request says that.
 _OUTPUTS = re.compile(
-    r"-O\d?|-g|-m64|--machine=64|-v|--verbose|-l.+|-L.+|--?cubin|--?ptx|--?fatbin|-c|--compile"
+    r"-O\d?|-g|-m64|--machine=64|-v|--verbose|-l(?!ineinfo$).+|-L.+|--?cubin|--?ptx|--?fatbin|-c|--compile"
     r"|-dc|--device-c|-cudart=.*|--cudart=.*"
 )
 _OUTPUTS_WITH_VALUE = ("-L", "-l", "-m", "-code", "-cudart", "--cudart")
