@@ -86,6 +86,15 @@ def test_headers_of_c(driver, tmp_path, door):
         assert "warning" not in getattr(module, "log", "")
 
 
+def test_nan_and_infinity(driver):
+    source = (
+        '#include <cmath>\nextern "C" __global__ void f(float* x) { x[0] = NAN; x[1] = INFINITY; }'
+    )
+    out = cupola.zeros(2, np.float32)
+    cupola.compile(source)["f"][1, 1](out)
+    assert np.isnan(out.get()[0]) and np.isposinf(out.get()[1])
+
+
 def test_values_of_the_headers_of_c(driver):
     module = cupola.compile(included([*OWN, "cuda/std/limits"]) + USED.replace(
         "std::numeric_limits", "cuda::std::numeric_limits"))  # fmt: skip
@@ -111,7 +120,8 @@ def test_a_users_header_goes_before(driver, tmp_path):
 
 @pytest.mark.parametrize("door", DOORS)
 def test_libraries(driver, tmp_path, door):
-    door(LIBRARIES + KERNEL, tmp_path)
+    module = door("#include <math.h>\n" + LIBRARIES + KERNEL, tmp_path)
+    assert "redefinition" not in getattr(module, "log", "")
 
 
 @pytest.mark.parametrize(

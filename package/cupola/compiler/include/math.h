@@ -42,8 +42,8 @@
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #endif
-#ifndef NAN
-#define NAN __int_as_float(0x7fffffff)
+#ifndef NAN  // no macro: CCCL defines one later
+static constexpr float NAN = __builtin_nanf("");
 #endif
 #ifndef HUGE_VALF
 #define HUGE_VALF __int_as_float(0x7f800000)
