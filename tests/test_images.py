@@ -222,7 +222,7 @@ def test_mutated_manifests(driver):
     good = images.described().with_suffix(".json").read_bytes()
     rng = random.Random(7)
     read = 0
-    for _ in range(400):
+    for _ in range(800):
         text = bytearray(good[: rng.randrange(200, len(good))] if rng.random() < 0.1 else good)
         for _ in range(rng.randint(1, 6)):
             at = rng.randrange(len(text))

@@ -39,11 +39,11 @@
 #ifndef M_SQRT1_2
 #define M_SQRT1_2 0.70710678118654752440
 #endif
-#ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
+#ifndef INFINITY  // no macros: CCCL defines these two later
+static constexpr float INFINITY = __builtin_bit_cast(float, 0x7f800000);
 #endif
-#ifndef NAN  // no macro: CCCL defines one later
-static constexpr float NAN = __builtin_nanf("");
+#ifndef NAN
+static constexpr float NAN = __builtin_bit_cast(float, 0x7fffffff);
 #endif
 #ifndef HUGE_VALF
 #define HUGE_VALF __int_as_float(0x7f800000)
