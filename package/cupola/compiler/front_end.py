@@ -16,6 +16,8 @@ from cupola.toolkit.nvrtc import Compiled, Nvrtc
 HEADERS = str(Path(__file__).parent / "include")
 _MISSING = re.compile(r'cannot open source file "([^"]+)"')
 _HOST_CODE = re.compile(r"is considered a host |expected an expression.*\n.*<<<")
+# NVRTC also says this of a wrong declaration, and then names the better line of the two compilers.
+_HOST_VARIABLE = re.compile(r"is considered a host variable")
 _UNKNOWN = re.compile(r'identifier "[^"]+" is undefined|namespace "[^"]*" has no|name must be a')
 _OPTION = re.compile(r"unrecognized option|invalid value for")
 
@@ -82,7 +84,8 @@ class FrontEnd:
             try:
                 made = by(self._nvcc)
             except CompileError as of_nvcc:
-                raise of_nvcc if certain else error from None
+                slip = _HOST_VARIABLE.search(error.log) and "<<<" not in source
+                raise of_nvcc if certain and not slip else error from None
             self._chosen[name] = self._nvcc
             return made
         self._chosen[name] = self.nvrtc
