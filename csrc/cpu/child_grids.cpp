@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
@@ -223,8 +224,8 @@ void ChildGrids::wait(std::uint64_t block, std::uint64_t stream, std::uint64_t e
 void ChildGrids::run() {
     std::vector<std::size_t> order(items_.size());
     for (std::size_t n = 0; n < order.size(); ++n) order[n] = n;
-    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
-        return items_[a].block < items_[b].block;
+    std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+        return std::pair(items_[a].block, a) < std::pair(items_[b].block, b);
     });
     run_items(std::move(order));
 }
