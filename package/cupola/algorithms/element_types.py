@@ -1,6 +1,6 @@
 # cupola/algorithms/element_types.py - the element types that each function on arrays takes.
-"""The table `TAKES`. A function that is not in it only moves elements, and takes every type; those
-that launch a kernel refuse elements in the other byte order.
+"""The table `TAKES`. A function that is not in it only moves elements, and takes every type. Those
+in `MOVES` launch kernels for that, and refuse elements in the other byte order.
 """
 
 from __future__ import annotations
@@ -97,6 +97,24 @@ TAKES = {
     for function, names in functions.items()
     for name in names.split()
 }
+
+MOVES = {"compress", "delete", "diag", "pad", "put", "put_along_axis", "roll", "take"}
+MOVES |= {"take_along_axis"}
+
+
+def require_native(function: str, name: str, array: Array) -> None:
+    """Check that the elements of an argument are in the machine's byte order.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Where they are not.
+    """
+    if not array.dtype.isnative:
+        raise ArgumentTypeError(
+            f"{function}: argument {name}: expected elements in the machine's byte order, got "
+            f"{array.dtype}; pass cupola.to_device({name}.get()), which converts them"
+        )
 
 
 def require_elements(function: str, name: str, array: Array, elements: Elements) -> None:

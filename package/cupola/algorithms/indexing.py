@@ -84,7 +84,7 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     -----
     Of several equal indices the last one's value stays. The call waits as `take` does.
     """
-    require_writable("put", "a", a)
+    require_writable("put", "a", array_of("put", "a", a))
     index = _indices("put", ind)
     flat = a.reshape(-1)
     how = mode_of("put", mode)
@@ -159,7 +159,7 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: Any) -> None:
     `take_along_axis` does.
     """
     title = "put_along_axis"
-    require_writable(title, "arr", arr)
+    require_writable(title, "arr", array_of(title, "arr", arr))
     array, index, number = _rows(title, arr, _indices(title, indices), axis)
     target = array if array.flags.c_contiguous else array.copy()
     others = _without(array.shape, number)

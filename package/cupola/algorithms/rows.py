@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cupola.algorithms.element_types import TAKES, require_elements
+from cupola.algorithms.element_types import MOVES, TAKES, require_elements, require_native
 from cupola.array import Array
 from cupola.creation import asarray
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -26,6 +26,8 @@ def array_of(function: str, name: str, value: Any) -> Array:
     elements = TAKES.get((function, name))
     if elements is not None:
         require_elements(function, name, array, elements)
+    elif function in MOVES:
+        require_native(function, name, array)
     return array
 
 
