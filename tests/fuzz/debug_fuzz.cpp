@@ -10,6 +10,7 @@
 
 #include "cpu/debugger/session.hpp"
 #include "cpu/execute.hpp"
+#include "device_runtime.hpp"
 
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "cpu/execute.hpp"
 #include "cpu/lazy_kernels.hpp"
+#include "device_runtime.hpp"
 #include "grammar/mutator.hpp"
 #include "ptx/error.hpp"
 #include "ptx/link.hpp"

@@ -12,6 +12,7 @@
 #include "cpu/coverage/counts.hpp"
 #include "cpu/execute.hpp"
 #include "cpu/sanitizer/init_shadow.hpp"
+#include "device_runtime.hpp"
 #include "grammar/mutator.hpp"
 #include "ptx/error.hpp"
 
