@@ -22,7 +22,7 @@ Write a folder NAME with a .cu, a .pyx, pyproject.toml, tests and a README; with
 .pyx an operation for arrays of NumPy, CuPy, PyTorch and JAX. Then print the commands that build it
 with this cupola, install it and run its tests."""
 
-# What builds need beside cupola: the Cython module of a package without --op, and the manifest.
+# Requirements of a build: for the Cython module of a package without --op, and for the manifest.
 BUILD_REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31")
 
 # What a package of that name would hide, or be hidden by.
