@@ -132,19 +132,22 @@ void ChildGrids::launch(std::uint64_t block, std::shared_ptr<Function> function,
                         std::uint64_t stream) {
     KernelCall call = kernel_call(std::move(function), shape, context_);
     call.parameters = std::move(parameters);
-    // A tail launch follows its grid, so a chain of them has no depth.
+    // A grid ends after its children, so each level of nesting is a launch that is not complete.
+    // A tail launch follows its grid, so a chain of tail launches has no depth.
     const unsigned depth = stream == GridStream::tail ? depth_ : depth_ + 1;
+    require(depth <= limit_, runtime_error::launch_pending_count_exceeded);
     require(depth <= max_depth, runtime_error::launch_max_depth_exceeded);
     add(block, stream, make_grid_(std::move(call), priority_, depth));
 }
 
 void ChildGrids::add(std::uint64_t block, std::uint64_t stream, std::unique_ptr<Operation> work) {
     std::lock_guard lock(mutex_);
-    require(pending_ < limit_, runtime_error::launch_pending_count_exceeded);
     Item item;
     item.block = block;
     item.work = std::move(work);
     if (stream == GridStream::tail) {
+        // Other work may run at once, so on a GPU only tail launches reach the limit.
+        require(tails_.size() < limit_, runtime_error::launch_pending_count_exceeded);
         tails_.push_back(std::move(item.work));
     } else if (stream == GridStream::forget) {
         append(nullptr, std::move(item));
@@ -152,7 +155,6 @@ void ChildGrids::add(std::uint64_t block, std::uint64_t stream, std::unique_ptr<
         const StreamKey key = key_of(block, stream);
         append(&key, std::move(item));
     }
-    ++pending_;
 }
 
 ChildGrids::StreamKey ChildGrids::key_of(std::uint64_t block, std::uint64_t stream) const {
@@ -262,7 +264,6 @@ void ChildGrids::run_item(std::size_t index) {
             if (stack.size() != size) continue;
             work = std::move(item.work);
             item.done = true;
-            if (work) --pending_;
             stack.pop_back();
         }
         if (work) work->run(CUDA_SUCCESS);

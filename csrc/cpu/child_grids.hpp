@@ -31,8 +31,9 @@ inline void require(bool condition, runtime_error::Code code) {
 
 class ChildGrids final : public DeviceRuntime {
   public:
-    // The depth at which a grid cannot launch; a grid of the host has depth 0.
-    static constexpr unsigned max_depth = 24;
+    // A limit of the nesting for the stack of the host's thread, whatever the program's limit is:
+    // each level takes about 500 bytes. A grid of the host has depth 0.
+    static constexpr unsigned max_depth = 2048;
     using MakeGrid = std::unique_ptr<Operation> (*)(KernelCall call, int priority, unsigned depth);
 
     // `module`: the kernels that the grid can launch.
@@ -104,14 +105,13 @@ class ChildGrids final : public DeviceRuntime {
     const int priority_;
     const unsigned depth_;
     const MakeGrid make_grid_;
-    const std::size_t limit_;  // of work that has not run
+    const std::size_t limit_;  // of launches that are not complete
 
     std::mutex running_;  // held while work runs; locked before mutex_
     std::mutex mutex_;
     std::deque<Item> items_;
     std::map<StreamKey, std::size_t> last_;  // the last item of a stream
     std::vector<std::unique_ptr<Operation>> tails_;
-    std::size_t pending_ = 0;
     std::uint64_t last_handle_ = std::uint64_t{1} << 40;
     std::map<std::uint64_t, std::size_t> streams_, events_;  // events: the item of the last record
     std::map<std::uintptr_t, Buffer> buffers_;

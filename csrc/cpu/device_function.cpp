@@ -142,7 +142,7 @@ Outcome synchronize(ChildGrids& grids, DeviceCall& call) {
 // Streams and events.
 Outcome stream_create(ChildGrids& grids, DeviceCall& call) {
     return returns_error(grids, call, [&] {
-        require(call.argument<u32>(1) == CU_STREAM_NON_BLOCKING, error::invalid_value);
+        require(call.argument<u32>(1) <= CU_STREAM_NON_BLOCKING, error::invalid_value);
         reach(call, call.argument<u64>(0), 8, 8, true);
         store(call, 0, grids.create_stream());
     });
@@ -287,9 +287,10 @@ Outcome malloc_device(ChildGrids& grids, DeviceCall& call) {
     return returns_error(grids, call, [&] {
         const u64 bytes = call.argument<u64>(1);
         reach(call, call.argument<u64>(0), 8, 8, true);
-        const u64 address = bytes ? grids.context().heap().allocate(bytes) : 0;
-        require(address != 0 || bytes == 0, error::memory_allocation);
-        if (address) call.allocated(address, bytes);
+        require(bytes != 0, error::invalid_value);
+        const u64 address = grids.context().heap().allocate(bytes);
+        require(address != 0, error::memory_allocation);
+        call.allocated(address, bytes);
         store(call, 0, address);
     });
 }
@@ -308,8 +309,9 @@ Outcome get_device_count(ChildGrids& grids, DeviceCall& call) {
 Outcome get_device(ChildGrids& grids, DeviceCall& call) {
     return returns_error(grids, call, [&] { store(call, 0, grids.context().device().ordinal()); });
 }
+// NVIDIA's device runtime has kept this version since CUDA 6.0.
 Outcome runtime_get_version(ChildGrids& grids, DeviceCall& call) {
-    return returns_error(grids, call, [&] { store(call, 0, driver_version); });
+    return returns_error(grids, call, [&] { store(call, 0, 6000); });
 }
 Outcome get_attribute(ChildGrids& grids, DeviceCall& call) {
     return returns_error(grids, call, [&] {

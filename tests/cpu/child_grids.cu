@@ -222,6 +222,8 @@ extern "C" __global__ void refusals(int* errors) {
     errors[8] = cudaGetDevice(errors + 9);
     void* memory = errors;
     errors[10] = cudaMalloc(&memory, size_t(1) << 40);
+    errors[12] = cudaMalloc(&memory, 0);
+    errors[13] = cudaStreamCreateWithFlags(&stream, 77);
     const char* const name = cudaGetErrorName(cudaErrorInvalidValue);
     const char* const text = cudaGetErrorString(cudaSuccess);
     errors[11] = name[4] == 'E' && text[0] == 'n';
@@ -239,15 +241,19 @@ extern "C" __global__ void properties(int* out) {
     out[8] = cudaGetDeviceCount(out + 9);
     out[10] = cudaRuntimeGetVersion(out + 11);
 }
-extern "C" __global__ void nest(int* out, int level) {
+extern "C" __global__ void nest(int* out, int level, int last) {
     out[0] = max(out[0], level);
-    if (level == 40) return;
-    nest<<<1, 1>>>(out, level + 1);
+    if (level == last) return;
+    nest<<<1, 1>>>(out, level + 1, last);
     const int error = cudaGetLastError();
     if (error) out[1] = error;
 }
 extern "C" __global__ void pending(int* out, int count) {
     for (int n = 0; n < count; ++n) empty<<<1, 1>>>();
+    out[0] = cudaGetLastError();
+}
+extern "C" __global__ void pending_tails(int* out, int count) {
+    for (int n = 0; n < count; ++n) empty<<<1, 1, 0, cudaStreamTailLaunch>>>();
     out[0] = cudaGetLastError();
 }
 

@@ -17,6 +17,8 @@ from .conditions import linked
 
 SOURCE = Path(__file__).with_name("child_grids.cu")
 PENDING_LIMIT = 4  # CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
+DEPTH_EXCEEDED = 65  # cudaErrorLaunchMaxDepthExceeded
+PENDING_EXCEEDED = 69  # cudaErrorLaunchPendingCountExceeded
 
 
 def ptx(*options):
@@ -75,7 +77,9 @@ def test_a_stream_waits_for_an_event(launch):
     assert words[20] == 0
 
 
+@pytest.mark.usefixtures("own")
 def test_copies_and_fills_are_work_of_streams(cuda, launch):
+    """Driver 580 reports success for a fill by device code, and fills nothing."""
     launch("moves")
     found = bytes(cuda.read(launch.memory, 264, ctypes.c_ubyte))
     row = b"\2" * 8 + b"\1" * 8
@@ -174,12 +178,11 @@ def test_cdp1_waits_for_children(cuda):
 # -- errors and limits --------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("own")
 def test_a_wrong_launch_sets_the_error_of_its_thread(launch):
     words = launch("refusals")
     invalid, configuration, kind, memory = 1, 9, 21, 2
     assert words[:5] == [configuration, configuration, 0, configuration, configuration]
-    assert words[5:12] == [invalid, invalid, kind, 0, 0, memory, 1]
+    assert words[5:14] == [0, invalid, kind, 0, 0, memory, 1, invalid, invalid]
 
 
 def test_properties(launch):
@@ -187,20 +190,33 @@ def test_properties(launch):
     assert words[:2] == [0, 64]
     assert words[2] == 0 and 1 <= words[3] <= 32
     assert words[4:9] == [0, 32, 0, 2048, 0]
-    assert words[9] >= 1 and words[10] == 0 and words[11] >= 12000
+    assert words[9] >= 1 and words[10] == 0 and words[11] == 6000
+
+
+def test_nested_grids_are_pending_launches(launch):
+    assert launch("nest", c_int(0), c_int(2048))[:2] == [2048, 0]
+
+
+def test_nested_grids_have_a_limit(launch):
+    assert launch("nest", c_int(0), c_int(2100))[:2] == [2048, PENDING_EXCEEDED]
 
 
 @pytest.mark.usefixtures("own")
-def test_the_depth_has_a_limit(launch):
-    assert launch("nest", c_int(0))[:2] == [24, 65]
+def test_the_depth_has_a_limit(cuda, launch):
+    cuda.cuCtxSetLimit(PENDING_LIMIT, 6000)
+    assert launch("nest", c_int(0), c_int(3000))[:2] == [2048, DEPTH_EXCEEDED]
+    cuda.cuCtxSetLimit(PENDING_LIMIT, 2048)
 
 
-@pytest.mark.usefixtures("own")
-def test_pending_launches_have_a_limit(cuda, launch):
-    assert launch("pending", c_int(2048))[0] == 0
-    assert launch("pending", c_int(2049))[0] == 69
-    cuda.cuCtxSetLimit(PENDING_LIMIT, 4000)
-    assert launch("pending", c_int(4000))[0] == 0
+def test_only_tail_launches_wait_for_the_end_of_their_grid(launch):
+    assert launch("pending", c_int(5000))[0] == 0
+
+
+def test_tail_launches_have_a_limit(cuda, launch):
+    assert launch("pending_tails", c_int(2048))[0] == 0
+    assert launch("pending_tails", c_int(5000))[0] == PENDING_EXCEEDED
+    cuda.cuCtxSetLimit(PENDING_LIMIT, 6000)
+    assert launch("pending_tails", c_int(5000))[0] == 0
     cuda.cuCtxSetLimit(PENDING_LIMIT, 2048)
 
 
@@ -223,7 +239,7 @@ def test_a_capture_launches_children(cuda, launch):
     cuda.cuGraphInstantiateWithFlags(byref(ready), graph, c_uint64(0))
     for _ in range(2):
         cuda.cuGraphLaunch(ready, stream)
-    cuda.cuStreamSynchronize(stream)
+    cuda.cuCtxSynchronize()  # driver 580: the stream's end does not wait for the last tail launch
     assert appended(cuda.read(launch.memory, 20)) == [0, 1, 2, 3, 100, 101] * 2
     cuda.cuGraphExecDestroy(ready)
     cuda.cuGraphDestroy(graph)
@@ -274,7 +290,8 @@ def test_results_do_not_depend_on_the_mode(passes, mode):
     import json
     found = []
     for name, arguments, grid in [("ordered", [], 1), ("tails", [c_int(0)], 1), ("blocks", [], 20),
-                                  ("events", [], 1), ("moves", [], 1), ("nest", [c_int(0)], 1)]:
+                                  ("events", [], 1), ("moves", [], 1),
+                                  ("nest", [c_int(0), c_int(2100)], 1)]:
         found.append([run(name, *arguments, grid=grid), cuda.read(memory, 80)])
     values = [n * 2654435761 % 1000003 for n in range(1000)]
     cuda.cuMemcpyHtoD_v2(memory, (c_uint * 1000)(*values), 4000)
@@ -288,7 +305,7 @@ def test_results_do_not_depend_on_the_mode(passes, mode):
     assert [code for code, _ in found] == [0] * 6
     assert appended(found[0][1]) == [0, 1, 2, 3, 100, 101]
     assert appended(found[2][1]) == [10 * n + k for n in range(20) for k in (0, 1)]
-    assert found[5][1][:2] == [24, 65]
+    assert found[5][1][:2] == [2048, PENDING_EXCEEDED]
 
 
 @pytest.mark.usefixtures("own")

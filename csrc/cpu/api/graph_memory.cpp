@@ -32,7 +32,7 @@ CUPOLA_API CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
                                            const CUgraphNode* before, size_t count,
                                            CUDA_MEM_ALLOC_NODE_PARAMS* parameters) {
     return add_node(node, graph, before, count, [&](Graph& to) {
-        require(!to.is_moved());
+        require(!to.is_moved(), CUDA_ERROR_NOT_SUPPORTED);
         return allocation_of(parameters);
     });
 }
@@ -55,7 +55,7 @@ CUPOLA_API CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
                                           const CUgraphNode* before, size_t count,
                                           CUdeviceptr address) {
     return add_node(node, graph, before, count, [&](Graph& to) {
-        require(!to.is_moved());
+        require(!to.is_moved(), CUDA_ERROR_NOT_SUPPORTED);
         return FreeNode{GraphMemory::at(address)};
     });
 }
