@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # More for pytest, as in `make test PYTEST="-k saxpy --driver=cpu"`.
 PYTEST ?=
+ONLY ?=
+SLICE ?= 0/1
 RESULTS ?= build/results
 # Where finished wheels go, and what they have machine code for.
 WHEELS ?= dist
@@ -27,13 +29,15 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .DEFAULT_GOAL := build
-.PHONY: help demo build docs wheel test frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
+.PHONY: help demo build docs wheel test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
     lint-prose format bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz sanitize sweep clean
 
 help:
 	@echo "make build      build cupola in place, in a virtual environment (.venv) that it sets up"
 	@echo "make demo       draw the Mandelbrot set in colour into mandelbrot.png"
-	@echo "make test       run the tests; PYTEST=\"-k saxpy\" passes options to pytest"
+	@echo "make test       run the tests; PYTEST=\"-k saxpy\" passes options to pytest,"
+	@echo "                ONLY=csrc/ptx runs those of a folder"
+	@echo "make campaigns  run the tests that build packages, sweep or sample, SLICE=0/3 a third of them"
 	@echo "make frameworks run the tests of operations with PyTorch, which has gigabytes"
 	@echo "make example-wheels  run the tests of the examples' wheels under each set of frameworks"
 	@echo "make lint       run the linters; make format applies what they can fix"
@@ -96,8 +100,16 @@ demo: build
 	@$(BIN)/python -m cupola demo
 
 # Two processes take a file each, one at a time (tests/conftest.py); PYTEST=-n0 is one for all.
+# ONLY=csrc/ptx runs the tests of a folder or file, as tests/areas.txt lists them.
 test: build
-	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST)
+	@tests="$$($(BIN)/python tests/areas.py $(ONLY))" && \
+	    $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --campaigns=none \
+	    $(PYTEST) $$tests
+
+# The tests that `make test` leaves out; SLICE=K/N is each N-th of their files, from the K-th on.
+campaigns: build
+	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --campaigns=only \
+	    --campaign-slice=$(SLICE) $(PYTEST)
 
 # PyTorch is in an environment of its own, one for each set of versions.
 frameworks: build

@@ -43,6 +43,18 @@ def pytest_addoption(parser):
         help="a test that is skipped has failed, unless tests/skips.txt names it",
     )
     parser.addoption("--slice", metavar="K/N", help="run each N-th test alone, from the K-th on")
+    parser.addoption(
+        "--campaigns",
+        choices=("all", "none", "only"),
+        default="all",
+        help="run tests that build packages, sweep or sample for minutes, or not, or those alone",
+    )
+    parser.addoption(
+        "--campaign-slice",
+        metavar="K/N",
+        default="0/1",
+        help="of the files with such tests, run each N-th alone, from the K-th on",
+    )
 
 
 @functools.cache
@@ -83,9 +95,41 @@ def left_out(config, items):
             yield item
 
 
+# Folders whose tests are campaigns. Single files and tests have the marker.
+CAMPAIGNS = {
+    "compiled": "a nested run of a slice of the tests as machine code",
+    "fuzz": "a build of each fuzzer",
+    "install": "builds and installs of wheels",
+    "sanitizer": "a build of the libraries under each sanitizer",
+    "soak": "many calls that must leave nothing behind",
+}
+
+
+def mark_campaigns(items):
+    for item in items:
+        if reason := CAMPAIGNS.get(item.path.parent.name):
+            item.add_marker(pytest.mark.campaign(reason))
+
+
+def chosen_campaigns(config, items):
+    """Of the items, those that --campaigns and --campaign-slice leave."""
+    which = config.getoption("--campaigns")
+    first, count = map(int, config.getoption("--campaign-slice").split("/"))
+    campaigns = [item for item in items if item.get_closest_marker("campaign")]
+    files = sorted({item.path for item in campaigns})
+    kept = set(files[first % count :: count]) if which != "none" else set()
+    for item in items:
+        campaign = item.get_closest_marker("campaign")
+        if campaign is not None:
+            assert campaign.args, f"{item.nodeid}: campaign wants a reason"
+        if item.path in kept if campaign else which != "only":
+            yield item
+
+
 def pytest_configure(config):
     # Before cupola is imported, and for the processes that tests start.
     os.environ["CUPOLA_DRIVER"] = chosen(config)
+    os.environ["CUPOLA_TEST_ROTATION"] = str(rotation.number())
     use_empty_cache(config)
     config.pluginmanager.import_plugin("ptx.summary")
     config.addinivalue_line("markers", "cuda_only(reason): runs on NVIDIA's driver alone")
@@ -93,7 +137,10 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "several_devices: needs two GPUs, or sets CUPOLA_CPU_DEVICES for its processes"
     )
-    config.addinivalue_line("markers", "slow: takes tens of seconds")
+    config.addinivalue_line(
+        "markers",
+        "campaign(reason): a build of its own, a sweep or a sample of minutes; `make campaigns`",
+    )
 
 
 def use_empty_cache(config):
@@ -122,7 +169,13 @@ LONGEST = ("sanitizer", "install", "fuzz", "compiled")
 def pytest_collection_modifyitems(config, items):
     if out := list(left_out(config, items)):
         config.hook.pytest_deselected(items=out)
-        items[:] = [item for item in items if item not in set(out)]
+        out = set(out)
+        items[:] = [item for item in items if item not in out]
+    mark_campaigns(items)
+    kept = list(chosen_campaigns(config, items))
+    if len(kept) != len(items):
+        config.hook.pytest_deselected(items=list(set(items) - set(kept)))
+        items[:] = kept
     if slice_of := config.getoption("--slice"):
         first, count = map(int, slice_of.split("/"))
         config.hook.pytest_deselected(

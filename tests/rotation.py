@@ -1,31 +1,38 @@
 """Which slice of what is too much for one run is tested in this one.
 
-The number follows from the count of commits, so that successive commits test successive slices;
-CUPOLA_TEST_ROTATION names another. Without a repository, or with a shallow one, it is the day.
+The number is a digest of the sources and tests. So a change chooses its slice: the same files give
+the same slice, on each day and on each machine. CUPOLA_TEST_ROTATION names another number.
+
+    python tests/rotation.py COUNT
+
+prints the number's remainder, K of a slice K/COUNT.
 """
 
 import functools
+import hashlib
 import os
 import pathlib
-import subprocess
-import time
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+SOURCES = ("csrc/**/*", "pyx/**/*", "package/**/*.py", "tests/**/*")
 
 
-def asked(*words):
-    """The output of git; None where there is no repository, or no git."""
-    try:
-        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
-    except FileNotFoundError:
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+def files():
+    found = {path for pattern in SOURCES for path in ROOT.glob(pattern)}
+    return sorted(path for path in found if path.is_file() and path.suffix != ".pyc")
 
 
 @functools.cache
 def number():
     if named := os.environ.get("CUPOLA_TEST_ROTATION"):
         return int(named)
-    if asked("rev-parse", "--is-shallow-repository") == "false":
-        return int(asked("rev-list", "--count", "HEAD"))
-    return int(time.time() // 86400)
+    digest = hashlib.sha256()
+    for path in files():
+        digest.update(f"{path.relative_to(ROOT)} {path.stat().st_size}\n".encode())
+        digest.update(path.read_bytes())
+    return int.from_bytes(digest.digest()[:4], "big")
+
+
+if __name__ == "__main__":
+    print(number() % int(sys.argv[1]))

@@ -6,7 +6,7 @@ import pytest
 import cupola
 
 N = 2**31 + 100_003
-pytestmark = [pytest.mark.cuda_only("the arrays have gigabytes"), pytest.mark.slow]
+pytestmark = pytest.mark.cuda_only("the arrays have gigabytes")
 
 
 @pytest.fixture

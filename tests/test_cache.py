@@ -281,6 +281,7 @@ for _ in range(40):
 """
 
 
+@pytest.mark.campaign("many processes")
 def test_many_processes_at_once(driver, place):
     """Eight of them write and read the same few entries; one more damages and removes some."""
     running = [

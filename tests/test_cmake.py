@@ -13,6 +13,8 @@ import pytest
 import cupola
 from cupola import paths
 
+pytestmark = pytest.mark.campaign("builds by CMake")
+
 EXAMPLE = Path(__file__).parent.parent / "examples" / "cmake"
 
 

@@ -19,6 +19,8 @@ import subprocess, sys
 import numpy as np
 import cupola
 
+pytestmark = pytest.mark.campaign("nested runs of pytest")
+
 def launch(n, rare=-1):
     x = cupola.zeros(128, np.int32)
     cupola.load("kernels.ptx")["counted"][2, 64](x, n, rare)

@@ -15,6 +15,8 @@ import pytest
 import cupola
 from cupola import paths
 
+pytestmark = pytest.mark.campaign("builds of the examples")
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 

@@ -10,6 +10,8 @@ import hooks
 import images
 import pytest
 
+pytestmark = pytest.mark.campaign("builds of an example")
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

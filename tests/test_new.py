@@ -14,6 +14,8 @@ import cupola
 from cupola.command import new
 from cupola.command.template import FILES
 
+pytestmark = pytest.mark.campaign("builds of packages in new environments")
+
 # The name of a package, its module's, and the options.
 PACKAGES = [("Heat-Tools", "heat_tools", ()), ("Soft-Sign", "soft_sign", ("--op",))]
 

@@ -18,6 +18,8 @@ import sys, time
 import cupola
 begin = time.perf_counter()
 import norm.ops
+
+pytestmark = pytest.mark.campaign("builds of an example")
 print("seconds", time.perf_counter() - begin)
 assert not {"torch", "jax", "cupy"} & set(sys.modules)
 assert "rms_norm" in dir(norm.ops) and norm.ops.rms_norm.__name__ == "rms_norm"

@@ -13,7 +13,10 @@ from wrapped import wrap
 
 from cupola import coverage
 
-pytestmark = pytest.mark.cpu_only("the options choose the CPU device")
+pytestmark = [
+    pytest.mark.campaign("nested runs of pytest"),
+    pytest.mark.cpu_only("the options choose the CPU device"),
+]
 SOURCE = images.SOURCE.with_name("plugin_kernels.cu")
 
 COMMON = """

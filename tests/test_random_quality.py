@@ -6,6 +6,8 @@ from goodness_of_fit import chi_square
 
 import cupola
 
+pytestmark = pytest.mark.campaign("statistics of millions of random numbers")
+
 random = cupola.random
 N = 1 << 18
 

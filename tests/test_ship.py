@@ -10,6 +10,8 @@ import hooks
 import images
 import pytest
 
+pytestmark = pytest.mark.campaign("builds of packages")
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("docs/how-to/shipping.md", "docs/how-to/package-builds.md")
 

@@ -31,6 +31,8 @@ USE = """
 import ctypes, hashlib, json, warnings
 import numpy as np, cupola
 from slope import kernels
+
+pytestmark = pytest.mark.campaign("builds of packages with machine code for the CPU device")
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     kernel = kernels.wander

@@ -15,6 +15,8 @@ USE = """
 import json
 import numpy as np, cupola
 from slope import kernels
+
+pytestmark = pytest.mark.campaign("builds of packages")
 x = cupola.to_device(np.arange(4, dtype=np.float32))
 out = cupola.empty_like(x)
 kernels.step_float[1, 4, None, 16](out=out, x=x, n=4)

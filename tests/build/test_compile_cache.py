@@ -14,6 +14,8 @@ from cupola.build import compile_cache, executor, image, native, nvcc, toolkit
 from cupola.build.architectures import Architectures
 from cupola.build.error import BuildError
 
+pytestmark = pytest.mark.campaign("builds of packages")
+
 SOURCE = '#include "value.cuh"\nextern "C" __global__ void set(int* x) { *x = VALUE; }\n'
 
 

@@ -6,6 +6,8 @@ import zipfile
 import pytest
 from project import Project
 
+pytestmark = pytest.mark.campaign("builds of packages")
+
 SQUARE = """
 #include <cstdio>
 #include <vector>

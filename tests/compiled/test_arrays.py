@@ -1,4 +1,4 @@
-"""Tests of arrays, launches and examples as machine code, a slice at each commit."""
+"""Tests of arrays, launches and examples as machine code, a slice after each change."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Tests of PTX with their kernels as machine code, 44 of 2,600 at each commit."""
+"""Tests of PTX with their kernels as machine code, 44 of 2,600 after each change."""
 
 import shutil
 

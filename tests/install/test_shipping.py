@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from processes import ROOT, TOOLKIT_VARIABLES, call
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):

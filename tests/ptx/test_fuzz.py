@@ -113,8 +113,9 @@ PROGRAMS = 6  # a compiler takes 9 s for each, with the users' flags
 
 @pytest.mark.skipif("CUPOLA_TEST_DRIVER" in os.environ, reason="of the CPU device alone")
 @pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++"))), reason="no compiler")
+@pytest.mark.campaign("machine code of random programs")
 def test_machine_code_agrees(tmp_path):
-    """Each commit compiles other programs."""
+    """Each change compiles other programs."""
 
     def run(command, mode, *more):
         environment = {

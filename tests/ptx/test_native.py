@@ -18,6 +18,7 @@ from .native_kernels import FAULTS
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 
 pytestmark = [
+    pytest.mark.campaign("machine code of many kernels"),
     pytest.mark.skipif("CUPOLA_TEST_DRIVER" in os.environ, reason="of the CPU device alone"),
     pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no compiler"),
 ]
@@ -69,7 +70,7 @@ CUB = ("reductions", "scans", "sorting", "histograms", "warps")
 
 
 def test_kernels_of_cub_as_machine_code(tmp_path):
-    """Tests of a part of CUB, another at each commit; the mode refuses what it can't compile."""
+    """Tests of a part of CUB, another after each change; the mode refuses what it can't compile."""
     named = CUB[rotation.number() % len(CUB)]
     program = ("-m", "pytest", "-q", os.fspath(TESTS / "ptx" / "test_toolkit.py"), "-k", named)
     done = run("compile", tmp_path, program)

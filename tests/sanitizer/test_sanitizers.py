@@ -24,7 +24,6 @@ TESTS = [
 RUNTIME = "--thread --runtime"
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.cpu_only(reason="NVIDIA's driver has no build under sanitizers"),
 ]
 
