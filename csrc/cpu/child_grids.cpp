@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cpu/context.hpp"
+#include "cpu/device_graph.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/module.hpp"
 
@@ -18,12 +19,14 @@ enum GridStream : std::uint64_t { unnamed = 0, legacy = 1, per_thread = 2, tail 
 }  // namespace
 
 ChildGrids::ChildGrids(std::shared_ptr<Context> context, std::shared_ptr<Module> module,
-                       int priority, unsigned depth, MakeGrid make_grid)
+                       int priority, unsigned depth, MakeGrid make_grid,
+                       std::shared_ptr<GraphRun> run)
     : context_(std::move(context)),
       module_(std::move(module)),
       priority_(priority),
       depth_(depth),
       make_grid_(make_grid),
+      run_(std::move(run)),
       limit_(context_->get_limit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT)) {}
 
 ChildGrids::~ChildGrids() {
@@ -138,6 +141,14 @@ void ChildGrids::launch(std::uint64_t block, std::shared_ptr<Function> function,
     require(depth <= limit_, runtime_error::launch_pending_count_exceeded);
     require(depth <= max_depth, runtime_error::launch_max_depth_exceeded);
     add(block, stream, make_grid_(std::move(call), priority_, depth));
+}
+
+// The graph runs beside the streams of the grid.
+void ChildGrids::launch_graph(std::uint64_t block, std::uint64_t graph, std::uint64_t stream) {
+    require(run_ != nullptr, runtime_error::not_permitted);
+    const auto exec = Driver::get().graph_execs.find(reinterpret_cast<const void*>(graph));
+    require(exec != nullptr && exec->device() != nullptr, runtime_error::invalid_value);
+    add(block, GridStream::forget, run_->launch(*exec->device(), stream));
 }
 
 void ChildGrids::add(std::uint64_t block, std::uint64_t stream, std::unique_ptr<Operation> work) {

@@ -22,6 +22,7 @@
 
 namespace cupola::cpu {
 
+class GraphRun;
 class Module;
 
 // Fails with an error of the device runtime.
@@ -36,9 +37,10 @@ class ChildGrids final : public DeviceRuntime {
     static constexpr unsigned max_depth = 2048;
     using MakeGrid = std::unique_ptr<Operation> (*)(KernelCall call, int priority, unsigned depth);
 
-    // `module`: the kernels that the grid can launch.
+    // `module`: the kernels that the grid can launch. `run`: of its graph, for launches of graphs;
+    // null outside of graphs.
     ChildGrids(std::shared_ptr<Context> context, std::shared_ptr<Module> module, int priority,
-               unsigned depth, MakeGrid make_grid);
+               unsigned depth, MakeGrid make_grid, std::shared_ptr<GraphRun> run);
     ~ChildGrids() override;
     DeviceOutcome call(const DeviceFunction& function, DeviceCall& call) override;
 
@@ -65,6 +67,7 @@ class ChildGrids final : public DeviceRuntime {
     void launch(std::uint64_t block, std::uintptr_t buffer, std::uint64_t stream);
     void launch(std::uint64_t block, std::uint64_t kernel, const LaunchShape& shape,
                 std::uintptr_t buffer, std::uint64_t stream);
+    void launch_graph(std::uint64_t block, std::uint64_t graph, std::uint64_t stream);
     void add(std::uint64_t block, std::uint64_t stream, std::unique_ptr<Operation> work);
     // Runs the work that a block has launched so far.
     void run_block(std::uint64_t block);
@@ -105,6 +108,7 @@ class ChildGrids final : public DeviceRuntime {
     const int priority_;
     const unsigned depth_;
     const MakeGrid make_grid_;
+    const std::shared_ptr<GraphRun> run_;
     const std::size_t limit_;  // of launches that are not complete
 
     std::mutex running_;  // held while work runs; locked before mutex_

@@ -132,6 +132,11 @@ Outcome launch_device_v2(ChildGrids& grids, DeviceCall& call) {
         grids.launch(call.block, call.argument<u64>(0), call.argument<u64>(1));
     });
 }
+Outcome launch_graph(ChildGrids& grids, DeviceCall& call) {
+    return returns_error(grids, call, [&] {
+        grids.launch_graph(call.block, call.argument<u64>(0), call.argument<u64>(1));
+    });
+}
 Outcome synchronize(ChildGrids& grids, DeviceCall& call) {
     grids.run_block(call.block);
     if (!grids.usable()) return Outcome::stopped;
@@ -389,7 +394,9 @@ Outcome occupancy(ChildGrids& grids, DeviceCall& call) {
     });
 }
 
-constexpr bool cdp1_only = false, both = true, stream = true, plain = false;
+constexpr bool one_name = false, both = true;
+constexpr auto plain = DeviceFunction::Kind::plain, stream = DeviceFunction::Kind::stream,
+               graph = DeviceFunction::Kind::graph;
 
 const DeviceFunction table[] = {
     {"cudaGetLastError", both, plain, last_error<true>, 4, {}},
@@ -400,8 +407,9 @@ const DeviceFunction table[] = {
     {"cudaGetParameterBufferV2", both, plain, get_parameter_buffer_v2, 8, {8, 12, 12, 4}},
     {"cudaLaunchDevice", both, stream, launch_device, 4, {8, 8, 12, 12, 4, 8}},
     {"cudaLaunchDeviceV2", both, stream, launch_device_v2, 4, {8, 8}},
-    {"cudaDeviceSynchronize", cdp1_only, plain, synchronize, 4, {}},
-    {"__cudaDeviceSynchronizeDeprecationAvoidance", cdp1_only, plain, synchronize, 4, {}},
+    {"cudaGraphLaunch", one_name, graph, launch_graph, 4, {8, 8}},
+    {"cudaDeviceSynchronize", one_name, plain, synchronize, 4, {}},
+    {"__cudaDeviceSynchronizeDeprecationAvoidance", one_name, plain, synchronize, 4, {}},
     {"cudaStreamCreateWithFlags", both, plain, stream_create, 4, {8, 4}},
     {"cudaStreamDestroy", both, plain, stream_destroy, 4, {8}},
     {"cudaStreamWaitEvent", both, stream, stream_wait_event, 4, {8, 8, 4}},
@@ -455,7 +463,8 @@ const DeviceFunction* find_device_function(std::string_view name) {
     const bool is_cdp2 = name.substr(0, cdp2.size()) == cdp2;
     const bool of_stream = device_functions::remove_suffix(name, "_ptsz");
     for (const DeviceFunction& each : device_functions::table) {
-        if ((is_cdp2 && !each.cdp2) || (of_stream && !each.of_stream)) continue;
+        if ((is_cdp2 && !each.cdp2) || (of_stream && each.kind != DeviceFunction::Kind::stream))
+            continue;
         if (is_cdp2 ? name.substr(cdp2.size()) == each.name.substr(cdp1.size()) : name == each.name)
             return &each;
     }

@@ -44,9 +44,13 @@ class DeviceCall {
 enum class DeviceOutcome { done, faulted, stopped };
 
 struct DeviceFunction {
+    // `stream`: adds work to a stream, and has a second name with the suffix _ptsz. `graph`:
+    // launches a graph.
+    enum class Kind { plain, stream, graph };
+
     std::string_view name;
-    bool cdp2 = true;        // also as __cudaCDP2*
-    bool of_stream = false;  // also with the suffix _ptsz
+    bool cdp2 = true;  // also as __cudaCDP2*
+    Kind kind = Kind::plain;
     DeviceOutcome (*run)(ChildGrids& grids, DeviceCall& call) = nullptr;
     unsigned result = 0;                            // bytes
     unsigned arguments[DeviceCall::most + 1] = {};  // bytes; 0 ends the list

@@ -95,7 +95,9 @@ class Kernel {
     virtual bool explicit_cluster() const = 0;      // .explicitcluster
     virtual int ptx_version() const = 0;            // major * 10 + minor
     virtual int target() const = 0;                 // 75 for sm_75
-    virtual bool uses_device_runtime() const = 0;   // and may launch other kernels
+    virtual bool uses_device_runtime() const = 0;
+    virtual bool launches_work() const = 0;  // kernels, copies or fills: dynamic parallelism
+    virtual bool launches_graphs() const = 0;
 
     // The last measured time of a cluster; the scheduler uses it.
     mutable std::atomic<float> seconds_per_cluster{0};
@@ -138,6 +140,7 @@ struct Launch {
     std::function<void(std::string_view)> print;  // device printf, with a formatted string
     std::function<void()> tick;  // called every few milliseconds while blocks are interpreted
     std::uint64_t grid_id = 0;
+    std::uint64_t graph_exec = 0;  // the device graph that contains the launch
     std::shared_ptr<const TextureSpace> textures;
     sanitizer::Checks checks;
     std::shared_ptr<sanitizer::GridChecks> watch;  // the checkers of its accesses

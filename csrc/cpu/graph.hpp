@@ -20,9 +20,11 @@
 
 namespace cupola::cpu {
 
+class DeviceGraph;
 class Event;
 class Graph;
 class GraphExec;
+class GraphRun;
 class Stream;
 class UserReferences;
 
@@ -54,6 +56,9 @@ using Work = std::variant<KernelCall, Copy, Fill, HostCall, ChildGraph, EmptyNod
 CUgraphNodeType type_of(const Work& work);
 // The graphs that a node owns: a child graph, or the bodies of a conditional node.
 std::vector<std::shared_ptr<Graph>> inner_graphs(const Work& work);
+// The operation of a node that computes; null for other nodes. A kernel launches graphs in `run`.
+std::unique_ptr<Operation> plain_operation(const Work& work, const Stream& stream,
+                                           std::shared_ptr<GraphRun> run);
 
 struct Node {
     CUgraphNode handle() { return reinterpret_cast<CUgraphNode>(this); }
@@ -120,7 +125,11 @@ class GraphExec {
 
     CUgraphExec handle() { return reinterpret_cast<CUgraphExec>(this); }
     void launch(Stream& stream);
+    void upload(Stream& stream);
+    // Null unless it was instantiated for launches by device code.
+    const std::shared_ptr<DeviceGraph>& device() const { return device_; }
     unsigned long long flags() const { return flags_; }
+    bool empty() const { return order_.empty(); }
     // The copy of this node; throws INVALID_VALUE if there is none of that type.
     Node& node(CUgraphNode origin);
     Node& node(CUgraphNode origin, CUgraphNodeType type);
@@ -133,11 +142,15 @@ class GraphExec {
     void list(const Graph& graph, std::vector<Node*>& order);
     void list_bodies(const ConditionalNode& node);
     void take_conditions(std::vector<std::shared_ptr<Conditional>> conditions);
-    Steps steps(const Graph& body, Stream& stream) const;
-    std::vector<Steps> bodies(const ConditionalNode& node, Stream& stream) const;
+    bool launches_graphs() const;
+    std::unique_ptr<Operation> upload_operation() const;
+    Steps steps(const Graph& body, Stream& stream, const std::shared_ptr<GraphRun>& run) const;
+    std::vector<Steps> bodies(const ConditionalNode& node, Stream& stream,
+                              const std::shared_ptr<GraphRun>& run) const;
     void allocate();
 
     const unsigned long long flags_;
+    const std::shared_ptr<DeviceGraph> device_;
     std::shared_ptr<Graph> graph_;
     std::vector<Node*> order_;  // nodes of child graphs replace the child node
     std::map<const Graph*, std::vector<Node*>> bodies_;  // nodes of conditional bodies

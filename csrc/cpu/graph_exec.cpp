@@ -1,10 +1,12 @@
 // csrc/cpu/graph_exec.cpp - executable graphs: launches and updates in place.
 #include <algorithm>
 
+#include "cpu/device_graph.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
 #include "cpu/graph.hpp"
 #include "cpu/host_function.hpp"
+#include "cpu/module.hpp"
 #include "cpu/stream.hpp"
 
 namespace cupola::cpu {
@@ -83,15 +85,6 @@ void take_over(const Graph& mine, const Graph& theirs) {
     }
 }
 
-// The operation of a node that computes; null for other nodes.
-std::unique_ptr<Operation> plain_operation(const Work& work, Stream& stream) {
-    if (const auto* kernel = std::get_if<KernelCall>(&work))
-        return grid_operation(KernelCall(*kernel), stream.priority());
-    if (const auto* copy = std::get_if<Copy>(&work)) return copy_operation(*copy, stream);
-    if (const auto* fill = std::get_if<Fill>(&work)) return fill_operation(*fill, stream);
-    return nullptr;
-}
-
 struct Recorded {
     std::shared_ptr<Event> event;
     std::shared_ptr<Event::Record> record;
@@ -100,8 +93,21 @@ struct Recorded {
 
 }  // namespace
 
+std::unique_ptr<Operation> plain_operation(const Work& work, const Stream& stream,
+                                           std::shared_ptr<GraphRun> run) {
+    if (const auto* kernel = std::get_if<KernelCall>(&work))
+        return grid_operation(KernelCall(*kernel), stream.priority(), std::move(run));
+    if (const auto* copy = std::get_if<Copy>(&work)) return copy_operation(*copy, stream);
+    if (const auto* fill = std::get_if<Fill>(&work)) return fill_operation(*fill, stream);
+    return nullptr;
+}
+
 GraphExec::GraphExec(const Graph& graph, unsigned long long flags)
-    : flags_(flags), graph_(graph.clone(false)) {
+    : flags_(flags),
+      device_(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
+                  ? std::make_shared<DeviceGraph>(handle())
+                  : nullptr),
+      graph_(graph.clone(false)) {
     list(*graph_, order_);
     conditions_ = graph.all_conditions();
     for (const auto& condition : conditions_) require(condition->taken);
@@ -152,31 +158,33 @@ void GraphExec::list_bodies(const ConditionalNode& choice) {
 }
 
 // Copies the nodes, so later changes of the graph do not affect running bodies.
-Steps GraphExec::steps(const Graph& body, Stream& stream) const {
+Steps GraphExec::steps(const Graph& body, Stream& stream,
+                       const std::shared_ptr<GraphRun>& run) const {
     Steps all;
     for (const Node* node : bodies_.at(&body)) {
         if (!node->enabled) continue;
         if (std::holds_alternative<EmptyNode>(node->work)) continue;
         if (const auto* kernel = std::get_if<KernelCall>(&node->work)) {
             // A new grid for each run, because a grid runs once.
-            all.push_back([call = *kernel, priority = stream.priority()] {
-                grid_operation(KernelCall(call), priority)->run(CUDA_SUCCESS);
+            all.push_back([call = *kernel, priority = stream.priority(), run] {
+                grid_operation(KernelCall(call), priority, run)->run(CUDA_SUCCESS);
             });
             continue;
         }
         // The launch checks copies and fills here, like those outside of bodies.
         const auto* choice = std::get_if<ConditionalNode>(&node->work);
         const std::shared_ptr<Operation> work =
-            choice ? conditional_operation(*choice, bodies(*choice, stream))
-                   : plain_operation(node->work, stream);
+            choice ? conditional_operation(*choice, bodies(*choice, stream, run))
+                   : plain_operation(node->work, stream, run);
         all.push_back([work] { work->run(CUDA_SUCCESS); });
     }
     return all;
 }
 
-std::vector<Steps> GraphExec::bodies(const ConditionalNode& choice, Stream& stream) const {
+std::vector<Steps> GraphExec::bodies(const ConditionalNode& choice, Stream& stream,
+                                     const std::shared_ptr<GraphRun>& run) const {
     std::vector<Steps> all;
-    for (const auto& body : choice.bodies) all.push_back(steps(*body, stream));
+    for (const auto& body : choice.bodies) all.push_back(steps(*body, stream, run));
     return all;
 }
 
@@ -215,6 +223,11 @@ void GraphExec::allocate() {
 
 CUgraphExecUpdateResult GraphExec::update(const Graph& graph, CUgraphExecUpdateResultInfo& info) {
     info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
+    if (device_)
+        if (const auto refusal = find_refusal(graph, true)) {
+            info.errorNode = refusal->node->handle();
+            return info.result = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+        }
     const auto result = Comparison{info}.run(*graph_, graph);
     if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return result;
     take_over(*graph_, graph);
@@ -230,20 +243,49 @@ void GraphExec::take_conditions(std::vector<std::shared_ptr<Conditional>> condit
         for (const auto& condition : *taken) condition->instantiated = true;
 }
 
+bool GraphExec::launches_graphs() const {
+    const auto any = [](const std::vector<Node*>& nodes) {
+        return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
+            const auto* kernel = std::get_if<KernelCall>(&node->work);
+            return kernel && kernel->function->kernel().launches_graphs();
+        });
+    };
+    return any(order_) || std::any_of(bodies_.begin(), bodies_.end(),
+                                      [&](const auto& body) { return any(body.second); });
+}
+
+// An update of the graph changes nothing on the device until the next upload.
+std::unique_ptr<Operation> GraphExec::upload_operation() const {
+    auto nodes = std::make_shared<GraphLaunch::Nodes>();
+    for (const Node* node : order_)
+        if (node->enabled) nodes->push_back(node->work);
+    return task([device = device_, nodes = std::move(nodes)](CUresult) { device->upload(nodes); });
+}
+
+void GraphExec::upload(Stream& stream) {
+    if (device_) stream.submit(upload_operation());
+}
+
 // Submits the nodes to the stream without other work in between, in topological order. So each
 // kernel can use all workers.
 void GraphExec::launch(Stream& stream) {
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Recorded> recorded;
+    std::shared_ptr<GraphRun> run;
+    if (device_) operations.push_back(upload_operation());
+    if (device_ || launches_graphs()) {
+        run = GraphRun::of_host(stream.context_pointer(), device_);
+        operations.push_back(task([run](CUresult) { run->begin(); }));
+    }
     if (!conditions_.empty())
         operations.push_back(task([conditions = conditions_](CUresult) {
             for (const auto& condition : conditions) condition->begin();
         }));
     for (Node* node : order_) {
         if (!node->enabled) continue;
-        std::unique_ptr<Operation> operation = plain_operation(node->work, stream);
+        std::unique_ptr<Operation> operation = plain_operation(node->work, stream, run);
         if (const auto* choice = std::get_if<ConditionalNode>(&node->work)) {
-            operation = conditional_operation(*choice, bodies(*choice, stream));
+            operation = conditional_operation(*choice, bodies(*choice, stream, run));
         } else if (const auto* host = std::get_if<HostCall>(&node->work)) {
             operation = host_operation(host->function, host->data);
         } else if (const auto* wait = std::get_if<WaitNode>(&node->work)) {
@@ -258,6 +300,7 @@ void GraphExec::launch(Stream& stream) {
         }
         if (operation) operations.push_back(std::move(operation));
     }
+    if (run) operations.push_back(task([run](CUresult) { run->end(); }));
     allocate();
     // Keeps memory of allocation and free nodes alive for this launch, even if the graph is
     // destroyed.

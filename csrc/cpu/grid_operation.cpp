@@ -5,6 +5,7 @@
 #include "cpu/child_grids.hpp"
 #include "cpu/context.hpp"
 #include "cpu/coverage/counts.hpp"
+#include "cpu/device_graph.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/held_output.hpp"
 #include "cpu/launch.hpp"
@@ -108,7 +109,15 @@ struct GridOperation final : Operation {
     }
 };
 
+std::unique_ptr<Operation> make_grid_in(std::shared_ptr<GraphRun> run, KernelCall call,
+                                        int priority, unsigned depth);
+
 std::unique_ptr<Operation> make_grid(KernelCall call, int priority, unsigned depth) {
+    return make_grid_in(nullptr, std::move(call), priority, depth);
+}
+
+std::unique_ptr<Operation> make_grid_in(std::shared_ptr<GraphRun> run, KernelCall call,
+                                        int priority, unsigned depth) {
     auto operation = std::make_unique<GridOperation>();
     Launch& launch = operation->grid.launch;
     const LaunchShape& shape = call.shape;
@@ -129,6 +138,7 @@ std::unique_ptr<Operation> make_grid(KernelCall call, int priority, unsigned dep
     if (function->references()) launch.references = function->references()->bound();
     launch.coverage_context = coverage::context();
     launch.grid_id = ++last_grid;
+    if (run) launch.graph_exec = reinterpret_cast<std::uintptr_t>(run->handle());
     launch.order = SeededOrder::next();
     if (HeldOutput::get().is_on()) {
         launch.print = [limit = call.context->get_limit(CU_LIMIT_PRINTF_FIFO_SIZE)](
@@ -144,8 +154,9 @@ std::unique_ptr<Operation> make_grid(KernelCall call, int priority, unsigned dep
     operation->grid.priority =
         shape.priority ? std::clamp(*shape.priority, Stream::greatest_priority, 0) : priority;
     if (launch.kernel->uses_device_runtime()) {
-        operation->children = std::make_shared<ChildGrids>(
-            call.context, function->owner(), operation->grid.priority, depth, &make_grid);
+        operation->children =
+            std::make_shared<ChildGrids>(call.context, function->owner(), operation->grid.priority,
+                                         depth, &make_grid, std::move(run));
         launch.runtime = operation->children.get();
     }
     operation->context = std::move(call.context);
@@ -155,8 +166,9 @@ std::unique_ptr<Operation> make_grid(KernelCall call, int priority, unsigned dep
 
 }  // namespace
 
-std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
-    return make_grid(std::move(call), priority, 0);
+std::unique_ptr<Operation> grid_operation(KernelCall call, int priority,
+                                          std::shared_ptr<GraphRun> run) {
+    return make_grid_in(std::move(run), std::move(call), priority, 0);
 }
 
 }  // namespace cupola::cpu

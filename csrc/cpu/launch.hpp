@@ -15,6 +15,7 @@ namespace cupola::cpu {
 class Context;
 class Event;
 class Function;
+class GraphRun;
 
 struct LaunchShape {
     Dim3 grid, block, cluster;
@@ -41,7 +42,9 @@ KernelCall kernel_call(CUfunction function, const LaunchShape& shape,
 // The checks of a launch whose arguments follow.
 KernelCall kernel_call(std::shared_ptr<Function> function, const LaunchShape& shape,
                        std::shared_ptr<Context> context);
-std::unique_ptr<Operation> grid_operation(KernelCall call, int priority);
+// `run`: of the graph with the kernel; null outside of graphs whose kernels launch graphs.
+std::unique_ptr<Operation> grid_operation(KernelCall call, int priority,
+                                          std::shared_ptr<GraphRun> run = nullptr);
 
 // The shape and the attributes of cuLaunchKernelEx (launch_attribute.cpp). Hints are checked and
 // have no effect. Throws NOT_SUPPORTED for an attribute that this device does not support.

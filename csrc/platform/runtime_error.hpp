@@ -21,6 +21,7 @@ enum Code : int {
     invalid_device = 101,
     unsupported_limit = 215,
     invalid_resource_handle = 400,
+    not_permitted = 800,
     not_supported = 801,
 };
 

@@ -6,6 +6,7 @@
 
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
+#include "cpu/device_graph.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
 #include "cpu/module.hpp"
@@ -89,18 +90,25 @@ CUresult made_ready(Body&& body) {
     return code == CUDA_SUCCESS ? locked(std::forward<Body>(body)) : code;
 }
 
-void instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags) {
+// Sets `refusal` if a node does not permit the instantiation. Uploads if a stream is given.
+void instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags,
+                 std::optional<GraphRefusal>& refusal, Stream* upload = nullptr) {
     constexpr unsigned long long known =
         CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
         CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     require(out && !(flags & ~known));
-    require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH), CUDA_ERROR_NOT_SUPPORTED);
+    const bool device = flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+    require(!device || !(flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
     const auto graph = graph_of(handle);
     // Its memory has one address, which one executable graph at a time uses.
     const bool has_memory = graph->has_memory();
     require(!graph->is_moved(), has_memory ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
     require(!has_memory || graph->memory_user.expired(), CUDA_ERROR_NOT_SUPPORTED);
+    refusal = find_refusal(*graph, device);
+    require(!refusal, CUDA_ERROR_NOT_SUPPORTED);
     auto exec = std::make_shared<GraphExec>(*graph, flags);
+    require(!device || !exec->empty());
+    if (upload) exec->upload(*upload);
     if (has_memory) graph->memory_user = exec;
     *out = exec->handle();
     Driver::get().graph_execs.add(std::move(exec));
@@ -270,7 +278,8 @@ CUPOLA_API CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph
                                                 unsigned long long flags) {
     return made_ready([&] {
         require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD));  // an upload needs a stream
-        instantiate(exec, graph, flags);
+        std::optional<GraphRefusal> refusal;
+        instantiate(exec, graph, flags, refusal);
     });
 }
 
@@ -280,9 +289,19 @@ CUPOLA_API CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph grap
         require(parameters);
         parameters->hErrNode_out = nullptr;
         parameters->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+        std::shared_ptr<Stream> upload;
         if (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
-            Stream::from(parameters->hUploadStream);
-        instantiate(exec, graph, parameters->flags);
+            upload = Stream::from(parameters->hUploadStream);
+        std::optional<GraphRefusal> refusal;
+        try {
+            instantiate(exec, graph, parameters->flags, refusal, upload.get());
+        } catch (const Failure&) {
+            if (refusal) {
+                parameters->result_out = refusal->result;
+                parameters->hErrNode_out = refusal->node->handle();
+            }
+            throw;
+        }
         parameters->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
     });
 }
@@ -321,11 +340,15 @@ CUPOLA_API CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
     return cuGraphLaunch(exec, Stream::per_thread(stream));
 }
 
-// An upload has nothing to do on this device.
-CUPOLA_API CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+// Only launches by device code need an upload.
+CUPOLA_API CUresult cuGraphUpload(CUgraphExec handle, CUstream on) {
     return entry([&] {
-        exec_of(exec);
-        Stream::from(stream);
+        const auto exec = exec_of(handle);
+        const auto stream = Stream::from(on);
+        if (!exec->device()) return CUDA_SUCCESS;
+        Capture::forbid(*stream);
+        std::lock_guard lock(exec->mutex);
+        exec->upload(*stream);
         return CUDA_SUCCESS;
     });
 }

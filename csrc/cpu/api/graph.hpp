@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cpu/device_graph.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/graph.hpp"
 
@@ -73,10 +74,13 @@ CUresult set_exec_node(CUgraphExec handle, CUgraphNode node, Make&& make) {
         const auto exec = Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
         std::lock_guard lock(exec->mutex);
         Node& mine = exec->node(node, type_of(Work{T{}}));
+        Work made;
         if constexpr (std::is_invocable_v<Make, const T*>)
-            mine.work = make(&std::get<T>(mine.work));
+            made = make(&std::get<T>(mine.work));
         else
-            mine.work = make();
+            made = make();
+        require(!exec->device() || device_graph_takes(made), CUDA_ERROR_NOT_SUPPORTED);
+        mine.work = std::move(made);
         return CUDA_SUCCESS;
     });
 }

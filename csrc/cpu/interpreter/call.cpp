@@ -96,6 +96,8 @@ void Decoder::builtin(const ptx::Instruction& i, const ptx::Call& c, const ptx::
             if (bytes != 0) of_runtime.arguments.push_back(bytes);
         known = &of_runtime;
         kernel_->calls_runtime = true;
+        kernel_->calls_stream |= runtime->kind == DeviceFunction::Kind::stream;
+        kernel_->calls_graph |= runtime->kind == DeviceFunction::Kind::graph;
     }
     if (!known) fail(i.line, "function '" + to.name + "' is not defined", true);
     if (known->arguments.size() != c.arguments.size())

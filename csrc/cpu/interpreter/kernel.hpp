@@ -112,6 +112,8 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     int ptx_version() const override { return version; }
     int target() const override { return sm; }
     bool uses_device_runtime() const override { return calls_runtime; }
+    bool launches_work() const override { return calls_stream; }
+    bool launches_graphs() const override { return calls_graph; }
 
     std::string name_;
     std::vector<Parameter> parameters_;
@@ -125,6 +127,7 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     Dim3 required{0, 0, 0}, cluster{0, 0, 0};
     std::uint32_t cluster_limit = 0;
     bool cluster_explicit = false, calls_runtime = false;
+    bool calls_stream = false, calls_graph = false;  // functions of these kinds
     int version = 0, sm = 0;
     std::string_view source;  // the PTX text, owned by the image
     std::vector<FunctionCode> functions;

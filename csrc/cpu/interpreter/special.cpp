@@ -175,6 +175,8 @@ void BlockState::write_specials(const Specials& specials, unsigned index, std::b
                 uniform(static_cast<std::uint32_t>(shared_bytes));
                 break;
             case S::current_graph_exec:
+                each([this](unsigned) { return launch_.graph_exec; });
+                break;
             case S::performance64:
                 each([](unsigned) { return std::uint64_t{0}; });
                 break;
