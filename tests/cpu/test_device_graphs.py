@@ -221,7 +221,7 @@ def test_the_number_of_launches_has_a_limit(graphs, stream, limit):
     handles = graphs.cuda.alloc(8 * many)
     graphs.write(handles, made)
     outer = graphs.host(("every", graphs.list, handles, c_int(many), stream))
-    for _ in range(2):  # each run counts anew
+    for _ in range(2):  # each run counts its own launches
         found = graphs.run(outer)
         assert found.count(0) == limit and found.count(PENDING) == 1 == len(found) - limit
         graphs.cuda.cuMemsetD32_v2(graphs.list, 0, 1024)
@@ -230,6 +230,7 @@ def test_the_number_of_launches_has_a_limit(graphs, stream, limit):
 
 def test_what_a_device_graph_cannot_contain(graphs, cuda):
     host, event = (c_int * 64)(), cuda.event()
+    pageable = ctypes.addressof(host)
     bad = graphs.graph(("child", graphs.list))
     assert graphs.refused(bad)[:2] == (NOT_SUPPORTED, NODE_REFUSED)
     empty = Graph(cuda)
@@ -237,7 +238,7 @@ def test_what_a_device_graph_cannot_contain(graphs, cuda):
     assert graphs.refused(empty)[0] == INVALID_VALUE
     for add in (
         lambda graph: graph.allocate(64)[0],
-        lambda graph: graph.copy(ctypes.addressof(host), graphs.list, 64, host=True),  # pageable memory
+        lambda graph: graph.copy(pageable, graphs.list, 64, host=True),
         lambda graph: graph.add(5)[0],  # an empty node
         lambda graph: graph.add(7, struct.pack("Q", event))[0],  # a record
     ):
