@@ -91,7 +91,6 @@ def run(tests: Path, folder: Path, left_out: list[str]) -> Path:
 
 def judge(case: ElementTree.Element) -> tuple[str, str]:
     """ "passed", "failed", "skipped" or "expected", and the reason."""
-    name = case.attrib["name"].partition("[")[0]
     for tag in ("failure", "error"):
         found = case.find(tag)
         if found is not None:
