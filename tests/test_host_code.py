@@ -1,6 +1,8 @@
 # tests/test_host_code.py - sources with host code and host headers, which nvcc compiles.
 """The compiler is chosen by what a source needs."""
 
+from inspect import signature
+
 import images
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ from working import refused
 import cupola
 from cupola.compiler import front_end, options
 from cupola.toolkit import nvcc
-from cupola.toolkit.nvrtc import nvrtc
+from cupola.toolkit.nvrtc import Nvrtc, nvrtc
+from cupola.toolkit.program import Compiler, Program
 
 PROGRAM = """
 #include <cstdio>
@@ -123,10 +126,18 @@ def test_without_nvcc(driver, monkeypatch, tmp_path):
 def test_machine_code_and_relocatable_code(compiler):
     newest = nvrtc().architectures[-1]
     made = compiler.compile(
-        "__global__ void f() {}\nint main() {}", "/dev/null/f.cu", "f.cu",
-        [f"--gpu-architecture=sm_{newest}", "--relocatable-device-code=true"], {}, [],
+        Program(
+            "__global__ void f() {}\nint main() {}", "/dev/null/f.cu", "f.cu",
+            [f"--gpu-architecture=sm_{newest}", "--relocatable-device-code=true"],
+        )
     )  # fmt: skip
     assert made.cubin.startswith(b"\x7fELF") and b".visible .entry _Z1fv" in made.ptx
+
+
+@pytest.mark.parametrize("one", [Nvrtc, nvcc.Nvcc, front_end.FrontEnd])
+def test_compilers_take_one_request(one):
+    assert signature(one.compile) == signature(Compiler.compile)
+    assert isinstance(one.identity, property)
 
 
 @pytest.mark.parametrize("more", ["", "\nint main() {}"], ids=["NVRTC", "nvcc"])

@@ -12,6 +12,7 @@ import cupola
 from cupola.compiler import lines
 from cupola.debug import dwarf, source_map
 from cupola.toolkit import libraries, nvjitlink, nvrtc
+from cupola.toolkit.program import Program
 
 pytestmark = pytest.mark.cpu_only("the CPU device links PTX, and its checks name lines")
 
@@ -130,7 +131,7 @@ def test_nvjitlink_keeps_lines(sources):
     inputs = []
     for path in sources:
         words_of = [*words, "--relocatable-device-code=true"]
-        made = compiler.compile(path.read_text(), str(path), str(path), words_of, {}, [])
+        made = compiler.compile(Program(path.read_text(), str(path), str(path), words_of))
         inputs.append((str(path), made.ltoir))
     options = ["-arch=sm_90", "-lto", "-ptx"]
     kept, _ = nvjitlink.nvjitlink().link(inputs, options, True)

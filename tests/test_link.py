@@ -10,6 +10,7 @@ from cupola.compiler.link import linked_as
 from cupola.compiler.request import Request, Target, source_of
 from cupola.image.cubin import read_cubin
 from cupola.toolkit import libraries, nvrtc
+from cupola.toolkit.program import Program
 
 # Both have a `helper` and a `hidden` of their own.
 CALLER = """
@@ -172,7 +173,7 @@ def test_what_nvjitlink_makes(driver):
     asked = Target("compute_75", False)
     source = source_of(CALLED, None, "called.cu")
     words = [asked.option, "--relocatable-device-code=true", "-dlto"]
-    ltoir = nvrtc.nvrtc().compile(source.program, source.name, source.title, words, {}, ()).ltoir
+    ltoir = nvrtc.nvrtc().compile(Program(source.program, source.name, source.title, words)).ltoir
     for content, expected in ((ltoir, asked), (ptx, Target(sm, True))):
         objects = (("called", content),)
         outcome = linked_as(asked, objects, device)

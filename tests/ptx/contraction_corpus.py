@@ -32,6 +32,7 @@ def compile_texts():
     import images  # which needs cupola's build
 
     from cupola.toolkit import nvrtc
+    from cupola.toolkit.program import Program
 
     texts = {}
     for source in sorted(FOLDER.glob("*.cu")):
@@ -43,7 +44,7 @@ def compile_texts():
         header = {"kernel.cuh": (FOLDER / "kernel.cuh").read_text()}
         source = (FOLDER / name).read_text()
         options = ["--gpu-architecture=compute_75"]
-        made = nvrtc.nvrtc().compile(source, name, name, options, header, ())
+        made = nvrtc.nvrtc().compile(Program(source, name, name, options, header))
         texts[f"nvrtc {name}"] = made.ptx.decode().rstrip("\0")
     return texts
 

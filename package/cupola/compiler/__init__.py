@@ -28,6 +28,7 @@ from cupola.compiler.request import (
 from cupola.exceptions import ArgumentValueError, CompileError, ImageError
 from cupola.toolkit.nvjitlink import nvjitlink
 from cupola.toolkit.nvrtc import nvrtc
+from cupola.toolkit.program import Compiler
 
 if TYPE_CHECKING:
     from cupola.device import Device
@@ -145,7 +146,7 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
         ) from None
 
 
-def build(request: Request, compiler: FrontEnd, cache: bool) -> Built:
+def build(request: Request, compiler: Compiler, cache: bool) -> Built:
     """Compile, or read the result from the cache."""
     key = None
     if cache and _cache.folder() is not None:
@@ -168,7 +169,7 @@ def build(request: Request, compiler: FrontEnd, cache: bool) -> Built:
     return built
 
 
-def _compiled(request: Request, compiler: FrontEnd) -> Built:
+def _compiled(request: Request, compiler: Compiler) -> Built:
     if request.linked:
         return link_sources(request, compiler)
     (source,) = request.sources

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from cupola.compiler.options import are_for_nvrtc, for_nvcc, for_nvrtc
 from cupola.exceptions import CompileError
 from cupola.toolkit import nvcc
-from cupola.toolkit.nvrtc import Compiled, Nvrtc
+from cupola.toolkit.nvrtc import Nvrtc
+from cupola.toolkit.program import Compiled, Compiler, Program
 
 # The C and C++ headers that device code uses, for NVRTC, which has none.
 HEADERS = str(Path(__file__).parent / "include")
@@ -34,7 +36,7 @@ class FrontEnd:
         self.nvrtc = compiler
         self.architectures = compiler.architectures
         self._nvcc, self._tried = nvcc.find(compiler.found)
-        self._chosen: dict[str, Nvrtc | nvcc.Nvcc] = {}  # by the source's name
+        self._chosen: dict[str, Compiler] = {}  # by the source's name
 
     def __str__(self) -> str:
         return str(self.nvrtc)
@@ -48,48 +50,42 @@ class FrontEnd:
         """The folders of headers that NVRTC searches: given ones, cupola's, the toolkit's."""
         return (*include, HEADERS, *self.nvrtc.found.headers())
 
-    def compile(
-        self,
-        source: str,
-        name: str,
-        title: str,
-        options: Sequence[str],
-        headers: Mapping[str, str],
-        expressions: Sequence[str],
-    ) -> Compiled:
-        """Compile one program; see `Nvrtc.compile`.
-
-        Raises
-        ------
-        CompileError
-        """
-
-        def by(chosen: Nvrtc | nvcc.Nvcc, names: Sequence[str] = expressions) -> Compiled:
-            words = for_nvrtc(options) if chosen is self.nvrtc else self._nvcc_words(options)
-            return chosen.compile(source, name, title, words, headers, names)
-
-        chosen = self._chosen.get(name)
+    def compile(self, program: Program) -> Compiled:
+        """Compile one program; see `cupola.toolkit.program.Compiler`."""
+        chosen = self._chosen.get(program.name)
         if chosen is not None:
-            return by(chosen)
+            return self._by(chosen, program)
         try:
-            made = by(self.nvrtc)
+            made = self._by(self.nvrtc, program)
         except CompileError as error:
-            need, certain = _need(error.log, source)
-            if not need or are_for_nvrtc(options):
+            need, certain = _need(error.log, program.text)
+            if not need or are_for_nvrtc(program.options):
                 raise
-            if expressions and not certain and _compiles(lambda: by(self.nvrtc, ())):
+            if program.expressions and not certain and self._compiles_without_names(program):
                 raise  # a name expression is at fault
             if self._nvcc is None:
                 raise self._without_nvcc(error, need) if certain else error from None
             try:
-                made = by(self._nvcc)
+                made = self._by(self._nvcc, program)
             except CompileError as of_nvcc:
-                slip = _HOST_VARIABLE.search(error.log) and "<<<" not in source
+                slip = _HOST_VARIABLE.search(error.log) and "<<<" not in program.text
                 raise of_nvcc if certain and not slip else error from None
-            self._chosen[name] = self._nvcc
+            self._chosen[program.name] = self._nvcc
             return made
-        self._chosen[name] = self.nvrtc
+        self._chosen[program.name] = self.nvrtc
         return made
+
+    def _by(self, chosen: Compiler, program: Program) -> Compiled:
+        given = program.options
+        words = for_nvrtc(given) if chosen is self.nvrtc else self._nvcc_words(given)
+        return chosen.compile(dataclasses.replace(program, options=words))
+
+    def _compiles_without_names(self, program: Program) -> bool:
+        try:
+            self._by(self.nvrtc, dataclasses.replace(program, expressions=()))
+        except CompileError:
+            return False
+        return True
 
     def _nvcc_words(self, options: Sequence[str]) -> list[str]:
         # nvcc adds the folders of its toolkit, and the host's compiler those of C and C++.
@@ -104,14 +100,6 @@ class FrontEnd:
             f"which was not found:{places}\n  {nvcc.REMEDY}\n{rest}",
             error.log,
         )
-
-
-def _compiles(how: Callable[[], object]) -> bool:
-    try:
-        how()
-    except CompileError:
-        return False
-    return True
 
 
 def _need(log: str, source: str) -> tuple[str, bool]:

@@ -7,11 +7,10 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from cupola.compiler.front_end import FrontEnd
 from cupola.compiler.parameter_types import kernel_types
 from cupola.compiler.request import ARCHITECTURE, Built, Request, Source, Target
 from cupola.exceptions import ArgumentTypeError, CompileError, ImageError, MissingFileError
-from cupola.toolkit.nvrtc import Compiled
+from cupola.toolkit.program import Compiled, Compiler
 
 if TYPE_CHECKING:
     from cupola.device import Device
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 _LTO_IR = b"\xedCN\x7f"  # the magic number of LTO-IR
 
 
-def link(request: Request, compiler: FrontEnd) -> Built:
+def link(request: Request, compiler: Compiler) -> Built:
     """Compile each source separately and link them with the objects to one image."""
     built, inputs = Built(b""), []
     missing: dict[str, CompileError] = {}
@@ -61,7 +60,7 @@ def link(request: Request, compiler: FrontEnd) -> Built:
 
 
 def _with_its_expressions(
-    request: Request, compiler: FrontEnd, source: Source, missing: dict[str, CompileError]
+    request: Request, compiler: Compiler, source: Source, missing: dict[str, CompileError]
 ) -> tuple[Compiled, dict[str, str]]:
     """Compile one of several sources, with the name expressions that are valid in it."""
     try:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from cupola.compiler.front_end import FrontEnd
 from cupola.compiler.request import WITH_FILES, KernelTypes, Request, Source
 from cupola.compiler.source_names import Declaration, declarations, parameter_names
 from cupola.exceptions import CompileError
+from cupola.toolkit.program import Compiler
 
 _TEMPLATE = "cupola_signature"
 _ADDED = f"""
@@ -27,7 +27,7 @@ _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^()]*)\))?")
 _PART = re.compile(r"L?(\d+)")
 
 
-def kernel_types(request: Request, compiler: FrontEnd, source: Source, ptx: str) -> KernelTypes:
+def kernel_types(request: Request, compiler: Compiler, source: Source, ptx: str) -> KernelTypes:
     """The types and parameter names of a source's kernels."""
     counts = {name: (listed or "").count(".param") for name, listed in _ENTRY.findall(ptx)}
     base = {name: _base_name(name) for name in counts}
@@ -61,7 +61,7 @@ def _expression(name: str, found: list[Declaration]) -> str:
 
 
 def _mangled(
-    request: Request, compiler: FrontEnd, source: Source, spelled: dict[str, str]
+    request: Request, compiler: Compiler, source: Source, spelled: dict[str, str]
 ) -> dict[str, str]:
     """The mangled names of the template's instances, for the kernels that compile."""
     if not spelled:

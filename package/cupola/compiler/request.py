@@ -12,7 +12,6 @@ from typing import Any
 
 from cupola import cache as _cache
 from cupola.compiler import headers as _headers
-from cupola.compiler.front_end import FrontEnd
 from cupola.compiler.options import architecture
 from cupola.exceptions import (
     ArgumentTypeError,
@@ -21,7 +20,7 @@ from cupola.exceptions import (
     MissingFileError,
 )
 from cupola.toolkit.nvjitlink import NvJitLink
-from cupola.toolkit.nvrtc import Compiled
+from cupola.toolkit.program import Compiled, Compiler, Program
 
 FORMAT = 3  # of cached entries
 USUAL_NAME = "kernel.cu"
@@ -107,7 +106,7 @@ class Request:
         apart = ["--relocatable-device-code=true"] if self.linked else []
         return [self.target.option, *self.options, *apart, *folders]
 
-    def key(self, compiler: FrontEnd) -> str | None:
+    def key(self, compiler: Compiler) -> str | None:
         """The cache key; None where the inputs can't be determined."""
         if any(WITH_FILES.fullmatch(option) for option in self.options):
             return None
@@ -142,12 +141,13 @@ class Request:
         )
 
     def compile(
-        self, compiler: FrontEnd, source: Source, words: Sequence[str], expressions: Sequence[str]
+        self, compiler: Compiler, source: Source, words: Sequence[str], expressions: Sequence[str]
     ) -> Compiled:
         """Compile one of the sources."""
-        return compiler.compile(
+        program = Program(
             source.program, source.name, source.title, words, self.headers, expressions
         )
+        return compiler.compile(program)
 
 
 def sources_of(source: Any, name: str | None) -> tuple[Source, ...]:

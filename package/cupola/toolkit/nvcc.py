@@ -11,14 +11,14 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cupola.compiler_remedies import with_remedies
 from cupola.exceptions import ArgumentValueError, CompileError
 from cupola.toolkit.libraries import VARIABLES, Library
-from cupola.toolkit.nvrtc import Compiled
+from cupola.toolkit.program import Compiled, Program
 
 REMEDY = (
     "install a CUDA toolkit of the driver's version and set CUDA_HOME to its folder, or its "
@@ -54,22 +54,11 @@ class Nvcc:
         settings = [os.environ.get(f"NVCC_{when}_FLAGS") for when in ("PREPEND", "APPEND")]
         return f"nvcc {marks} {settings}"
 
-    def compile(
-        self,
-        source: str,
-        name: str,
-        title: str,
-        options: Sequence[str],
-        headers: Mapping[str, str],
-        expressions: Sequence[str],
-    ) -> Compiled:
-        """Compile one program to PTX, and to a cubin where the architecture is one of a GPU.
-
-        Raises
-        ------
-        CompileError
-            Its text begins with the first error's file and line; `log` is the complete output.
+    def compile(self, program: Program) -> Compiled:
+        """Compile one program to PTX, and to a cubin where the architecture is one of a GPU; see
+        `cupola.toolkit.program.Compiler`.
         """
+        title, options, expressions = program.title, program.options, program.expressions
         quoted = title.replace("\\", "\\\\").replace('"', '\\"')
         targets = [one if one.startswith("&") else f"&{one}" for one in expressions]
         pointers = "".join(
@@ -77,15 +66,15 @@ class Nvcc:
             for place, target in enumerate(targets)
         )
         line = f'#line 1 "{quoted}"\n'
-        text = source if source.startswith(line) else line + source
+        text = program.text if program.text.startswith(line) else line + program.text
         last = text.count("\n")  # the number of the source's last line
         text += f'\n#line 1 "name_expressions"\n{pointers}' if pointers else "\n"
-        beside = os.path.dirname(name)
+        beside = os.path.dirname(program.name)
         with tempfile.TemporaryDirectory(prefix="cupola-nvcc-") as folder:
             inside = Path(folder)
             given = inside / "headers"
             given.mkdir()
-            for header, content in headers.items():
+            for header, content in program.headers.items():
                 _write_header(given, header, content)
             (inside / "source.cu").write_text(text, encoding="utf-8")
             ptx, cubin = inside / "source.ptx", inside / "source.cubin"

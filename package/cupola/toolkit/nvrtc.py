@@ -10,14 +10,14 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
-from dataclasses import dataclass, field
 from typing import Any
 
 from cupola.compiler_remedies import with_remedies
 from cupola.exceptions import CompileError, Error
 from cupola.toolkit import libraries
+from cupola.toolkit.program import Compiled, Program
 
 _SIZE = [c_void_p, POINTER(c_size_t)]
 _TEXT = [c_void_p, c_char_p]
@@ -42,17 +42,6 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "nvrtcGetLTOIR": _TEXT,
 }  # fmt: skip
 _FIRST_ERROR = re.compile(r"^.+\(\d+\): (?:catastrophic )?error.*$", re.MULTILINE)
-
-
-@dataclass
-class Compiled:
-    """The results of a compilation; those not requested are empty."""
-
-    ptx: bytes = b""
-    cubin: bytes = b""
-    ltoir: bytes = b""
-    names: dict[str, str] = field(default_factory=dict)  # image's names by expression
-    log: str = ""
 
 
 class Nvrtc:
@@ -93,48 +82,35 @@ class Nvrtc:
             self._call(f"nvrtcGet{what}", program, content)
         return content.raw
 
-    def compile(
-        self,
-        source: str,
-        name: str,
-        title: str,
-        options: Sequence[str],
-        headers: Mapping[str, str],
-        expressions: Sequence[str],
-    ) -> Compiled:
-        """Compile one program; `title` names it in messages.
-
-        Raises
-        ------
-        CompileError
-            Its text begins with the first error's file and line; `log` is the complete output.
-        """
-        program = c_void_p()
-        count = len(headers)
-        texts = (c_char_p * count)(*[text.encode() for text in headers.values()])
-        names = (c_char_p * count)(*[one.encode() for one in headers])
+    def compile(self, program: Program) -> Compiled:
+        """Compile one program; see `cupola.toolkit.program.Compiler`."""
+        handle = c_void_p()
+        count = len(program.headers)
+        texts = (c_char_p * count)(*[text.encode() for text in program.headers.values()])
+        names = (c_char_p * count)(*[one.encode() for one in program.headers])
         self._call(
             "nvrtcCreateProgram",
-            byref(program),
-            source.encode(),
-            name.encode(),
+            byref(handle),
+            program.text.encode(),
+            program.name.encode(),
             count,
             texts,
             names,
         )
         try:
-            spelled = [expression.encode() for expression in expressions]
+            spelled = [expression.encode() for expression in program.expressions]
             for expression in spelled:
-                self._call("nvrtcAddNameExpression", program, expression)
-            words = (c_char_p * len(options))(*[option.encode() for option in options])
-            status = self._calls["nvrtcCompileProgram"](program, len(options), words)
-            log = self._get("ProgramLog", program).rstrip(b"\0").decode(errors="replace").strip()
-            log = log.replace(name, title)
+                self._call("nvrtcAddNameExpression", handle, expression)
+            words = [option.encode() for option in program.options]
+            given = (c_char_p * len(words))(*words)
+            status = self._calls["nvrtcCompileProgram"](handle, len(words), given)
+            log = self._get("ProgramLog", handle).rstrip(b"\0").decode(errors="replace").strip()
+            log = log.replace(program.name, program.title)
             if status:
-                raise self._failure(status, title, log)
-            return self._take(program, spelled, log)
+                raise self._failure(status, program.title, log)
+            return self._take(handle, spelled, log)
         finally:
-            self._calls["nvrtcDestroyProgram"](byref(program))
+            self._calls["nvrtcDestroyProgram"](byref(handle))
 
     def _take(self, program: c_void_p, expressions: Sequence[bytes], log: str) -> Compiled:
         lowered = {}
