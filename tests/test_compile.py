@@ -249,7 +249,6 @@ def test_compiled_modules_travel(driver):
     [
         {"source": 5},
         {"source": b"int i;"},
-        {"source": "kernel.cu"},
         {"source": "int i;\0"},
         {"options": "-DVALUE=1"},
         {"options": [5]},

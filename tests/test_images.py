@@ -34,7 +34,11 @@ def test_what_is_no_file(driver, tmp_path):
     header.write_text("")
     with refused(cupola.ImageError, saying=("kernel.cuh", "is a header")):
         cupola.load(header)
-    for wrong in (5, None, ["a"], 'extern "C" __global__ void f() {}\n'):
+    other = tmp_path / "kernel.cpp"
+    other.write_text("")
+    with refused(cupola.ImageError, saying=("kernel.cpp", "rename", "cupola.compile")):
+        cupola.load(other)
+    for wrong in (5, None, [], [5], 'extern "C" __global__ void f() {}\n'):
         with refused(cupola.ArgumentError, TypeError):
             cupola.load(wrong)
 

@@ -7,9 +7,10 @@ from working import refused
 import cupola
 from cupola import compiler
 from cupola.compiler.link import linked_as
-from cupola.compiler.request import Request, Target, source_of
+from cupola.compiler.request import Request, Target
+from cupola.compiler.source_files import source_of
 from cupola.image.cubin import read_cubin
-from cupola.toolkit import libraries, nvrtc
+from cupola.toolkit import libraries, nvjitlink, nvrtc
 from cupola.toolkit.program import Program
 
 # Both have a `helper` and a `hidden` of their own.
@@ -158,7 +159,7 @@ def test_machine_code_for_a_device_that_is_not_here(driver):
         ("fill<int>",),
         {},
         (),
-        compiler.nvjitlink(),
+        nvjitlink.nvjitlink(),
     )
     built = compiler.build(request, nvrtc.nvrtc(), cache=False)
     kernels = {kernel.name for kernel in read_cubin(built.image)}
@@ -180,7 +181,7 @@ def test_what_nvjitlink_makes(driver):
         assert outcome == expected
         request = Request(
             (source_of(CALLER, None, "caller.cu"),), asked, (), (), (), {}, objects,
-            compiler.nvjitlink(), linked_as=outcome,
+            nvjitlink.nvjitlink(), linked_as=outcome,
         )  # fmt: skip
         image = compiler.build(request, nvrtc.nvrtc(), cache=False).image
         if outcome.machine_code:
@@ -196,7 +197,7 @@ def test_what_nvjitlink_makes(driver):
 def test_without_nvjitlink(monkeypatch, tmp_path):
     monkeypatch.setattr(libraries, "_places", lambda name: [("here", "nothing")])
     libraries._load.cache_clear()
-    compiler.nvjitlink.cache_clear()
+    nvjitlink.nvjitlink.cache_clear()
     with refused(cupola.NotFoundError, saying=("nvJitLink", "cupola[compile]")):
         cupola.compile([CALLER, CALLED])
     libraries._load.cache_clear()

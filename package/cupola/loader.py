@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cupola import manifest as manifests
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SOURCE = ".cu"
 SUFFIXES = ("", ".fatbin", ".ptx", ".cubin", SOURCE)
+_OTHER_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx")
 LARGE = 1 << 20  # bytes; copying more would take a large part of the load time
 
 
@@ -30,16 +31,25 @@ def load(
     *,
     device: Device | int | None = None,
     signatures: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    include: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    name_expressions: Iterable[str] = (),
+    headers: Mapping[str, str] | None = None,
+    arch: str | None = None,
+    link: Iterable[os.PathLike[str] | bytes] = (),
+    cache: bool = True,
+    name: str | None = None,
 ) -> Module:
-    """Load an image of kernels.
+    """Load an image of kernels, or compile and load sources.
 
     Parameters
     ----------
-    source : str, os.PathLike or bytes-like
+    source : str, os.PathLike or bytes-like, or a sequence of paths of sources
         A path (anything with a separator or a suffix) of a ``.fatbin``, ``.cubin`` or ``.ptx``
         file, or of a ``.cu`` source, which `cupola.compile` compiles. Or the image itself, as
         bytes. Or a bare name, which is searched in the folders of the environment's CUPOLA_PATH,
-        then in `package`: unchanged, and with each of these suffixes.
+        then in `package`: unchanged, and with each of these suffixes. Several sources become one
+        module.
     package : str or module, optional
         A package with images as resources; with it a name may have a suffix.
     device : Device or int, optional
@@ -48,6 +58,8 @@ def load(
         C parameter lists by kernel name, where neither a manifest nor the compiler provides them:
         ``{"axpy": "float a, const float* x, size_t n"}``. They are checked as by
         `Kernel.declare`.
+    options, include, name_expressions, headers, arch, link, cache, name
+        As for `cupola.compile`, for sources alone.
 
     Returns
     -------
@@ -63,13 +75,80 @@ def load(
         Where the image or its manifest is invalid, or has no code for the device.
     CompileError
         Where a source does not compile.
+    ArgumentTypeError
+        Where an image comes with arguments for sources.
     ArgumentValueError
         Where a signature does not fit the image's kernel.
     """
     from cupola.module import Module, declare_all
 
+    how = {
+        "options": options,
+        "include": include,
+        "name_expressions": name_expressions,
+        "headers": headers,
+        "arch": arch,
+        "link": link,
+        "cache": cache,
+        "name": name,
+    }
     if isinstance(source, (bytes, bytearray, memoryview)):
+        _refuse_for_image("the image", how)
         return Module(source, "image", None, device, signatures=signatures)
+    several = isinstance(source, Sequence) and not isinstance(source, str)
+    if several and not source:
+        raise ArgumentTypeError("load takes one image, or one or more sources, got none")
+    found = [_found(one, package) for one in (source if several else [source])]
+    images = [place for _, _, place in found if not place.endswith(SOURCE)]
+    if several and images:
+        raise ArgumentTypeError(
+            f"load takes one image, or several sources ({SOURCE}), and {images[0]} is no source: "
+            "give an image that is linked with sources in link=[...]"
+        )
+    if not images:
+        from cupola import compiler
+
+        sources = [_as_source(content, place) for content, _, place in found]
+        module = compiler.compile(sources if several else sources[0], device=device, **how)
+        if signatures is not None:
+            declare_all(module, signatures)
+        return module
+    image, manifest, place = found[0]
+    _refuse_for_image(place, how)
+    register_cpu_code(place)
+    in_package = package is not None and not _is_path(source, package)
+    origin = (getattr(package, "__name__", package), source) if in_package else None
+    return Module(image, place, manifest, device, signatures=signatures, origin=origin)
+
+
+def _refuse_for_image(place: str, how: Mapping[str, Any]) -> None:
+    given = [name for name, value in how.items() if value not in (None, True, (), [], {})]
+    if given:
+        raise ArgumentTypeError(
+            f"{', '.join(given)}: for sources ({SOURCE}), which are compiled; {place} is loaded as "
+            "it is"
+        )
+
+
+def _as_source(content: bytes | FileImage, place: str) -> Any:
+    from pathlib import Path
+
+    from cupola.compiler.request import Source
+
+    if os.path.isfile(place):
+        return Path(place)
+    return Source(place, bytes(content).decode(), place)  # in an archive: it has no folder
+
+
+def _is_path(source: Any, package: Any) -> bool:
+    """Whether it is a path; otherwise it is a name to search."""
+    if not isinstance(source, str) or os.sep in source:
+        return True
+    return package is None and bool(os.path.splitext(source)[1])
+
+
+def _found(source: Any, package: Any) -> tuple[bytes | FileImage, Manifest | None, str]:
+    """Image, manifest and path of what a path or name refers to."""
     try:
         path = os.fspath(source)
     except TypeError:
@@ -79,27 +158,11 @@ def load(
             f"load takes a path, a name or the image as bytes, got {type(source).__name__}"
         )
     if "\n" in path or "\0" in path:
-        raise ArgumentTypeError("load takes an image's text as bytes: text.encode()")
-    is_path = not isinstance(source, str) or os.sep in path
-    if is_path or (package is None and os.path.splitext(path)[1]):
-        image, manifest, place = from_file(path)
-        package = None
-    else:
-        image, manifest, place = search(path, package)
-    if place.endswith(SOURCE):
-        from pathlib import Path
-
-        from cupola import compiler
-
-        # The compiler gets a source in an archive as text, without a folder.
-        source = Path(place) if os.path.isfile(place) else image.decode()
-        module = compiler.compile(source, name=place, device=device)
-        if signatures is not None:
-            declare_all(module, signatures)
-        return module
-    register_cpu_code(place)
-    origin = None if package is None else (getattr(package, "__name__", package), path)
-    return Module(image, place, manifest, device, signatures=signatures, origin=origin)
+        raise ArgumentTypeError(
+            "load takes paths and names, got text: cupola.compile(text) compiles CUDA C++, and "
+            "load(text.encode()) loads PTX"
+        )
+    return from_file(path) if _is_path(source, package) else search(path, package)
 
 
 def register_cpu_code(place: str) -> None:
@@ -128,6 +191,11 @@ def from_file(path: str) -> tuple[bytes | FileImage, Manifest | None, str]:
     stem, suffix = os.path.splitext(path)
     if suffix == ".cuh":
         raise ImageError(f"{path} is a header: compile or load a source that includes it")
+    if suffix in _OTHER_SOURCES:
+        raise ImageError(
+            f"{path} is no image, and load compiles {SOURCE} files alone: rename it, or use "
+            f"cupola.compile(pathlib.Path({path!r}))"
+        )
     try:
         file = io.FileIO(path)
         if os.fstat(file.fileno()).st_size >= LARGE and suffix != SOURCE:
@@ -136,7 +204,8 @@ def from_file(path: str) -> tuple[bytes | FileImage, Manifest | None, str]:
             with file:
                 image = file.readall()
     except FileNotFoundError:
-        raise MissingFileError(f"there is no image {path} (in {os.getcwd()})") from None
+        what = "source" if suffix == SOURCE else "image"
+        raise MissingFileError(f"there is no {what} {path} (in {os.getcwd()})") from None
     except OSError as error:
         raise ImageError(f"{path} can't be read: {error.strerror}") from error
     return image, manifests.read(f"{stem}.json") if suffix != ".json" else None, path

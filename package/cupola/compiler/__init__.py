@@ -8,25 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cupola import cache as _cache
+from cupola.compiler.arguments import asked_architecture, options_of, request_of
 from cupola.compiler.front_end import FrontEnd
 from cupola.compiler.lines import with_lines
 from cupola.compiler.link import link as link_sources
-from cupola.compiler.link import linked_as, objects_of
 from cupola.compiler.parameter_types import kernel_types
-from cupola.compiler.request import (
-    ARCHITECTURE,
-    Built,
-    Request,
-    Target,
-    asked_architecture,
-    folders_of,
-    headers_of,
-    options_of,
-    sources_of,
-    texts_of,
-)
+from cupola.compiler.request import ARCHITECTURE, Built, Request, Target
 from cupola.exceptions import ArgumentValueError, CompileError, ImageError
-from cupola.toolkit.nvjitlink import nvjitlink
 from cupola.toolkit.nvrtc import nvrtc
 from cupola.toolkit.program import Compiler
 
@@ -48,15 +36,16 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     name: str | None = None,
     device: Device | int | None = None,
 ) -> Module:
-    """Compile CUDA C++ with NVRTC, and load it.
+    """Compile CUDA C++ with NVRTC, or with nvcc where it has host code, and load it.
 
     Parameters
     ----------
     source : str or os.PathLike, or a sequence of them
-        The text, or a file's path. Several sources are compiled separately and linked: for a GPU by
-        nvJitLink with link-time optimization, for the CPU device as PTX.
+        A file's path, or the text. A string is a path if it is one line that ends in ``.cu`` or
+        another suffix of C++; any other string is text. Several sources are compiled separately
+        and linked: for a GPU by nvJitLink with link-time optimization, for the CPU device as PTX.
     options : sequence of str
-        Options of NVRTC, as in ``["--fmad=false", "--std=c++20", "-DN=4"]``.
+        Options of NVRTC or nvcc, as in ``["--fmad=false", "--std=c++20", "-DN=4"]``.
     include : path or iterable of paths
         Folders of headers, searched in this order, before CUDA's own.
     name_expressions : iterable of str
@@ -101,28 +90,23 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
 
     where = device if isinstance(device, Device) else Device(device)
     compiler = FrontEnd(nvrtc())
-    words = options_of(options)
-    arch, words = asked_architecture(arch, words)
+    arch, words = asked_architecture(arch, options_of(options))
     cpu = driver.info().kind == "cpu"
-    if cpu:
-        words = with_lines(words)
-    sources, objects = sources_of(source, name), objects_of(link)
-    several = len(sources) + len(objects) > 1
-    target = _target(arch, where, compiler, cpu)
-    made = Request(
-        sources,
-        target,
-        words,
-        compiler.folders(folders_of(include)),
-        tuple(texts_of("name_expressions", name_expressions)),
-        headers_of(headers),
-        objects,
-        nvjitlink() if several and not cpu else None,
-        where.index,
-        linked_as(target, objects, where) if several and not cpu else None,
+    request = request_of(
+        source,
+        _target(arch, where, compiler, cpu),
+        compiler,
+        options=with_lines(words) if cpu else words,
+        include=include,
+        name_expressions=name_expressions,
+        headers=headers,
+        link=link,
+        name=name,
+        device=where,
+        driver_links=cpu,
     )
-    built = build(made, compiler, cache)
-    title = ", ".join(one.title for one in made.sources)
+    built = build(request, compiler, cache)
+    title = ", ".join(one.title for one in request.sources)
     try:
         return Module(
             built.image,

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cupola.compiler.parameter_types import kernel_types
 from cupola.compiler.request import ARCHITECTURE, Built, Request, Source, Target
-from cupola.exceptions import ArgumentTypeError, CompileError, ImageError, MissingFileError
+from cupola.exceptions import CompileError, ImageError
 from cupola.toolkit.program import Compiled, Compiler
 
 if TYPE_CHECKING:
@@ -92,24 +91,3 @@ def linked_as(target: Target, objects: Iterable[tuple[str, bytes]], device: Devi
     # Code with features of one architecture or family links only for that.
     features = read[3] if read and read[2][:-1] == capability[:-1] else ""
     return Target(f"sm_{capability}{features}", True)
-
-
-def objects_of(link: Any) -> tuple[tuple[str, bytes], ...]:
-    if isinstance(link, (str, bytes, os.PathLike)) or not isinstance(link, Iterable):
-        raise ArgumentTypeError(f"link is a list of paths and bytes, got {type(link).__name__}")
-    found = []
-    for place, one in enumerate(link):
-        if isinstance(one, (bytes, bytearray, memoryview)):
-            found.append((f"link[{place}]", bytes(one)))
-        elif isinstance(one, os.PathLike) and isinstance(os.fspath(one), str):
-            path = os.fspath(one)
-            try:
-                with open(path, "rb") as file:
-                    found.append((path, file.read()))
-            except FileNotFoundError:
-                raise MissingFileError(f"there is no {path} to link (in {os.getcwd()})") from None
-            except OSError as error:
-                raise CompileError(f"{path} can't be read: {error.strerror}") from error
-        else:
-            raise ArgumentTypeError(f"link is a list of pathlib.Path and bytes, got {one!r} in it")
-    return tuple(found)

@@ -4,34 +4,21 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from cupola import cache as _cache
 from cupola.compiler import headers as _headers
-from cupola.compiler.options import architecture
-from cupola.exceptions import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    CompileError,
-    MissingFileError,
-)
 from cupola.toolkit.nvjitlink import NvJitLink
-from cupola.toolkit.program import Compiled, Compiler, Program
+from cupola.toolkit.program import Compiled, Compiler, Program, line_directive
 
 FORMAT = 3  # of cached entries
-USUAL_NAME = "kernel.cu"
 ARCHITECTURE = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
 _INCLUDE_OPTION = re.compile(r"(?:-I|--include-path=?|-isystem=?|--system-include=?)(.*)")
 _PRE_INCLUDE_OPTION = re.compile(r"(?:-include|--pre-include)(?:=(.*))?")
 # These options read or write other files.
 WITH_FILES = re.compile(r"--?(?:(?:use-|create-)?pch|time|fdevice-time-trace|minimal-pch).*")
-# NVRTC searches the folder of a source's name first. For a text that must not be the current
-# folder, so this folder is used, which is always empty.
-_NOWHERE = "/dev/null/"
 
 
 @dataclass(frozen=True)
@@ -75,8 +62,7 @@ class Source:
         """The text passed to the compiler."""
         if self.name == self.title:
             return self.text
-        quoted = self.title.replace("\\", "\\\\").replace('"', '\\"')
-        return f'#line 1 "{quoted}"\n{self.text}'
+        return line_directive(self.title) + self.text
 
 
 @dataclass(frozen=True)
@@ -148,109 +134,6 @@ class Request:
             source.program, source.name, source.title, words, self.headers, expressions
         )
         return compiler.compile(program)
-
-
-def sources_of(source: Any, name: str | None) -> tuple[Source, ...]:
-    if isinstance(source, (str, os.PathLike)) or not isinstance(source, Sequence):
-        return (source_of(source, name, USUAL_NAME),)
-    if not source or isinstance(source, (bytes, bytearray, memoryview)):
-        raise ArgumentTypeError(f"compile takes source code, or paths, got {source!r}")
-    if name is not None:
-        raise ArgumentTypeError("name is for one source; of several, each has its own")
-    stem, suffix = os.path.splitext(USUAL_NAME)
-    return tuple(
-        source_of(one, None, f"{stem}.{place}{suffix}") for place, one in enumerate(source)
-    )
-
-
-def source_of(source: Any, name: str | None, usual: str) -> Source:
-    if name is not None and (not isinstance(name, str) or "\0" in name or not name):
-        raise ArgumentTypeError(f"name is a text, got {name!r}")
-    if isinstance(source, str):
-        if re.fullmatch(r"[^\s{};]+\.cuh?", source):
-            raise ArgumentTypeError(
-                f"compile takes source code, or a path as pathlib.Path({source!r}); "
-                f"cupola.load({source!r}) takes the path as it is"
-            )
-        title = name or usual
-        beside = title if os.path.dirname(title) else _NOWHERE + title
-        return Source(title, _text(source, "source"), beside)
-    try:
-        path = os.fspath(source)
-    except TypeError:
-        path = None
-    if not isinstance(path, str):
-        raise ArgumentTypeError(
-            f"compile takes source code as str, or a path, got {type(source).__name__}"
-        )
-    try:
-        with open(path, encoding="utf-8") as file:
-            return Source(name or path, _text(file.read(), path), path)
-    except FileNotFoundError:
-        raise MissingFileError(f"there is no source {path} (in {os.getcwd()})") from None
-    except OSError as error:
-        raise CompileError(f"{path} can't be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CompileError(f"{path} is no UTF-8 text: {error}") from error
-
-
-def _text(text: str, what: str) -> str:
-    if "\0" in text:
-        raise ArgumentValueError(f"{what} contains a NUL character")
-    return text
-
-
-def texts_of(what: str, given: Any) -> list[str]:
-    listed = [given] if isinstance(given, (str, bytes)) else None
-    if listed is None:
-        try:
-            listed = list(given)
-        except TypeError:
-            listed = [given]
-    elif what != "include":
-        raise ArgumentTypeError(f"{what} is a list of texts, got the one text {given!r}")
-    for one in listed:
-        if not isinstance(one, str) or "\0" in one:
-            raise ArgumentTypeError(f"{what} is a list of texts, got {one!r} in it")
-    return listed
-
-
-def options_of(options: Any) -> tuple[str, ...]:
-    return tuple(texts_of("options", options))
-
-
-def folders_of(include: Any) -> tuple[str, ...]:
-    if isinstance(include, (str, os.PathLike)):
-        include = [include]
-    try:
-        return tuple(texts_of("include", [os.fspath(folder) for folder in include]))
-    except TypeError:
-        raise ArgumentTypeError(f"include is a list of folders, got {include!r}") from None
-
-
-def headers_of(headers: Any) -> dict[str, str]:
-    if headers is None:
-        return {}
-    if not isinstance(headers, Mapping):
-        raise ArgumentTypeError(
-            f"headers is a dict of names and texts, got {type(headers).__name__}"
-        )
-    for name, text in headers.items():
-        if not isinstance(name, str) or not isinstance(text, str) or "\0" in name + text:
-            raise ArgumentTypeError(f"headers is a dict of names and texts, got {name!r}")
-    return dict(headers)
-
-
-def asked_architecture(
-    arch: str | None, options: tuple[str, ...]
-) -> tuple[str | None, tuple[str, ...]]:
-    """The architecture, which may be among the options, and the other options."""
-    if arch is not None and not isinstance(arch, str):
-        raise ArgumentTypeError(f"arch is a text as in 'sm_90', got {arch!r}")
-    asked, left = architecture(options)
-    if arch is not None and asked is not None and arch != asked:
-        raise ArgumentValueError(f"arch is {arch!r}, and the options name {asked}")
-    return arch if asked is None else asked, tuple(left)
 
 
 def _values(pattern: re.Pattern[str], options: Sequence[str]) -> list[str]:

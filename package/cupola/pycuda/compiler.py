@@ -12,11 +12,14 @@ from typing import Any
 
 import cupola
 from cupola.compiler import options as _options
+from cupola.compiler.request import Source
+from cupola.compiler.source_files import USUAL_NAME, source_of
 from cupola.compiler_remedies import with_remedies
 from cupola.pycuda._contexts import current
 from cupola.pycuda._errors import CompileError, LogicError, translated
 from cupola.pycuda._functions import Module
 from cupola.toolkit.nvrtc import nvrtc
+from cupola.toolkit.program import line_directive
 
 DEFAULT_NVCC_FLAGS = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
 _INCLUDE = Path(__file__).parent / "include"
@@ -38,18 +41,18 @@ _LIBRARIES = re.compile(
 )
 
 
-def _source(source: Any, no_extern_c: bool) -> str:
-    text = str(source)
+def _source(source: Any, no_extern_c: bool) -> Source:
+    """A file's or a text's source. PyCUDA also takes objects whose `str` is the text."""
+    given = source_of(source if isinstance(source, os.PathLike) else str(source), None, USUAL_NAME)
+    text, first = given.text, line_directive(given.title)
     if no_extern_c:
-        return f'{_IMPLICIT}#line 1 "kernel.cu"\n{text}\n'
+        return Source(given.title, f"{_IMPLICIT}{first}{text}\n", given.name)
     end = 0
     while found := _LIBRARIES.match(text, end):
         end = found.end()
-    line = text.count("\n", 0, end) + 1
-    return (
-        f'{_IMPLICIT}#line 1 "kernel.cu"\n{text[:end]}'
-        f'extern "C" {{\n#line {line} "kernel.cu"\n{text[end:]}\n}}\n'
-    )
+    rest = line_directive(given.title, text.count("\n", 0, end) + 1)
+    whole = f'{_IMPLICIT}{first}{text[:end]}extern "C" {{\n{rest}{text[end:]}\n}}\n'
+    return Source(given.title, whole, given.name)
 
 
 def _compiled(
@@ -65,11 +68,11 @@ def _compiled(
     launches: bool = False,
 ) -> cupola.Module:
     given = list(DEFAULT_NVCC_FLAGS if options is None else options)
-    texts = [_source(one, no_extern_c) for one in (source if several else [source])]
+    sources = [_source(one, no_extern_c) for one in (source if several else [source])]
     if keep:
         folder = Path(tempfile.mkdtemp(prefix="cupola-pycuda-"))
-        for number, text in enumerate(texts):
-            (folder / f"kernel{number or ''}.cu").write_text(text)
+        for number, one in enumerate(sources):
+            (folder / f"kernel{number or ''}.cu").write_text(one.text)
         print(f"*** compiler output in {folder}")
     try:
         separate = [word for option in given for word in option.split()]
@@ -78,7 +81,7 @@ def _compiled(
             # The header itself calls a deprecated function.
             words = [*words, "--pre-include=cuda_device_runtime_api.h", "--diag-suppress=1215"]
         made = cupola.compile(
-            texts if several else texts[0],
+            sources if several else sources[0],
             options=words,
             include=[*(include_dirs or []), _INCLUDE],
             arch=arch or found,
@@ -138,8 +141,9 @@ class SourceModule(CudaModule):
 
     Parameters
     ----------
-    source : str
-        Or an object whose `str` is the source.
+    source : str or os.PathLike
+        The text or a file's path, by the rule of `cupola.compile`. Or an object whose `str` is
+        the text.
     nvcc : str
         Not used: NVRTC compiles, or the nvcc that is found, where the source has host code.
     options : list of str, optional

@@ -18,7 +18,7 @@ from pathlib import Path
 from cupola.compiler_remedies import with_remedies
 from cupola.exceptions import ArgumentValueError, CompileError
 from cupola.toolkit.libraries import VARIABLES, Library
-from cupola.toolkit.program import Compiled, Program
+from cupola.toolkit.program import Compiled, Program, line_directive
 
 REMEDY = (
     "install a CUDA toolkit of the driver's version and set CUDA_HOME to its folder, or its "
@@ -59,13 +59,12 @@ class Nvcc:
         `cupola.toolkit.program.Compiler`.
         """
         title, options, expressions = program.title, program.options, program.expressions
-        quoted = title.replace("\\", "\\\\").replace('"', '\\"')
         targets = [one if one.startswith("&") else f"&{one}" for one in expressions]
         pointers = "".join(
             f"__device__ void* {_NAME}{place} = (void*)({target});\n"
             for place, target in enumerate(targets)
         )
-        line = f'#line 1 "{quoted}"\n'
+        line = line_directive(title)
         text = program.text if program.text.startswith(line) else line + program.text
         last = text.count("\n")  # the number of the source's last line
         text += f'\n#line 1 "name_expressions"\n{pointers}' if pointers else "\n"

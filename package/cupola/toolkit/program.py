@@ -1,5 +1,5 @@
 # cupola/toolkit/program.py - one program for a compiler, its results, and the compilers' protocol.
-"""What NVRTC, nvcc and the choice between them take and give."""
+"""The input and the output of NVRTC, of nvcc, and of the choice between them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 
+def line_directive(title: str, line: int = 1) -> str:
+    """The ``#line`` directive for a file of that name."""
+    quoted = title.replace("\\", "\\\\").replace('"', '\\"')
+    return f'#line {line} "{quoted}"\n'
+
+
 @dataclass(frozen=True)
 class Program:
-    """One text with everything that a compiler has to know of it."""
+    """One text for a compiler, with its options, headers and names."""
 
     text: str
     name: str  # for the compiler: #include "..." searches its folder first

@@ -1,0 +1,139 @@
+# cupola/compiler/arguments.py - checks the arguments of a compilation, and makes its request.
+"""The arguments of `cupola.compile`, `cupola.load` and the command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from cupola.compiler.front_end import FrontEnd
+from cupola.compiler.link import linked_as
+from cupola.compiler.options import architecture
+from cupola.compiler.request import Request, Target
+from cupola.compiler.source_files import sources_of
+from cupola.exceptions import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CompileError,
+    MissingFileError,
+)
+from cupola.toolkit.nvjitlink import nvjitlink
+
+if TYPE_CHECKING:
+    from cupola.device import Device
+
+
+def request_of(
+    source: Any,
+    target: Target,
+    compiler: FrontEnd,
+    *,
+    options: tuple[str, ...] = (),
+    include: Any = (),
+    name_expressions: Any = (),
+    headers: Any = None,
+    link: Any = (),
+    name: str | None = None,
+    device: Device | None = None,
+    driver_links: bool = False,
+) -> Request:
+    """The request that the arguments describe.
+
+    Parameters
+    ----------
+    options : tuple of str
+        Without an architecture; see `asked_architecture`.
+    device : Device, optional
+        The device that the image is for; None where it is written to a file.
+    driver_links : bool
+        Whether the device's driver links PTX, as the CPU device does; else nvJitLink links.
+    """
+    sources, objects = sources_of(source, name), objects_of(link)
+    linked = len(sources) + len(objects) > 1 and not driver_links
+    return Request(
+        sources,
+        target,
+        options,
+        compiler.folders(folders_of(include)),
+        tuple(texts_of("name_expressions", name_expressions)),
+        headers_of(headers),
+        objects,
+        nvjitlink() if linked else None,
+        device.index if device is not None else 0,
+        linked_as(target, objects, device) if linked and device is not None else None,
+    )
+
+
+def texts_of(what: str, given: Any) -> list[str]:
+    listed = [given] if isinstance(given, (str, bytes)) else None
+    if listed is None:
+        try:
+            listed = list(given)
+        except TypeError:
+            listed = [given]
+    elif what != "include":
+        raise ArgumentTypeError(f"{what} is a list of texts, got the one text {given!r}")
+    for one in listed:
+        if not isinstance(one, str) or "\0" in one:
+            raise ArgumentTypeError(f"{what} is a list of texts, got {one!r} in it")
+    return listed
+
+
+def options_of(options: Any) -> tuple[str, ...]:
+    return tuple(texts_of("options", options))
+
+
+def folders_of(include: Any) -> tuple[str, ...]:
+    if isinstance(include, (str, os.PathLike)):
+        include = [include]
+    try:
+        return tuple(texts_of("include", [os.fspath(folder) for folder in include]))
+    except TypeError:
+        raise ArgumentTypeError(f"include is a list of folders, got {include!r}") from None
+
+
+def headers_of(headers: Any) -> dict[str, str]:
+    if headers is None:
+        return {}
+    if not isinstance(headers, Mapping):
+        raise ArgumentTypeError(
+            f"headers is a dict of names and texts, got {type(headers).__name__}"
+        )
+    for name, text in headers.items():
+        if not isinstance(name, str) or not isinstance(text, str) or "\0" in name + text:
+            raise ArgumentTypeError(f"headers is a dict of names and texts, got {name!r}")
+    return dict(headers)
+
+
+def asked_architecture(
+    arch: str | None, options: tuple[str, ...]
+) -> tuple[str | None, tuple[str, ...]]:
+    """The architecture, which may be among the options, and the other options."""
+    if arch is not None and not isinstance(arch, str):
+        raise ArgumentTypeError(f"arch is a text as in 'sm_90', got {arch!r}")
+    asked, left = architecture(options)
+    if arch is not None and asked is not None and arch != asked:
+        raise ArgumentValueError(f"arch is {arch!r}, and the options name {asked}")
+    return arch if asked is None else asked, tuple(left)
+
+
+def objects_of(link: Any) -> tuple[tuple[str, bytes], ...]:
+    if isinstance(link, (str, bytes, os.PathLike)) or not isinstance(link, Iterable):
+        raise ArgumentTypeError(f"link is a list of paths and bytes, got {type(link).__name__}")
+    found = []
+    for place, one in enumerate(link):
+        if isinstance(one, (bytes, bytearray, memoryview)):
+            found.append((f"link[{place}]", bytes(one)))
+        elif isinstance(one, os.PathLike) and isinstance(os.fspath(one), str):
+            path = os.fspath(one)
+            try:
+                with open(path, "rb") as file:
+                    found.append((path, file.read()))
+            except FileNotFoundError:
+                raise MissingFileError(f"there is no {path} to link (in {os.getcwd()})") from None
+            except OSError as error:
+                raise CompileError(f"{path} can't be read: {error.strerror}") from error
+        else:
+            raise ArgumentTypeError(f"link is a list of pathlib.Path and bytes, got {one!r} in it")
+    return tuple(found)
