@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from command_line import cli
 
+import cupola
 from cupola import paths
+from cupola.toolkit import libraries
 
 # -- compile and inspect ---------------------------------------------------------------------------
 
@@ -42,7 +44,7 @@ def nvrtc():
 
 def compiled(source, name, *arguments):
     target = source.with_name(name)
-    answer = cli("compile", source, "-o", target, *arguments)
+    answer = cli("compile", "-o", target, source, *arguments)
     assert answer.returncode == 0, answer.stderr
     assert str(target) in answer.stdout and "plain" in answer.stdout
     return target
@@ -55,8 +57,6 @@ def inspected(path, *arguments):
 
 
 def test_compile_to_ptx_that_loads(source, driver, nvrtc):
-    import cupola
-
     target = compiled(source, "k.ptx", "--arch", "compute_75", "--option=-DUNUSED")
     module = cupola.load(target)
     x = cupola.ones(4, np.float32)
@@ -66,6 +66,68 @@ def test_compile_to_ptx_that_loads(source, driver, nvrtc):
     assert "compute_75" in text and "PTX" in text
     assert "scaled<3>(float*, double)" in text
     assert "plain(pointer or 8-byte integer, 4-byte integer, struct of 8 bytes)" in text
+
+
+def test_a_source_for_other_commands(source):
+    for arguments in (("inspect", source), ("run", source), ("debug", source)):
+        answer = cli(*arguments)
+        assert answer.returncode == 1 and "compile it" in answer.stderr, answer.stderr
+        assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize("words", [["-arch=sm_80"], ["-arch", "sm_80"], ["--option=-arch=sm_80"]])
+def test_machine_codes_architecture_for_ptx(source, nvrtc, words):
+    """As with nvcc -ptx."""
+    assert b".target sm_80" in compiled(source, "k.ptx", *words).read_bytes()
+
+
+def test_macros_and_lines(source, nvrtc, monkeypatch):
+    source.write_text('extern "C" __global__ void plain(int* x) { *x = N; }')
+    assert b".loc" not in compiled(source, "k.ptx", "-DN=1234", "--no-cache").read_bytes()
+    monkeypatch.setenv("CUPOLA_CPU_CHECK", "memory")
+    text = compiled(source, "k.ptx", "-D", "N=1234").read_bytes()
+    assert b".loc" in text and b"1234" in text
+
+
+CALLED = "#include <vector>\n__device__ int half(int x) { return x / 2; }\nint main() {}\n"
+CALLER = """
+__device__ int half(int);
+template <int n> __global__ void times(int* out) { *out = half(n); }
+extern "C" __global__ void plain(int* out, int n) { *out = half(n); }
+"""
+
+
+@pytest.fixture
+def two(tmp_path, nvrtc):
+    import images
+
+    images.nvcc()  # the host's header is nvcc's
+    libraries.load("nvJitLink")
+    (tmp_path / "half.cu").write_text(CALLED)
+    path = tmp_path / "caller.cu"
+    path.write_text(CALLER)
+    return path
+
+
+def test_several_sources_become_ptx(two, driver):
+    target = compiled(two, "k.ptx", two.with_name("half.cu"), "--name", "times<6>")
+    module = cupola.load(target)
+    for name, arguments in (("times<6>", ()), ("plain", (6,))):
+        out = cupola.zeros((), np.int32)
+        module[name][1, 1](out, *arguments)
+        assert out.get() == 3
+    assert b"cupola_name" not in target.read_bytes()
+
+
+def test_several_sources_become_a_cubin_and_a_fatbin(two):
+    more = two.with_name("half.cu")
+    assert "machine code for sm_90" in inspected(compiled(two, "k.cubin", more, "--arch", "sm_90"))
+    text = inspected(compiled(two, "k.fatbin", more, "--arch", "sm_90"))
+    assert "machine code for sm_90" in text and "plain(int* out, int n)" in text
+    words = ["-rdc=true", "-arch=sm_90", "-cubin"]
+    part = more.with_suffix(".cubin")
+    subprocess.run(["nvcc", *words, more, "-o", part], check=True)
+    compiled(two, "linked.cubin", "--link", part, "--arch", "sm_90")
 
 
 def test_compile_to_a_cubin(source, nvrtc):
@@ -301,7 +363,12 @@ def test_compile_errors_are_readable(tmp_path, source, nvrtc):
     for arguments, says in [
         ((bad, "-o", tmp_path / "x.ptx"), f"{bad}(3): error"),
         ((source, "-o", tmp_path / "x.o"), ".ptx, .cubin, .fatbin"),
-        ((source, "-o", tmp_path / "x.ptx", "--arch", "sm_90"), "compute_90"),
+        ((source, "-o", tmp_path / "x.cubin", "--arch", "compute_90"), "--arch sm_90"),
+        ((source, "-o", tmp_path / "x.ptx", "--arch", "sm_80,sm_90"), "--arch compute_90"),
+        ((source, "-o", tmp_path / "x.ptx", "--arch=sm_90", "--option=-arch=sm_80"), "sm_80"),
+        ((source, "-o", tmp_path / "x.ptx", "--link", bad), "write a .cubin"),
+        ((source, "-o", tmp_path / "x.fatbin", "--link", bad), ".cubin"),
+        ((source, tmp_path / "no.cu", "-o", tmp_path / "x.ptx"), "no.cu"),
         ((source, "-o", tmp_path / "x.ptx", "--arch", "90"), "sm_90"),
         ((source, "-o", tmp_path / "x.cubin", "--arch", "sm_80,sm_90"), ".fatbin"),
         ((tmp_path / "no.cu", "-o", tmp_path / "x.ptx"), "no.cu"),

@@ -43,8 +43,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print it."""
+    from cupola.exceptions import ImageError
     from cupola.image import contents
 
+    if options.file.endswith(".cu"):
+        raise ImageError(
+            f"{options.file} is a source: compile it first, as in "
+            f"cupola compile {options.file} -o {options.file[:-3]}.ptx"
+        )
     images = contents.read_all(options.file)
     release = ""
     if options.ptxas:

@@ -87,6 +87,11 @@ def command(program: list[str], values: dict[str, str]) -> list[str]:
         return [found, *program[1:]]
     if os.path.isfile(first) and os.access(first, os.X_OK):
         return [os.path.abspath(first), *program[1:]]
+    if first.endswith(".cu"):
+        raise OSError(
+            f"{first} is a CUDA source, not a program: compile it with nvcc -o PROGRAM {first}, "
+            "and run that. cupola.load takes the kernels of a source"
+        )
     if os.path.exists(first):
         return [sys.executable, *program]
     raise OSError(

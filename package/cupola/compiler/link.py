@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from cupola.compiler.parameter_types import kernel_types
 from cupola.compiler.request import ARCHITECTURE, Built, Request, Source, Target
 from cupola.exceptions import CompileError, ImageError
+from cupola.toolkit.nvcc import without_pointers
 from cupola.toolkit.program import Compiled, Compiler
 
 if TYPE_CHECKING:
     from cupola.device import Device
 
-_LTO_IR = b"\xedCN\x7f"  # the magic number of LTO-IR
+LTO_IR = b"\xedCN\x7f"  # the magic number of LTO-IR
 
 
 def link(request: Request, compiler: Compiler) -> Built:
@@ -32,7 +33,7 @@ def link(request: Request, compiler: Compiler) -> Built:
         if request.linker is not None:
             words = [*request.words, "-dlto"]
             made = request.compile(compiler, source, words, list(names))
-            content = made.ltoir or made.cubin or made.ptx  # nvcc makes no LTO-IR here
+            content = made.ltoir or made.cubin or made.ptx
         inputs.append((source.title, content))
     for expression in request.expressions:
         if expression not in built.names:
@@ -54,6 +55,8 @@ def link(request: Request, compiler: Compiler) -> Built:
     built.image, log = request.linker.link(
         [*inputs, *request.objects], words, not outcome.machine_code
     )
+    if not outcome.machine_code:
+        built.image = without_pointers(built.image)
     built.log = "\n".join(filter(None, (built.log, log)))
     return built
 
@@ -84,7 +87,7 @@ def _with_its_expressions(
 
 def linked_as(target: Target, objects: Iterable[tuple[str, bytes]], device: Device) -> Target:
     """The target that nvJitLink supports: PTX only from LTO-IR, machine code from any input."""
-    if target.machine_code or all(content.startswith(_LTO_IR) for _, content in objects):
+    if target.machine_code or all(content.startswith(LTO_IR) for _, content in objects):
         return target
     read = ARCHITECTURE.fullmatch(target.architecture)
     capability = "{}{}".format(*device.compute_capability)

@@ -50,7 +50,7 @@ _JOINED = ("-I", "-D", "-U")
 # NVRTC's options that do not change what nvcc makes.
 _NVRTC_ONLY = re.compile(
     r"-fdevice-syntax-only|--?(?:use-|create-)?pch(?:-.*|=.*)?|--?minimal|--?no-cache|-no-cache"
-    r"|--?builtin-move-forward=.*|--?builtin-initializer-list=.*|-dlto|--dlink-time-opt"
+    r"|--?builtin-move-forward=.*|--?builtin-initializer-list=.*"
 )
 # A source with these options is NVRTC's: nvcc has no such mode.
 _NVRTC_MODE = re.compile(r"--device-as-default-execution-space|-default-device|--?device-int128")

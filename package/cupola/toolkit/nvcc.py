@@ -36,6 +36,16 @@ _POINTER = re.compile(
 )
 
 
+_LINK_TIME = ("-dlto", "--dlink-time-opt")
+_ARCHITECTURE = re.compile(r"^--gpu-architecture=(?:sm|compute)_")
+
+
+def without_pointers(ptx: bytes) -> bytes:
+    """Linked PTX without the pointers that made nvcc compile name expressions."""
+    text = ptx.decode(errors="surrogateescape")
+    return _POINTER.sub("", text).encode(errors="surrogateescape")
+
+
 @dataclass(frozen=True)
 class Nvcc:
     """The compiler's program."""
@@ -58,7 +68,8 @@ class Nvcc:
         """Compile one program to PTX, and to a cubin where the architecture is one of a GPU; see
         `cupola.toolkit.program.Compiler`.
         """
-        title, options, expressions = program.title, program.options, program.expressions
+        title, expressions = program.title, program.expressions
+        options = [word for word in program.options if word not in _LINK_TIME]
         targets = [one if one.startswith("&") else f"&{one}" for one in expressions]
         pointers = "".join(
             f"__device__ void* {_NAME}{place} = (void*)({target});\n"
@@ -86,11 +97,21 @@ class Nvcc:
             names = {expressions[int(place)]: target for place, target in _POINTER.findall(made)}
             made = _POINTER.sub("", made)
             ptx.write_text(made, encoding="utf-8", errors="surrogateescape")
-            code = b""
-            if any(word.startswith("--gpu-architecture=sm_") for word in options):
+            code = lto = b""
+            machine_code = any(word.startswith("--gpu-architecture=sm_") for word in options)
+            if machine_code:
                 self._run([*words, "-cubin", "-o", str(cubin), str(ptx)], folder, title, last)
                 code = cubin.read_bytes()
-        return Compiled(made.encode(errors="surrogateescape"), code, b"", names, log)
+            # The pointers stay in LTO-IR. A cubin is linked without them.
+            if len(options) < len(program.options) and not (machine_code and expressions):
+                out = inside / "source.ltoir"
+                words = [_ARCHITECTURE.sub("--gpu-architecture=lto_", word) for word in words]
+                self._run(
+                    [*words, "-dlto", "-ltoir", "-o", str(out), str(inside / "source.cu")],
+                    folder, title, last,
+                )  # fmt: skip
+                lto = out.read_bytes()
+        return Compiled(made.encode(errors="surrogateescape"), code, lto, names, log)
 
     def _run(self, words: Sequence[str], folder: str, title: str, last: int) -> str:
         try:
