@@ -192,3 +192,11 @@ def test_the_need_for_nvcc():
     assert front_end._need("nvrtc: error: unrecognized option -x", "<<<") == ("", False)
     assert front_end._need('error: cannot open source file "vector"', "")[1]
     assert not front_end._need('error: cannot open source file "mine.h"', "")[1]
+    refused = "a.cu(1): error: A function explicitly marked as a __host__ function is not allowed"
+    assert front_end._need(refused, "") == ("has host code", True)
+    log = "/cuda/include/a.h(3): error: something\na.cu(1): error: another"
+    assert front_end._need(log, "", ["/cuda/include"]) == (
+        "includes /cuda/include/a.h, which NVRTC refuses",
+        False,
+    )
+    assert front_end._need(log, "", ["/cuda/incl"]) == ("", False)

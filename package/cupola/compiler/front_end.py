@@ -17,10 +17,13 @@ from cupola.toolkit.program import Compiled, Compiler, Program
 # The C and C++ headers that device code uses, for NVRTC, which has none.
 HEADERS = str(Path(__file__).parent / "include")
 _MISSING = re.compile(r'cannot open source file "([^"]+)"')
-_HOST_CODE = re.compile(r"is considered a host |expected an expression.*\n.*<<<")
+_HOST_CODE = re.compile(
+    r"is considered a host |explicitly marked as a __host__|expected an expression.*\n.*<<<"
+)
 # NVRTC also says this of a wrong declaration, and then names the better line of the two compilers.
 _HOST_VARIABLE = re.compile(r"is considered a host variable")
 _UNKNOWN = re.compile(r'identifier "[^"]+" is undefined|namespace "[^"]*" has no|name must be a')
+_FIRST_ERROR = re.compile(r"^(.+)\(\d+\): (?:catastrophic )?error", re.MULTILINE)
 _OPTION = re.compile(r"unrecognized option|invalid value for")
 
 
@@ -58,7 +61,7 @@ class FrontEnd:
         try:
             made = self._by(self.nvrtc, program)
         except CompileError as error:
-            need, certain = _need(error.log, program.text)
+            need, certain = _need(error.log, program.text, self.nvrtc.found.headers())
             if not need or are_for_nvrtc(program.options):
                 raise
             if program.expressions and not certain and self._compiles_without_names(program):
@@ -102,7 +105,7 @@ class FrontEnd:
         )
 
 
-def _need(log: str, source: str) -> tuple[str, bool]:
+def _need(log: str, source: str, toolkit: Sequence[str] = ()) -> tuple[str, bool]:
     """The reason to try nvcc, or "", and whether NVRTC certainly can't compile the source."""
     if _OPTION.search(log):
         return "", False
@@ -112,6 +115,9 @@ def _need(log: str, source: str) -> tuple[str, bool]:
         return f"includes {missing[1]}", "." not in missing[1]
     if _HOST_CODE.search(log) or "<<<" in source:
         return "has host code", True
+    first = _FIRST_ERROR.search(log)
+    if first and first[1].startswith(tuple(f"{folder}/" for folder in toolkit)):
+        return f"includes {first[1]}, which NVRTC refuses", False
     return (
         ("uses names that NVRTC does not declare", False) if _UNKNOWN.search(log) else ("", False)
     )
