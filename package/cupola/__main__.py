@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Without a command, print the help.
     """
+    _open_streams()
     top = parser()
     options = top.parse_args(arguments)
     if options.run is None:
@@ -29,11 +31,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except BrokenPipeError:  # the reader has closed the pipe; Python would report it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (Error, OSError) as error:
+    except Error as error:
         print(f"cupola: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"cupola: {_reason(error)}", file=sys.stderr)
+    except MemoryError as error:
+        print(f"cupola: the host has not enough memory: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("cupola: interrupted", file=sys.stderr)
     return 1
+
+
+def _open_streams() -> None:
+    """Open the standard streams that the caller has closed, and print any file name.
+
+    A file that a command opens would otherwise get the number of a closed stream.
+    """
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 - open until the process ends
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as Python does for standard error
+
+
+def _reason(error: OSError) -> str:
+    """The text of an error of the operating system, without its number."""
+    if error.filename is None or error.strerror is None:
+        return error.strerror or str(error)
+    if isinstance(error, IsADirectoryError):
+        return f"{error.filename} is a folder: expected a file"
+    return f"{error.filename}: {error.strerror}"
 
 
 def parser() -> argparse.ArgumentParser:

@@ -74,6 +74,10 @@ def _check_toml(path: Path) -> None:
             tables = read_toml(path.read_bytes())
         except ValueError as error:
             raise BuildError(f"{path} is not valid TOML: {error}") from None
+        except RecursionError:
+            raise BuildError(
+                f"{path} is not valid TOML: its values are nested too deeply"
+            ) from None
         for name in ("build-system", "project", "tool"):
             if not isinstance(tables.get(name, {}), dict):
                 raise BuildError(f"{path}: {name} = {tables[name]!r}: expected a table [{name}]")

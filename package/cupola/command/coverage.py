@@ -9,6 +9,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cupola.exceptions import MissingFileError
+
 if TYPE_CHECKING:
     from cupola.coverage import Report, SourceFile
     from cupola.coverage.file import CountsFile
@@ -66,7 +68,8 @@ def run(options: argparse.Namespace) -> None:
     else:
         text = _table(report)
     if options.output:
-        Path(options.output).write_text(text)
+        # With the bytes of file names that are not UTF-8.
+        Path(options.output).write_text(text, encoding="utf-8", errors="surrogateescape")
     else:
         sys.stdout.write(text)
 
@@ -113,7 +116,14 @@ def _table(report: Report) -> str:
 
 def _lines(file: SourceFile) -> str:
     text = [f"{file.path}\n      threads  masked\n"]
-    for number, line in enumerate(Path(file.path).read_text(errors="replace").splitlines(), 1):
+    try:
+        source = Path(file.path).read_text(errors="replace")
+    except OSError as error:
+        raise MissingFileError(
+            f"the source {file.path} was counted and cannot be read ({error.strerror}); choose "
+            "others with --source, or take `report`, which needs no sources"
+        ) from None
+    for number, line in enumerate(source.splitlines(), 1):
         count = file.lines.get(number)
         counted = f"{count.lanes:13}{count.masked:8}" if count else " " * 21
         notes = [

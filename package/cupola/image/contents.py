@@ -17,7 +17,7 @@ from cupola.image.cubin import FATBIN_MAGIC, Entry, architecture_of, read_cubin,
 from cupola.image.cxx_names import demangle
 from cupola.manifest import Parameter
 
-_ZIP, _GZIP = b"PK\3\4", b"\x1f\x8b"
+_ZIP, _GZIP = (b"PK\3\4", b"PK\5\6"), b"\x1f\x8b"  # an archive with files, and an empty one
 _SUFFIX = re.compile(r"(\.fatbin|\.cubin|\.ptx)$|\.so[.\d]*$")  # files that are read in a wheel
 _MOST = 1 << 31  # bytes of a member
 _ELF = b"\x7fELF"
@@ -135,7 +135,7 @@ def read_all(path: str | os.PathLike[str]) -> list[tuple[str, Contents]]:
                 beside = f"{name.removesuffix(suffix[0])}.json"
                 text = _member(archive, beside) if beside in names else None
                 place = f"{path}: {name}"
-                known = {} if text is None else _told(manifests.Manifest(text, beside))
+                known = {} if text is None else _told(manifests.Manifest(text, f"{path}: {beside}"))
                 image = _member(archive, name)
                 if suffix[1] or _may_hold(image):
                     found.append((name, _contents(place, image, known)))
@@ -153,6 +153,12 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         raise MissingFileError(f"there is no file {path} (in {os.getcwd()})") from None
+    except IsADirectoryError:
+        images = sorted(one.name for one in path.iterdir() if _SUFFIX.search(one.name))
+        raise ImageError(
+            f"{path} is a folder: expected a .fatbin, .cubin or .ptx, a library, a program or a "
+            "wheel" + (f", such as {path / images[0]}" if images else "")
+        ) from None
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
