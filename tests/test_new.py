@@ -82,6 +82,16 @@ def test_nothing_is_written_over(tmp_path):
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def test_it_needs_no_setuptools(tmp_path):
+    """Environments of Python 3.12 and newer have none, until the printed commands install it."""
+    program = (
+        "import sys; sys.modules['setuptools'] = sys.modules['_distutils_hack'] = None\n"
+        "from cupola.__main__ import main; sys.exit(main(['new', 'heat']))"
+    )
+    text = call(sys.executable, "-W", "error", "-c", program, folder=tmp_path)
+    assert "pip install 'setuptools>=77'" in text
+
+
 @pytest.fixture
 def environment(tmp_path):
     """An environment where cupola is installed, and all that its builds and tests need, so that pip

@@ -129,13 +129,13 @@ def test_wheels_are_a_build_requirement_only_where_nothing_suits(fake, monkeypat
     for variable in toolkit.VARIABLES:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
-    assert backend.compiler_requirements() == [toolkit.REQUIREMENT]
+    assert toolkit.requirements() == [toolkit.REQUIREMENT]
     assert toolkit.REQUIREMENT in backend.get_requires_for_build_wheel()
     assert toolkit.REQUIREMENT in backend.get_requires_for_build_editable()
     monkeypatch.setenv("CUDA_HOME", str(fake("new", "13.5.10", "9.5")))
-    assert backend.compiler_requirements() == [toolkit.REQUIREMENT]
+    assert toolkit.requirements() == [toolkit.REQUIREMENT]
     monkeypatch.setenv("CUDA_HOME", str(fake("good")))
-    assert backend.compiler_requirements() == []
+    assert toolkit.requirements() == []
 
 
 def test_wheel_compiler_is_found_by_its_metadata(fake, tmp_path, monkeypatch):

@@ -162,3 +162,17 @@ def place(tmp_path):
     if os.environ.get("CUPOLA_OFFLINE") == "1":
         pytest.skip("CUPOLA_OFFLINE=1: clean environments need a package index")
     return Place(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """A wheel of this checkout, once for all: what the build has made is only put together."""
+    if os.environ.get("CUPOLA_OFFLINE") == "1":
+        pytest.skip("CUPOLA_OFFLINE=1: clean environments need a package index")
+    folder = tmp_path_factory.mktemp("wheel")
+    # Beside the sources its metadata would be found, by tests that run meanwhile.
+    command = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", folder]
+    command += ["bdist_wheel", "--dist-dir", folder, "--bdist-dir", folder / "unpacked"]
+    call(command, ROOT, dict(os.environ))
+    (made,) = folder.glob("cupola-*.whl")
+    return made

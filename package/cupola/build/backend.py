@@ -34,25 +34,18 @@ def _toolkit() -> ModuleType:
     return importlib.import_module("_cupola.build.toolkit")
 
 
-def compiler_requirements() -> list[str]:
-    """The wheels that contain nvcc; none where the machine has a suitable one."""
-    toolkit = _toolkit()
-    try:
-        toolkit.find(wheels=False)
-    except RuntimeError:
-        return [toolkit.REQUIREMENT]
-    return []
-
-
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
     """setuptools' own, and nvcc."""
-    return [*build_meta.get_requires_for_build_wheel(config_settings), *compiler_requirements()]
+    return [*build_meta.get_requires_for_build_wheel(config_settings), *_toolkit().requirements()]
 
 
 def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
     """setuptools' own, and nvcc."""
-    return [*build_meta.get_requires_for_build_editable(config_settings), *compiler_requirements()]
+    return [
+        *build_meta.get_requires_for_build_editable(config_settings),
+        *_toolkit().requirements(),
+    ]
 
 
 if __name__ == "__main__":  # prints the requirements for builds without isolation
-    print("\n".join(compiler_requirements()))
+    print("\n".join(_toolkit().requirements()))

@@ -104,6 +104,15 @@ def find(environment: Mapping[str, str] | None = None, *, wheels: bool = True) -
     )
 
 
+def requirements() -> list[str]:
+    """The wheels that contain nvcc; none where the machine has a suitable one."""
+    try:
+        find(wheels=False)
+    except BuildError:
+        return [REQUIREMENT]
+    return []
+
+
 def places(environment: Mapping[str, str], *, wheels: bool = True) -> Iterator[Place]:
     """Each place in search order, examined lazily."""
     for variable in VARIABLES:

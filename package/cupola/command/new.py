@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib.machinery
 import keyword
 import os
 import re
@@ -55,14 +55,17 @@ def steps(folder: Path) -> list[str]:
     They build without isolation: an isolated build would search an index for cupola, and not find
     the one of a checkout or of a wheel file. The Cython module then also fits this cupola.
     """
-    from cupola.build.backend import compiler_requirements
+    from cupola.build import toolkit
 
     python = "python" if _leads_here("python") else shlex.quote(sys.executable)
-    requirements = [*BUILD_REQUIREMENTS, *compiler_requirements()]
+    requirements = [*BUILD_REQUIREMENTS, *toolkit.requirements()]
     pip = f"{python} -m pip install"
+    has_pip = importlib.machinery.PathFinder.find_spec(
+        "pip"
+    )  # past setuptools' finder, which warns
     return [
         f"cd {shlex.quote(str(folder))}",
-        *([] if importlib.util.find_spec("pip") else [f"{python} -m ensurepip"]),
+        *([] if has_pip else [f"{python} -m ensurepip"]),
         f"{pip} {shlex.join(requirements)}",
         f"{pip} --no-build-isolation '.[test]'",
         f"{python} -m pytest",
