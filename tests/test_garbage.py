@@ -4,11 +4,13 @@ import gc
 import importlib
 import pathlib
 import time
+import types
 import weakref
 
 import numpy as np
 import pytest
 from graphs import everything_is_done, ints, kernel
+from test_texture import REFERENCES
 
 import cupola
 
@@ -193,11 +195,141 @@ def texture():
     return thing
 
 
+def surface():
+    class Picture(cupola.CudaArray):
+        pass
+
+    picture = Picture((4, 4), np.float32, surface=True)
+    picture.kept = cupola.Surface(picture)
+    return picture
+
+
+def stream_with_an_owner():
+    thing, stream = Thing(), cupola.Stream(non_blocking=True)
+    thing.kept = stream, cupola.Stream.from_handle(stream.handle, owner=thing)
+    return thing
+
+
+def stream_of_an_object():
+    """A stream by the protocol of streams, within what a kernel's brackets keep."""
+    thing, stream = Thing(), cupola.Stream(non_blocking=True)
+    thing.__cuda_stream__ = lambda: (0, stream.handle)
+    thing.kept = kernel()[1, 1, thing]
+    return thing
+
+
+def module_of_a_texture():
+    thing = texture()
+    variable = b".global .f32 shift;\n.global .surfref"
+    thing.module = cupola.load(REFERENCES.replace(b".global .surfref", variable))
+    thing.module.textures["image"] = thing.kept
+    return thing
+
+
+def kernel_of_a_texture():
+    thing = module_of_a_texture()
+    thing.module = thing.module["read"]
+    return thing
+
+
+def names_of_a_module():
+    thing = module_of_a_texture()
+    thing.module = thing.module.globals, thing.module.textures
+    return thing
+
+
+def variable_of_a_module():
+    thing = module_of_a_texture()
+    variable = thing.module.globals["shift"]
+    thing.module = variable, variable.array(np.float32)
+    return thing
+
+
+def tensor_of_an_exporter():
+    class Exporter(Thing):
+        def __dlpack__(self, **options):
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    thing = Exporter()
+    thing.array = ints(1, 2)
+    thing.kept = cupola.from_dlpack(thing)
+    return thing
+
+
+def operation():
+    op = cupola.op(
+        {"float32": cupola.shipped_kernels()["saxpy"]},
+        "saxpy",
+        inputs={"x": "T[n]", "y": "T[n]"},
+        outputs={"z": "T[n]"},
+        scalars={"a": "float"},
+        arguments=["a", "x", "y", "z", "n"],
+        grid=["ceildiv(n, 32)"],
+        block=[32],
+    )
+    x = cupola.ones(4, np.float32)
+    assert op(x, x, a=2.0).get().tolist() == [3] * 4
+    thing = Thing()
+    thing.kept = op
+    op.thing = thing
+    return thing
+
+
 CYCLES = [
     graph_of_a_method, graph_and_what_is_ready, launched_graph, only_what_is_ready, held_object,
     kernel_node, updated_node, updated_graph, child_graph, captured, captured_launch,
     array_with_an_owner, memory_with_an_owner, prepared_launch, transfers, configured, texture,
+    surface, stream_with_an_owner, stream_of_an_object, module_of_a_texture,
+    kernel_of_a_texture, names_of_a_module, variable_of_a_module, tensor_of_an_exporter, operation,
 ]  # fmt: skip
+
+# Types of which no object is in a cycle that users can make.
+INSIDE = {
+    "cupola._argument.Signature": "has the dtypes of parameters",
+    "cupola._names.KeywordBinder": "has names",
+    "cupola.array_access.Allocation": "has a function of CuPy or PyTorch",
+    "cupola.array_access.ArrayAccess": "the base of the next three",
+    "cupola.array_access.CupolaAccess": "one object in a process",
+    "cupola.array_access.CupyAccess": "one object in a process, with functions of CuPy",
+    "cupola.array_access.TorchAccess": "one object in a process, with functions of PyTorch",
+    "cupola.eager_call.EagerCall": "has plans",
+    "cupola.eager_call.Plan": "has numbers of a call",
+    "cupola.interface.Interface": "within a call",
+    "cupola.kernels.CallContext": "within a call",
+    "cupola.pipelines.Pipeline": "releases the function and the arrays of users at its end",
+    "cupola.pipelines.Slot": "has a pipeline",
+    "cupola.transfer.In": "has a NumPy array of no subclass",
+}
+
+
+def kinds_in(thing):
+    """The extension types of the objects that are in a cycle with the object."""
+    found, users, waiting = {}, {}, [thing]
+    while waiting:
+        user = waiting.pop()
+        for each in gc.get_referents(user):
+            if isinstance(each, (type, types.ModuleType)):
+                continue
+            users.setdefault(id(each), []).append(user)
+            if id(each) not in found:
+                found[id(each)] = each
+                waiting.append(each)
+    inside, waiting = {}, [thing]
+    while waiting:
+        for each in users.get(id(waiting.pop()), []):
+            if id(each) not in inside:
+                inside[id(each)] = each
+                waiting.append(each)
+    return {kind for each in inside.values() for kind in type(each).__mro__}
+
+
+def test_every_collected_type_has_a_cycle(driver):
+    kinds = {kind: name for name, kind in extension_types() if kind.__flags__ & HAVE_GC}
+    seen = set().union(*(kinds_in(cycle()) for cycle in CYCLES))
+    assert {name for kind, name in kinds.items() if kind not in seen} == set(INSIDE)
 
 
 def is_collected(reference):

@@ -2,6 +2,7 @@
 # cython: language_level=3
 """Streams."""
 
+cimport cython
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport uintptr_t
 
@@ -15,7 +16,7 @@ from cupola._abi cimport (
     cupola_stream_wait, cupola_stream_wrap,
 )
 from cupola._attribute_docs cimport document_attributes
-from cupola._callback cimport drop, hold, hold_call, run_call
+from cupola._callback cimport Held, drop, hold, hold_call, run_call
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
@@ -74,16 +75,22 @@ cdef Stream other_stream(int device):
 
 cdef Stream wrap_handle(void* handle, object owner, int device):
     cdef cupola_stream* native = NULL
+    cdef OwnedStream stream
+    cdef Held kept
     cdef int status
     if owner is None:
         check(cupola_stream_wrap(device, handle, NULL, NULL, &native))
-    else:
-        Py_INCREF(owner)
-        status = cupola_stream_wrap(device, handle, <PyObject*>owner, drop, &native)
-        if status != 0:
-            Py_DECREF(owner)
-            check(status)
-    return adopt(native)
+        return adopt(native)
+    kept = hold(None)
+    status = cupola_stream_wrap(device, handle, <PyObject*>kept, drop, &native)
+    if status != 0:
+        Py_DECREF(kept)
+        check(status)
+    stream = OwnedStream.__new__(OwnedStream)
+    stream.native = native
+    stream.device_index = device
+    stream.owner, stream.kept = owner, kept
+    return stream
 
 
 cdef Stream as_stream(object stream, int device):
@@ -475,6 +482,22 @@ cdef class Stream:
 
     def __repr__(self):
         return f"<cupola.Stream {self.handle:#x} on {device_text(self.device_index)}>"
+
+
+# The stream of the library may outlive this object, and needs the owner until its end. Meanwhile this
+# object has the owner, where the garbage collector sees it: a cycle with the owner is collected.
+# Without no_gc_clear the collector could take the owner away before __dealloc__ passes it on.
+@cython.final
+@cython.no_gc_clear
+cdef class OwnedStream(Stream):
+    """A stream of other code, and the object that it needs."""
+
+    cdef object owner
+    cdef Held kept  # empty; the library releases it with its stream
+
+    def __dealloc__(self):
+        if self.kept is not None:
+            self.kept.what = self.owner
 
 
 def hold_in_capture(Stream stream not None, what not None):
