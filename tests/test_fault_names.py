@@ -50,6 +50,33 @@ def test_one_report_with_the_name_and_the_counts(check):
     ]
 
 
+AFTER = (
+    PROGRAM
+    + """
+first = error
+for call in (x.get, lambda: kernel[1, 32](x, 0), lambda: x + 1, cupola.Stream, lambda: x.fill(3)):
+    try:
+        call()
+    except cupola.DriverError as error:
+        print("later:", error)
+        assert error.log == str(first) and error.code == first.code, error.log
+"""
+)
+
+
+def test_calls_after_a_fault_refer_to_its_report(driver):
+    program = AFTER.replace("as error:\n    print(error)", "as caught:\n    error = caught")
+    environment = {**os.environ, "CUPOLA_DRIVER": driver}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 5 and all(line.startswith("later: cu") for line in lines), done.stdout
+    for line in lines:
+        assert "(the context has ended: the error of cu" in line
+        assert f" reported the fault, of kernel {NAME}; start a new process" in line
+
+
 @pytest.mark.parametrize(
     "name",
     [

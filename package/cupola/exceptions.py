@@ -62,7 +62,8 @@ class DriverError(Error):
     name : str
         Its name, as in ``"CUDA_ERROR_ILLEGAL_ADDRESS"``; empty where `code` is 0.
     log : str
-        The JIT compiler's log, empty where there is none.
+        The JIT compiler's log; the report of the fault that ended the context, where an earlier
+        error had it; empty where there is neither.
     """
 
     __module__ = "cupola"
