@@ -32,6 +32,34 @@ extern "C" __global__ void gather(const float* table, const int* at, float* out,
     if (i < n) out[i] = table[at[i]];
 }
 """
+ROWS = r"""
+extern "C" __global__ void row_sums(const float* x, ELEMENT* out, int width) {
+    __shared__ int total;
+    if (threadIdx.x == 0) total = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < width; i += blockDim.x)
+        atomicAdd(&total, int(x[blockIdx.x * width + i]));
+    __syncthreads();
+    if (threadIdx.x == 0) out[blockIdx.x] = (ELEMENT)(total);
+}
+extern "C" __global__ void rows(const float* x, ELEMENT* out, int width) {
+    for (int i = threadIdx.x; i < width; i += blockDim.x)
+        out[blockIdx.x * width + i] = (ELEMENT)(2 * x[blockIdx.x * width + i]);
+}
+extern "C" __global__ void plane(const float* x, ELEMENT* out, int width) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i < width) out[j * width + i] = (ELEMENT)(2 * x[j * width + i]);
+}
+extern "C" __global__ void ahead(const float* x, ELEMENT* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i + 1 < n) out[i] = (ELEMENT)(x[i + 1] - x[i] + 1);
+}
+extern "C" __global__ void zeros(const float* x, ELEMENT* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 0;
+}
+extern "C" __global__ void nothing(const float* x, ELEMENT* out, int n) {}
+"""
 HOST = np.arange(1000, dtype="f4")
 
 
@@ -160,3 +188,54 @@ def test_bad_calls(module):
     ]:
         with pytest.raises(ArgumentError, match=message):
             call()
+
+
+@pytest.fixture(scope="module", params=["float", "unsigned char", "double"])
+def rows(request):
+    dtype = {"float": "f4", "double": "f8"}.get(request.param, "u1")
+    return cupola.compile(ROWS, options=[f"-DELEMENT={request.param}"]), dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("row_sums", {"drop_axis": 1}), ("rows", {}), ("plane", {})],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_kernel_whose_rows_are_blocks_needs_its_grid(rows, name, options):
+    module, dtype = rows
+    x = da.ones((600, 40), dtype="f4", chunks=(300, 40))
+    options = {**options, "arguments": [x, Block.output, 40], "dtype": dtype}
+    with pytest.raises(Error, match=r"its rows are blocks of the grid; pass grid= and block="):
+        map_blocks(module[name], x, **options).compute()
+    block = (64, 4) if name == "plane" else 64
+    found = map_blocks(
+        module[name],
+        x,
+        grid=lambda block: (1, block.shape[0] // 4) if name == "plane" else block.shape[0],
+        block=block,
+        **options,
+    ).compute()
+    assert found.size == (600 if name == "row_sums" else 24000)
+    assert (found.get() == (40 if name == "row_sums" else 2)).all()
+
+
+@pytest.mark.parametrize("name", ["ahead", "zeros", "nothing"])
+@pytest.mark.parametrize("shape", [(600,), (30, 40), (2, 600), (3,), (1, 1000)])
+def test_other_kernels_may_leave_elements_out(rows, name, shape):
+    module, dtype = rows
+    x = da.from_array(np.arange(np.prod(shape), dtype="f4").reshape(shape), chunks=-1)
+    arguments = [x, Block.output, Block.size]
+    found = map_blocks(module[name], x, dtype=dtype, arguments=arguments).compute()
+    if name != "nothing":
+        written = found.get().reshape(-1)[:-1]
+        assert (written == (2 if name == "ahead" else 0)).all()
+
+
+def test_a_number_of_threads_is_taken_as_right(rows):
+    module, dtype = rows
+    x = da.ones((300, 40), dtype="f4", chunks=(300, 40))
+    arguments = [x, Block.output, 40]
+    found = map_blocks(
+        module["row_sums"], x, drop_axis=1, dtype=dtype, arguments=arguments, threads=Block.size
+    )
+    assert found.compute().get()[0] == 40

@@ -17,6 +17,7 @@ from distributed.worker import get_worker
 
 import cupola
 from cupola.array import Array
+from cupola.distributed.unwritten import elements_of_rows, is_large, mark
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, Error
 from cupola.kernel import Kernel
 from cupola.launching.forms import check_options, launch_form, value_for
@@ -65,9 +66,12 @@ class _Input:
 class _Launch:
     """The kernel with its arguments and grid; each worker gets it once."""
 
-    def __init__(self, kernel: Kernel, arguments: list[Any], dtype: Any, **options: Any) -> None:
+    def __init__(
+        self, kernel: Kernel, arguments: list[Any], dtype: Any, check: bool, **options: Any
+    ) -> None:
         self.kernel, self.arguments, self.options = kernel, arguments, options
         self.dtype = dtype  # of the output
+        self.check = check  # whether the next launch shows that the default grid is enough
 
     def __call__(self, block: Block) -> None:
         """Launch on the current device's current stream, and wait, so that a fault is here."""
@@ -78,9 +82,22 @@ class _Launch:
         grid, threads, shared, values = launch_form(
             kernel, "a block", block, values, **self.options
         )
-        if math.prod(grid) if isinstance(grid, tuple) else grid:
+        count = math.prod(grid) if isinstance(grid, tuple) else grid
+        check = self.check and is_large(block.shape)
+        marks = mark(block.output) if check else None
+        if count:
             kernel.launch(grid, threads, *values, shared=shared)
         stream.synchronize()
+        if marks is not None:
+            self.check = False
+            written = elements_of_rows(block.output, marks, count)
+            if written is not None:
+                raise ArgumentValueError(
+                    f"the default grid has a thread for each element of the output, in {count} "
+                    f"blocks; the kernel wrote {written} of {block.size} elements: its rows are "
+                    "blocks of the grid; pass grid= and block=, as in grid=lambda block: "
+                    "block.shape[0], or threads=Block.size where this is right"
+                )
 
 
 def _on_device(block: Any) -> Array:
@@ -206,7 +223,8 @@ def map_blocks(
     ArgumentError
         Where arrays, arguments or chunks do not fit together.
     Error
-        By the computation, where a launch failed. It names kernel, block and worker.
+        By the computation, where a launch failed, or where the default grid has fewer blocks than
+        the kernel has rows. It names kernel, block and worker.
 
     Notes
     -----
@@ -228,6 +246,7 @@ def map_blocks(
         kernel.module.on(0)[kernel.name] if kernel.device_index else kernel,
         _checked(kernel, arrays, arguments),
         dtype,
+        check=grid is None and threads is None,
         threads=Block.size if threads is None else threads,
         grid=grid,
         block=block,
