@@ -210,18 +210,17 @@ void ChildGrids::destroy_event(std::uint64_t event) {
 }
 
 void ChildGrids::record(std::uint64_t block, std::uint64_t event, std::uint64_t stream) {
-    std::lock_guard lock(mutex_);
-    require(stream != GridStream::tail && stream != GridStream::forget,
-            runtime_error::invalid_value);
-    const auto at = events_.find(event);
-    require(at != events_.end(), runtime_error::invalid_resource_handle);
-    const StreamKey key = key_of(block, stream);
-    Item item;
-    item.block = block;
-    at->second = append(&key, std::move(item));
+    add_mark(block, stream, event, [](Item&, std::size_t& last, std::size_t mark) { last = mark; });
 }
 
 void ChildGrids::wait(std::uint64_t block, std::uint64_t stream, std::uint64_t event) {
+    add_mark(block, stream, event,
+             [](Item& item, std::size_t& last, std::size_t) { item.awaited = last; });
+}
+
+// Appends an item without work to the stream. `use` gets the item, and the event's last record.
+template <class Use>
+void ChildGrids::add_mark(std::uint64_t block, std::uint64_t stream, std::uint64_t event, Use use) {
     std::lock_guard lock(mutex_);
     require(stream != GridStream::tail && stream != GridStream::forget,
             runtime_error::invalid_value);
@@ -230,8 +229,8 @@ void ChildGrids::wait(std::uint64_t block, std::uint64_t stream, std::uint64_t e
     const StreamKey key = key_of(block, stream);
     Item item;
     item.block = block;
-    item.awaited = at->second;
-    append(&key, std::move(item));
+    const std::size_t mark = append(&key, std::move(item));
+    use(items_[mark], at->second, mark);
 }
 
 void ChildGrids::run() {

@@ -99,6 +99,8 @@ class ChildGrids final : public DeviceRuntime {
     void launch(std::uint64_t block, std::shared_ptr<Function> function, const LaunchShape& shape,
                 std::vector<std::byte> parameters, std::uint64_t stream);
     StreamKey key_of(std::uint64_t block, std::uint64_t stream) const;
+    template <class Use>
+    void add_mark(std::uint64_t block, std::uint64_t stream, std::uint64_t event, Use use);
     std::size_t append(const StreamKey* stream, Item item);
     void run_items(std::vector<std::size_t> items);
     void run_item(std::size_t index);
