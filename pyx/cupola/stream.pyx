@@ -150,9 +150,20 @@ cdef int refuse_capture(Stream stream) except -1:
     return 0
 
 
-def refuse_captured(device):
-    """Raise where cupola is capturing this thread's current stream of a device."""
-    refuse_capture(current_stream(device_index(device)))
+def refuse_captured(device, title=None, why=None):
+    """Raise while cupola is capturing this thread's current stream of a device.
+
+    Parameters
+    ----------
+    device : int or Device, optional
+    title, why : str, optional
+        A function that waits for the device, and what to use instead.
+    """
+    cdef Stream stream = current_stream(device_index(device))
+    if title is not None and stream.capturing:
+        raise ArgumentValueError(
+            f"{title}: the stream is being captured, and this call waits for the device: {why}")
+    refuse_capture(stream)
 
 
 cdef NativeEvent event_after(Stream stream):

@@ -1,5 +1,5 @@
 # cupola/algorithms/arguments.py - checks of arguments that functions on arrays share.
-"""Arrays of one device, axes, and what a capture forbids."""
+"""Arrays of one device, axes and results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from cupola.algorithms.rows import axis_of
 from cupola.array import Array
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-from cupola.stream import Stream
 
 
 def is_device_array(value: Any) -> bool:
@@ -76,17 +75,3 @@ def result(title: str, made: Array, out: Any) -> Array:
     out[...] = made if made.dtype == out.dtype else made.astype(out.dtype)
     found: Array = out
     return found
-
-
-def refuse_capture(title: str, device: int, why: str) -> None:
-    """Raise an error while the current stream is being captured.
-
-    Raises
-    ------
-    ArgumentValueError
-        `why` says what the call needs from the device, and what to use instead.
-    """
-    if Stream.current(device).capturing:
-        raise ArgumentValueError(
-            f"{title}: the stream is being captured, and this call waits for the device: {why}"
-        )

@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
-from cupola.algorithms.arguments import refuse_capture
 from cupola.algorithms.images import kernel
 from cupola.algorithms.launching import WIDTHS, launch
 from cupola.array import Array
 from cupola.creation import empty, zeros
+from cupola.stream import refuse_captured
 
 # Up to so many bytes results are first as long as the input; above, the count comes first.
 MOST_ASIDE = 1 << 31
@@ -26,7 +26,7 @@ def select(array: Array, mask: Array, title: str) -> Array:
 
     Waits for the count.
     """
-    refuse_capture(title, array.device_index, WAIT)
+    refuse_captured(array.device_index, title, WAIT)
     if array.itemsize not in WIDTHS or array.ptr % array.itemsize:
         from cupola.algorithms.gather import take_from
         from cupola.algorithms.positions import Positions
@@ -45,7 +45,7 @@ def nonzero_of(mask: Array, title: str) -> tuple[Array, ...]:
 
     Waits for the count.
     """
-    refuse_capture(title, mask.device_index, WAIT)
+    refuse_captured(mask.device_index, title, WAIT)
     flat = _compacted(mask, None, np.dtype(np.int64))
     if mask.ndim == 1:
         return (flat,)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import integer_of, refuse_capture, require_device
+from cupola.algorithms.arguments import integer_of, require_device
 from cupola.algorithms.bin_rules import number_of_bins
 from cupola.algorithms.element_types import INT64, require_elements
 from cupola.algorithms.images import kernel
@@ -19,6 +19,7 @@ from cupola.array import Array, read_now
 from cupola.creation import empty, to_device, zeros
 from cupola.device import Device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.stream import refuse_captured
 
 COUNTING = 512  # threads of a block that counts
 SHARED = 48 << 10  # bytes of shared memory that each device has for a block
@@ -72,7 +73,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Array:
     if parts is not None and parts.dtype.kind == "c":
         raise ArgumentTypeError("bincount: argument weights: expected real numbers, got complex")
     if array.size:
-        refuse_capture("bincount", array.device_index, WAIT)
+        refuse_captured(array.device_index, "bincount", WAIT)
         low, high = array.min(), array.max()
         if int(low.item()) < 0:
             raise ArgumentValueError(f"bincount: argument x has a negative number: {low.item()}")
@@ -172,12 +173,12 @@ def histogram(
 def _edges(array: Array, bins: Any, limits: Any) -> np.ndarray[Any, Any]:
     """The edges, by NumPy's rules, on the host."""
     if isinstance(bins, str):
-        refuse_capture("histogram", array.device_index, "a rule counts bins; pass their number")
+        refuse_captured(array.device_index, "histogram", "a rule counts bins; pass their number")
     ends = np.empty(0, array.dtype)
     if isinstance(bins, Array):
         bins = read_now(bins)
     elif np.ndim(bins) == 0 and limits is None and array.size:
-        refuse_capture("histogram", array.device_index, "the range is that of a; pass range=")
+        refuse_captured(array.device_index, "histogram", "the range is that of a; pass range=")
         low, high = array.min(), array.max()
         ends = np.array([low.item(), high.item()], array.dtype)
     try:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import refuse_capture, require_device
+from cupola.algorithms.arguments import require_device
 from cupola.algorithms.launching import launch
 from cupola.algorithms.layouts import broadcast_to, overlap
 from cupola.array import Array
 from cupola.creation import empty, full, to_device
 from cupola.exceptions import ArgumentValueError
+from cupola.stream import refuse_captured
 
 # As in csrc/kernels/algorithms/index.cu.
 RAISE, WRAP, CLIP, CHECKED = 0, 1, 2, 3
@@ -87,8 +88,8 @@ class Positions:
         )
 
     def _check(self, indices: Array, axis: int, size: int) -> None:
-        refuse_capture(
-            self.title, self.device,
+        refuse_captured(
+            self.device, self.title,
             "it checks the range of indices that are on the device; use cupola.take or cupola.put "
             "with mode='wrap' or mode='clip', or indices on the host",
         )  # fmt: skip

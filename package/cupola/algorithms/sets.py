@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import is_device_array, refuse_capture, require_device
+from cupola.algorithms.arguments import is_device_array, require_device
 from cupola.algorithms.compaction import WAIT, nonzero_of, select
 from cupola.algorithms.gather import put_into, take_from
 from cupola.algorithms.joins import concatenate
@@ -21,6 +21,7 @@ from cupola.algorithms.shapes import moveaxis
 from cupola.algorithms.sorts import argsort, lexsort, sort
 from cupola.array import Array
 from cupola.creation import arange, empty, full, to_device, zeros
+from cupola.stream import refuse_captured
 
 
 def unique(
@@ -59,7 +60,7 @@ def unique(
         While the stream is being captured: the call waits for the number of elements.
     """
     array = array_of("unique", "ar", ar)
-    refuse_capture("unique", array.device_index, WAIT)
+    refuse_captured(array.device_index, "unique", WAIT)
     if axis is not None:
         number = axis_of("unique", axis, array.ndim)
     if axis is not None and array.ndim > 1:
