@@ -335,7 +335,7 @@ FAMILIES = {
 TOP = {"arguments", "cache", "exceptions", "kernel_library", "manifest", "paths"}
 TOP |= {"compiler_remedies", "deprecation", "library", "numpy_names", "version"}
 TOP |= {"__init__", "__main__", "host_library", "loader", "package_images", "struct_values"}
-TOP |= {"testing"}
+TOP |= {"element_errors", "testing"}
 
 
 def module_of(path):

@@ -279,6 +279,137 @@ def test_variables_in_another_order(driver):
     np.testing.assert_array_equal(found, host)
 
 
+STRUCT = "struct Inner { short a[2]; double b; }; struct Outer { float x; Inner y[2]; int z; };"
+OUTER = [("x", "f4"), ("y", [("a", "i2", (2,)), ("b", "f8")], (2,)), ("z", "i4")]
+SUM = "p.x + p.y[0].a[1] + p.y[1].a[0] + (float)p.y[1].b + p.z"
+
+
+def swapped_fields(kind):
+    """The struct's dtype with fields in the other order: all of them, the nested, or the others."""
+
+    def swap(dtype, depth):
+        if dtype.subdtype:
+            return np.dtype((swap(dtype.subdtype[0], depth), dtype.shape))
+        if dtype.names:
+            fields = [(name, swap(dtype[name], depth + 1)) for name in dtype.names]
+            return np.dtype(fields, align=True)
+        return (
+            dtype.newbyteorder() if kind in ("all", "nested" if depth > 1 else "outer") else dtype
+        )
+
+    return swap(np.dtype(OUTER, align=True), 0)
+
+
+@pytest.mark.parametrize("kind", ["all", "nested", "outer", "none"])
+@pytest.mark.parametrize("maker", ["elementwise", "reduction", "scan"])
+def test_makers_convert_structs_by_value(driver, maker, kind):
+    dtype = swapped_fields(kind)
+    options = {"preamble": STRUCT, "structs": {"Outer": dtype}}
+    parameters = "const float* v, const Outer p, float* out"
+    if maker == "elementwise":
+        made_function = cupola.elementwise(parameters, f"out[i] = v[i] * ({SUM})", **options)
+    else:
+        map_and_join = (parameters, f"v[i] * ({SUM})", "a + b", "0")
+        made_function = getattr(cupola, maker)(*map_and_join, **options)
+    v = cupola.to_device(np.array([1, 2, 3], np.float32))
+    element = (0.5, [((9, 1), 9), ((2, 9), 4)], 8)
+    factors = {"elementwise": [1, 2, 3], "reduction": 6, "scan": [1, 3, 6]}[maker]
+    for value in (np.array(element, dtype)[()], np.array(element, np.dtype(OUTER, align=True))):
+        assert made_function(v, value).get().tolist() == (15.5 * np.array(factors)).tolist()
+
+
+def test_makers_refuse_arrays_of_swapped_structs(driver):
+    pair = np.dtype([("value", ">f4"), ("index", ">i4")])
+    options = {"preamble": "struct Pair { float value; int index; };", "structs": {"Pair": pair}}
+    host = np.array([(1.5, 2), (3, 4)], pair)
+    read = cupola.elementwise("const Pair* x, float* out", "out[i] = x[i].value", **options)
+    write = cupola.elementwise("Pair* x", "x[i] = Pair{2, 3}", **options)
+    assert read(cupola.to_device(host)).get().tolist() == [1.5, 3]
+    array = there(0, host)
+    for function in (read, write):
+        with refused(cupola.ArgumentTypeError, saying=["argument x", "byte order", "to_device"]):
+            function(array)
+    np.testing.assert_array_equal(array.get(), host)
+
+
+ROW = """
+struct Row { int n; float v[3]; };
+extern "C" __global__ void add_up(Row row, float* out) {
+    out[0] = row.n + row.v[0] + 10 * row.v[1] + 100 * row.v[2];
+}
+extern "C" __global__ void of_memory(const Row* row, float* out) {
+    out[0] = row->n + row->v[0] + 10 * row->v[1] + 100 * row->v[2];
+}
+"""
+
+
+class SwappedRow(ctypes.BigEndianStructure):
+    _fields_ = (("n", ctypes.c_int), ("v", ctypes.c_float * 3))
+
+
+def test_arrays_in_structs_in_another_order(driver):
+    """NumPy's `isnative` does not see the byte order of arrays in structs."""
+    swapped = np.dtype([("n", "i4"), ("v", ">f4", (3,))])
+    assert swapped.isnative
+    module = cupola.compile(ROW)
+    host, out = np.array((5, (1, 2, 3)), swapped), cupola.zeros(1, np.float32)
+    for value in (host[()], SwappedRow(5, (1, 2, 3))):
+        out.fill(0)
+        module["add_up"][1, 1](value, out)
+        assert out.item() == 326
+    native = [cupola.to_device(host.reshape(1)), cupola.In(host.reshape(1))]
+    for value in native:
+        out.fill(0)
+        module["of_memory"][1, 1](value, out)
+        assert out.item() == 326
+    assert native[0].dtype == np.dtype([("n", "i4"), ("v", "f4", (3,))])
+    with refused(cupola.ArgumentTypeError, saying=["byte order", "to_device"]):
+        module["of_memory"][1, 1](there(0, host.reshape(1)), out)
+    changed = np.zeros(1, swapped)
+    module["of_memory"][1, 1](cupola.InOut(changed), out)
+    assert out.item() == 0 and changed[0]["n"] == 0
+
+
+MOVES = {
+    "x[key]": lambda x, y, i, m: x[i],
+    "x[key] of a mask": lambda x, y, i, m: x[m],
+    "x[key] of a list": lambda x, y, i, m: x[[0, 1]],
+    "x[key] = value": lambda x, y, i, m: x.__setitem__(i, 1),
+    "x[key] = value of a mask": lambda x, y, i, m: x.__setitem__(m, 1),
+    "x[key] = value of a value": lambda x, y, i, m: y.__setitem__(i, x[:2]),
+    "x[key] of an index": lambda x, y, i, m: y[x],
+    "take": lambda x, y, i, m: cupola.take(x, i),
+    "take of an index": lambda x, y, i, m: cupola.take(y, x),
+    "put": lambda x, y, i, m: cupola.put(x, i, 1),
+    "put of an index": lambda x, y, i, m: cupola.put(y, x, 1),
+    "compress": lambda x, y, i, m: cupola.compress(m, x),
+    "extract": lambda x, y, i, m: cupola.extract(m, x),
+    "take_along_axis": lambda x, y, i, m: cupola.take_along_axis(x, i, 0),
+    "put_along_axis": lambda x, y, i, m: cupola.put_along_axis(x, i, 1, 0),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_moves_of_swapped_elements_are_refused_by_the_public_name(driver, name):
+    x, y = there(0, numbers(">i4")), cupola.to_device(numbers("i4"))
+    index = cupola.to_device(np.array([0, 1]))
+    title = name.partition(" of ")[0]
+    with refused(cupola.ArgumentTypeError, saying=[f"{title}: argument", "byte order", ">i4"]):
+        MOVES[name](x, y, index, y > 2)
+    np.testing.assert_array_equal(x.get(), numbers("i4"))
+    np.testing.assert_array_equal(y.get(), numbers("i4"))
+
+
+def test_other_operations_name_the_remedy(driver):
+    x = there(0, numbers(">f4"))
+    for operation in (
+        lambda: x + 1, lambda: x.sum(), lambda: np.where(x > 1, x, x), lambda: x.astype("f8"),
+        lambda: cupola.concatenate([x, x]), lambda: x @ x,
+    ):  # fmt: skip
+        with refused(cupola.ArgumentTypeError, saying=["byte order", "cupola.to_device"]):
+            operation()
+
+
 def test_a_refused_array_leaves_the_context_alive(driver):
     kernel, y = operations.module()["copy<float>"], cupola.zeros(N, np.float32)
     raw = cupola.zeros(64, np.uint8)

@@ -40,7 +40,9 @@ from cupola.array cimport Array
 from cupola.array_data cimport is_freed
 from cupola._dimensions cimport integer_text
 from cupola.device cimport device_text, is_same_driver
-from cupola.element cimport Element, element_fits, element_of, indirect_text, native_array
+from cupola.element cimport (
+    Element, element_fits, element_of, indirect_text, is_native, native_array,
+)
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
 from cupola.memory cimport PER_THREAD, Memory
@@ -220,7 +222,7 @@ cdef int put_ctypes(Signature signature, char* buffer, size_t index, object valu
     found = np.frombuffer(value, dtype.base)
     if dtype.names is not None:
         return signature.put_buffer(buffer, index, found[0])
-    if dtype.isnative:
+    if is_native(dtype):
         signature.fitting.add(known)
     return signature.put_buffer(buffer, index, native_array(found).tobytes())
 
@@ -568,7 +570,7 @@ cdef class Signature:
         raw = value
         if isinstance(value, np.void):
             self.check_layout(index, value)
-            raw = (value if value.dtype.isnative else native_array(value)).tobytes()
+            raw = (value if is_native(value.dtype) else native_array(value)).tobytes()
         PyObject_GetBuffer(raw, &view, PyBUF_SIMPLE)
         try:
             status = cupola_argument_bytes(self.native, buffer, index, view.buf, view.len)
@@ -605,7 +607,7 @@ cdef class Signature:
                 CUPOLA_ERROR_VALUE)
         return self.refuse(
             index, f"{came} {indirect_text(dtype, copy)}",
-            CUPOLA_ERROR_VALUE if dtype.isnative else CUPOLA_ERROR_TYPE)
+            CUPOLA_ERROR_VALUE if is_native(dtype) else CUPOLA_ERROR_TYPE)
 
     cdef int refuse_element(
         self, size_t index, str came, object dtype, uint64_t address

@@ -13,6 +13,8 @@ cdef Element element_of(str type)
 # The bits that are 0 in an address of aligned elements. A kernel's access to a number of n bytes
 # faults unless n divides the address.
 cdef uint64_t low_bits_of(object dtype)
+# Whether all elements have the machine's byte order, also those of arrays in structs.
+cpdef bint is_native(object dtype) except -1
 # Whether a kernel can take elements at an address: aligned, and in the machine's byte order.
 cdef bint is_direct(object dtype, uint64_t address, Py_ssize_t nbytes) except -1
 # The reason why not, and the remedy, for messages.

@@ -92,15 +92,32 @@ cdef uint64_t low_bits_of(object dtype):
     return dtype.alignment - 1 if kind in "VSU" else dtype.itemsize - 1
 
 
-cdef bint is_direct(object dtype, uint64_t address, Py_ssize_t nbytes) except -1:
+cpdef bint is_native(object dtype) except -1:
+    """Whether all elements have the machine's byte order.
+
+    NumPy's ``isnative`` does not see elements of arrays in structs.
+    """
     if not dtype.isnative:
+        return False
+    if dtype.kind != "V":
+        return True
+    if dtype.subdtype is not None:
+        return is_native(dtype.subdtype[0])
+    for name in dtype.names or ():
+        if not is_native(dtype[name]):
+            return False
+    return True
+
+
+cdef bint is_direct(object dtype, uint64_t address, Py_ssize_t nbytes) except -1:
+    if not is_native(dtype):
         return False
     # Most memory is aligned to more than any element.
     return address & 0xff == 0 or nbytes == 0 or address & low_bits_of(dtype) == 0
 
 
 cdef str indirect_text(object dtype, str copy):
-    if not dtype.isnative:
+    if not is_native(dtype):
         return (
             f"of {dtype}, which is not in the machine's byte order; pass "
             "cupola.to_device(x.get()), which converts it")
@@ -115,7 +132,7 @@ def natural_alignment(object element not None):
 
 
 cdef object native_dtype(object dtype):
-    return dtype if dtype.isnative else dtype.newbyteorder("=")
+    return dtype if is_native(dtype) else dtype.newbyteorder("=")
 
 
 cdef object native_array(object host):

@@ -11,6 +11,7 @@ from cupola._elementwise cimport (
     cupola_operation_name, cupola_operation_result,
 )
 from cupola.abi cimport require
+from cupola.element cimport is_native
 from cupola.array_data cimport ArrayData
 
 from cupola.exceptions import ArgumentTypeError, Error
@@ -37,6 +38,10 @@ cdef int element_code(ArrayData array) except -1:
     if array.element == 0:
         array.element = element_of(array.dtype)
         if array.element == 0:
+            if not is_native(array.dtype):
+                raise ArgumentTypeError(
+                    f"arithmetic on {array.dtype} is not supported: pass "
+                    "cupola.to_device(x.get()), which converts the byte order")
             raise ArgumentTypeError(
                 f"arithmetic on {array.dtype} is not supported; use bool, integers, float16 to "
                 "float64, complex64 or complex128")

@@ -12,7 +12,7 @@ from cupola._abi cimport (
 from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.array cimport host_address, is_pinned
-from cupola.element cimport native_array, native_dtype
+from cupola.element cimport is_native, native_array, native_dtype
 from cupola.error cimport check
 from cupola.memory cimport allocate
 from cupola.stream cimport captures
@@ -70,7 +70,7 @@ cdef int hold(Transfer self, object array) except -1:
     self.array = array
     self.kind = ord(array.dtype.kind)
     self.itemsize = array.dtype.itemsize
-    self.swapped = not array.dtype.isnative
+    self.swapped = not is_native(array.dtype)
     return 0
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cupola.array import Array
-from cupola.exceptions import ArgumentTypeError
+from cupola.element import is_native
+from cupola.element_errors import element_error
 
 
 class Elements(NamedTuple):
@@ -110,11 +111,8 @@ def require_native(function: str, name: str, array: Array) -> None:
     ArgumentTypeError
         Where they are not.
     """
-    if not array.dtype.isnative:
-        raise ArgumentTypeError(
-            f"{function}: argument {name}: expected elements in the machine's byte order, got "
-            f"{array.dtype}; pass cupola.to_device({name}.get()), which converts them"
-        )
+    if not is_native(array.dtype):
+        raise element_error(function, name, array, "elements in the machine's byte order")
 
 
 def require_elements(function: str, name: str, array: Array, elements: Elements) -> None:
@@ -127,10 +125,6 @@ def require_elements(function: str, name: str, array: Array, elements: Elements)
     """
     if elements.has(array):
         return
-    native = array.dtype.newbyteorder("=")
-    remedy = "copy it with get() and compute on the host"
-    if native.char in elements.chars:
-        remedy = f"convert it on the host: cupola.to_device({name}.get().astype({native.char!r}))"
-    raise ArgumentTypeError(
-        f"{function}: argument {name}: expected {elements.text}, got {array.dtype}; {remedy}"
-    )
+    wrong_type = array.dtype.char not in elements.chars
+    remedy = "copy it with get() and compute on the host" if wrong_type else ""
+    raise element_error(function, name, array, elements.text, remedy)

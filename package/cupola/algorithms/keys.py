@@ -9,6 +9,7 @@ import numpy as np
 
 from cupola.algorithms.arguments import is_device_array, require_device
 from cupola.algorithms.compaction import nonzero_of, select
+from cupola.algorithms.element_types import require_native
 from cupola.algorithms.layouts import broadcast_to
 from cupola.array import Array
 from cupola.creation import asarray, empty
@@ -57,6 +58,7 @@ def get_items(array: Array, key: Any) -> Array:
     A mask on the device gives a size that only the device knows: the call waits for a count. The
     range of indices on the device is checked there, and the call waits for the result.
     """
+    require_native(TITLE, "x", array)
     keys = _parsed(array, key)
     if len(keys) == 1 and _is_whole_mask(keys[0], array):
         return select(array, keys[0], TITLE)
@@ -87,6 +89,7 @@ def set_items(array: Array, key: Any, value: Any) -> None:
 
     if not array.flags.writeable:
         raise ArgumentValueError("this array's memory is read-only")
+    require_native(f"{TITLE} = value", "x", array)
     keys = _parsed(array, key)
     values = _values(array, value)
     if len(keys) == 1 and values.size == 1 and _is_mask(keys[0]) and keys[0].ndim:
@@ -119,7 +122,8 @@ def _values(array: Array, value: Any) -> Array:
         made[...] = value
         return made
     found: Array = asarray(value)
-    require_device("x[key] = value", "value", found, array.device_index)
+    require_device(f"{TITLE} = value", "value", found, array.device_index)
+    require_native(f"{TITLE} = value", "value", found)
     if found.dtype == array.dtype:
         return found
     return found.astype(array.dtype, casting="same_kind")

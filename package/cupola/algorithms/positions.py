@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cupola.algorithms.arguments import require_device
+from cupola.algorithms.element_types import require_native
 from cupola.algorithms.launching import launch
 from cupola.algorithms.layouts import broadcast_to, overlap
 from cupola.array import Array
@@ -78,6 +79,7 @@ class Positions:
 
     def _kept(self, indices: Array) -> Array:
         require_device(self.title, "indices", indices, self.device)
+        require_native(self.title, "indices", indices)
         if indices.dtype not in (np.int32, np.int64):
             indices = indices.astype(np.int64)
         return indices if indices.flags.c_contiguous else indices.copy()

@@ -10,6 +10,7 @@ import numpy as np
 from cupola.algorithms.arguments import is_device_array, result
 from cupola.algorithms.choose import choose
 from cupola.algorithms.compaction import nonzero_of, select
+from cupola.algorithms.element_types import require_native
 from cupola.algorithms.gather import take_from
 from cupola.algorithms.positions import Positions
 from cupola.algorithms.rows import array_of, axis_of, with_axis
@@ -169,4 +170,5 @@ def extract(condition: Any, arr: Any) -> Array:
     if not is_device_array(condition):
         condition = to_device(np.asarray(condition, np.bool_), device=array.device_index)
     mask = array_of("extract", "condition", condition)
+    require_native("extract", "arr", array)
     return compress(mask.reshape(-1), array.reshape(-1), 0)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from cupola.array import Array
+from cupola.element import is_native
+from cupola.element_errors import element_error
 from cupola.exceptions import ArgumentTypeError
 from cupola.makers.c_types import CXX, STRUCTS
 from cupola.makers.definition import Definition
@@ -104,13 +106,14 @@ def converted(definition: Definition, parameter: Parameter, value: Array, dtype:
     """
     if value.dtype == dtype:
         return value
-    if parameter.const and not parameter.raw and np.can_cast(value.dtype, dtype, "safe"):
+    native = is_native(value.dtype)
+    safe = native and np.can_cast(value.dtype, dtype, "safe")
+    if parameter.const and not parameter.raw and safe:
         return value.astype(dtype)
     by = f" ({parameter.variable})" if parameter.variable else ""
-    remedy = f"; convert it with {parameter.name}.astype({dtype})" if parameter.const else ""
-    raise ArgumentTypeError(
-        f"{definition.name}: argument {parameter.name}: expected elements of {dtype}{by}, got "
-        f"{value.dtype}{remedy}"
+    remedy = f"convert it with {parameter.name}.astype({dtype})" if parameter.const else ""
+    raise element_error(
+        definition.name, parameter.name, value, f"elements of {dtype}{by}", remedy if native else ""
     )
 
 

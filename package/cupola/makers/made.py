@@ -23,7 +23,7 @@ def name_of(name: Any) -> str:
 
 
 def dtypes_of(structs: Any) -> dict[str, np.dtype[Any]]:
-    """The dtypes of structs by name."""
+    """The dtypes of structs by name, in the machine's byte order, which they have in C++."""
     if structs is None:
         return {}
     if not isinstance(structs, Mapping):
@@ -34,7 +34,7 @@ def dtypes_of(structs: Any) -> dict[str, np.dtype[Any]]:
     found = {}
     for name, dtype in structs.items():
         try:
-            found[str(name)] = np.dtype(dtype)
+            found[str(name)] = np.dtype(dtype).newbyteorder("=")
         except TypeError as error:
             raise ArgumentTypeError(f"structs[{name!r}]: expected a dtype: {error}") from None
     return found
