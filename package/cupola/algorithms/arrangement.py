@@ -127,6 +127,10 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     if axis is None:
         return roll(array.reshape(-1), shift, 0).reshape(array.shape)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    if not array.ndim and not axes:
+        raise ArgumentValueError(
+            "roll: argument axis: expected None for an array without axes, got no axis"
+        )
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
     try:
         pairs = list(np.broadcast(np.array(axes), np.array(shifts)))

@@ -111,7 +111,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     indices : array_like or Array of integers
         Of the same number of axes; all but `axis` broadcast with those of `arr`.
     axis : int or None
-        None: both are flattened first.
+        None: `arr` is flattened first, and the indices have one axis.
 
     Returns
     -------
@@ -206,8 +206,6 @@ def _along(title: str, array: Array, axis: Any) -> tuple[Array, int]:
 
 def _rows(title: str, array: Array, index: Any, axis: Any) -> tuple[Array, Any, int]:
     array, number = _along(title, array, axis)
-    if axis is None:
-        index = index.reshape(-1)
     if index.ndim != array.ndim:
         raise ArgumentValueError(
             f"{title}: argument indices has {index.ndim} axes, the array {array.ndim}"

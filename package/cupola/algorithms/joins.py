@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import require_device, require_writable
+from cupola.algorithms.arguments import is_device_array, require_device, require_writable
 from cupola.algorithms.rows import array_of, axis_of
 from cupola.algorithms.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims
 from cupola.array import Array
-from cupola.creation import empty
+from cupola.creation import asarray, empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
@@ -176,7 +176,9 @@ def append(arr: Any, values: Any, axis: Any = None) -> Array:
 
     Parameters
     ----------
-    arr, values : Array
+    arr : Array
+    values : number, array_like or Array
+        Values on the host are copied to the array's device.
     axis : int, optional
         By default both are flattened.
 
@@ -185,4 +187,9 @@ def append(arr: Any, values: Any, axis: Any = None) -> Array:
     Array
         A new array.
     """
-    return _joined("append", _listed("append", (arr, values)), axis, None, None, "same_kind")
+    array = array_of("append", "arr", arr)
+    new = (
+        asarray(values) if is_device_array(values) else to_device(values, device=array.device_index)
+    )
+    require_device("append", "values", new, array.device_index)
+    return _joined("append", [array, new], axis, None, None, "same_kind")

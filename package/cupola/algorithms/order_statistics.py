@@ -112,7 +112,7 @@ def _parts(function: str, a: Any, kth: Any, axis: Any, kind: Any, order: Any) ->
     places = np.asarray(kth)
     if places.dtype.kind not in "iu":
         raise ArgumentTypeError(f"{function}: argument kth: expected integers, got {kth!r}")
-    if not np.all((places >= -rows.n) & (places < rows.n)):
+    if rows.x.size and not np.all((places >= -rows.n) & (places < rows.n)):
         raise ArgumentValueError(
             f"{function}: argument kth: {kth} is out of bounds for {rows.n} elements"
         )

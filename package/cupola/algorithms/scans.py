@@ -130,6 +130,8 @@ def accumulate(
 def _cumulative(
     function: str, ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool
 ) -> Array:
+    if isinstance(axis, tuple) and len(axis) == 1:
+        axis = axis[0]  # as NumPy's functions of these names
     x = with_axis(array_of(function, "x", x), 0 if axis is None else axis)
     if axis is None and x.ndim > 1:
         raise ArgumentValueError(

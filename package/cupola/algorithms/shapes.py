@@ -9,7 +9,7 @@ import numpy as np
 
 from cupola.algorithms import layouts
 from cupola.algorithms.arguments import axes_of
-from cupola.algorithms.rows import array_of, axis_of
+from cupola.algorithms.rows import array_of, axis_of, with_axis
 from cupola.array import Array
 from cupola.creation import strided_view
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -152,7 +152,13 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     array = array_of("squeeze", "a", a)
     gone = [at for at, length in enumerate(array.shape) if length == 1]
     if axis is not None:
-        wanted = axes_of("squeeze", axis, array.ndim) if array.ndim or axis not in (0, -1) else ()
+        if isinstance(axis, list):
+            raise ArgumentTypeError(
+                f"squeeze: argument axis: expected an int, a tuple or None, got {axis!r}"
+            )
+        if array.ndim == 0 and not isinstance(axis, tuple):
+            axis = () if with_axis(array, axis).ndim else axis
+        wanted = axes_of("squeeze", axis, array.ndim)
         for at in wanted:
             if at not in gone:
                 raise ArgumentValueError(
