@@ -97,6 +97,18 @@ def test_interpolation(driver, points):
         np.testing.assert_allclose(np.interp(*arrays, **ends).get(), expected, rtol=1e-13)
 
 
+def test_interpolation_in_a_capture(driver):
+    points, values, x = np.array([-1.0, 0, 2]), np.array([3.0, 0, 5]), np.array([-2.0, 0.5, 1, 7])
+    at, xp, fp = (cupola.to_device(one) for one in (x, points, values))
+    stream = cupola.Stream()
+    cupola.Device().synchronize()
+    with stream.capture() as graph:
+        found = cupola.interp(at, xp, fp)
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    np.testing.assert_allclose(found.get(), np.interp(x, points, values))
+
+
 def test_interpolation_of_nonsense(driver):
     x = cupola.ones(3)
     for call, message in [

@@ -56,14 +56,19 @@ def interp(
     after = searchsorted(points, at, "right")  # 0: before the first point
     low = np.clip(after - 1, 0, max(last - 1, 0))
     high = np.clip(low + 1, 0, last)
-    x0, y0 = take(points, low), take(values, low)
-    width = take(points, high) - x0
-    slope = (take(values, high) - y0) / where(width == 0, 1.0, width)
+    x0, y0 = _at(points, low), _at(values, low)
+    width = _at(points, high) - x0
+    slope = (_at(values, high) - y0) / where(width == 0, 1.0, width)
     found = where(at == x0, y0, slope * (at - x0) + y0)
-    first_value = take(values, np.clip(low, 0, 0)) if left is None else float(left)
-    last_value = take(values, np.clip(low, last, last)) if right is None else float(right)
+    first_value = _at(values, np.clip(low, 0, 0)) if left is None else float(left)
+    last_value = _at(values, np.clip(low, last, last)) if right is None else float(right)
     # NumPy gives the last value at the last position, and `right` only after it.
-    ends = where(at == points[last], take(values, np.clip(low, last, last)), last_value)
+    ends = where(at == points[last], _at(values, np.clip(low, last, last)), last_value)
     found = where(after == points.size, ends, where(after == 0, first_value, found))
     # NumPy compares with a single point, so that NaN has its value.
     return where(np.isnan(at), at if last else y0, found)
+
+
+def _at(elements: Array, index: Array) -> Array:
+    """Elements at indices that are in range: a check would wait for the device."""
+    return take(elements, index, mode="clip")
