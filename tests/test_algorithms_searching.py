@@ -88,6 +88,15 @@ def test_bincount_of_each_type(driver, dtype):
             same(cupola.bincount(there, cupola.to_device(of)), np.bincount(host, of))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "c8"])
+def test_bincount_refuses_types_without_elements_too(driver, dtype):
+    for n in (0, 3):
+        with pytest.raises(cupola.ArgumentTypeError, match="bincount: argument x: expected integ"):
+            cupola.bincount(cupola.zeros(n, dtype))
+        with pytest.raises(TypeError):
+            np.bincount(np.zeros(n, dtype))
+
+
 @pytest.mark.parametrize("bins", [1, 200, 4096, 12_288, 12_289, 70_000])
 def test_bincount_in_shared_memory_and_without(driver, bins):
     host = np.random.default_rng(bins).integers(0, bins, 20_000)

@@ -67,8 +67,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Array:
         raise ArgumentValueError(f"bincount: argument minlength is negative: {least}")
     if array.ndim != 1:
         raise ArgumentValueError(f"bincount: argument x has {array.ndim} axes, expected 1")
-    if array.size:
-        require_elements("bincount", "x", array, INT64)
+    require_elements("bincount", "x", array, INT64)
     parts = None if weights is None else _weights("bincount", array, weights)
     if parts is not None and parts.dtype.kind == "c":
         raise ArgumentTypeError("bincount: argument weights: expected real numbers, got complex")
