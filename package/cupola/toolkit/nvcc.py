@@ -65,8 +65,8 @@ class Nvcc:
         return f"nvcc {marks} {settings}"
 
     def compile(self, program: Program) -> Compiled:
-        """Compile one program to PTX, and to a cubin where the architecture is one of a GPU; see
-        `cupola.toolkit.program.Compiler`.
+        """Compile one program to PTX, and to a cubin where the architecture is one of a GPU, else
+        to LTO-IR where an option asks for it; see `cupola.toolkit.program.Compiler`.
         """
         title, expressions = program.title, program.expressions
         options = [word for word in program.options if word not in _LINK_TIME]
@@ -98,12 +98,10 @@ class Nvcc:
             made = _POINTER.sub("", made)
             ptx.write_text(made, encoding="utf-8", errors="surrogateescape")
             code = lto = b""
-            machine_code = any(word.startswith("--gpu-architecture=sm_") for word in options)
-            if machine_code:
+            if any(word.startswith("--gpu-architecture=sm_") for word in options):
                 self._run([*words, "-cubin", "-o", str(cubin), str(ptx)], folder, title, last)
                 code = cubin.read_bytes()
-            # The pointers stay in LTO-IR. A cubin is linked without them.
-            if len(options) < len(program.options) and not (machine_code and expressions):
+            elif len(options) < len(program.options):  # to link PTX: the pointers stay in it
                 out = inside / "source.ltoir"
                 words = [_ARCHITECTURE.sub("--gpu-architecture=lto_", word) for word in words]
                 self._run(
