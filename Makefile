@@ -210,6 +210,7 @@ sweep: build
 	@CUPOLA_TEST_DECLARATIONS=all $(BIN)/python -m pytest --driver=cpu \
 	    tests/ptx/test_declaration_forms.py $(PYTEST)
 	@CUPOLA_SOAK=full $(BIN)/python -m pytest tests/soak tests/test_byte_order.py \
+	    tests/test_public_headers.py \
 	    tests/install/test_install.py::test_wheel_from_a_source_distribution $(PYTEST)
 	@mkdir -p build/fuzz && cd tests && programs="$(CURDIR)/build/fuzz/programs.npz" && \
 	    python="$(CURDIR)/$(BIN)/python" && \
