@@ -224,3 +224,18 @@ def test_kernels_outside_of_source_are_named(project):
     shutil.rmtree(project / "inside")
     assert "no source of a kernel is in source = ['inside']" in output
     assert f"{project / 'kernels.cu'}; add their folder" in output
+
+
+@pytest.mark.parametrize("compiled", ["numpy", "cupola.kernels", "cupola.graph"])
+def test_a_source_of_a_package_without_python_files(project, compiled):
+    """coverage.py imports the package, and forgets what the import has loaded."""
+    package = project / "measured"
+    (package / "csrc").mkdir(parents=True, exist_ok=True)
+    (package / "__init__.py").write_text(f"import {compiled}\n")
+    (project / ".coveragerc").write_text(
+        "[run]\nplugins = cupola.coverage\nsource = measured.csrc\n"
+    )
+    (project / "program.py").write_text(
+        f"import measured, test_it, {compiled}\nprint(test_it.launch(100)[127])\n"
+    )
+    assert run(project, "coverage", "run", "program.py").startswith("0\n")

@@ -35,6 +35,7 @@ def coverage_init(registry: Any, options: dict[str, Any]) -> None:
     from cupola.coverage.plugin import KernelPlugin
 
     plugin = KernelPlugin(options)
+    plugin.import_compiled_modules()
     registry.add_file_tracer(plugin)
     registry.add_configurer(plugin)
 

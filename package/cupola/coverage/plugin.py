@@ -9,15 +9,18 @@ for a switch of the context, and none for the end of the measurement. So the plu
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
 import coverage
 from coverage.collector import Collector
 
+import cupola
 from cupola.coverage import counting
 from cupola.coverage.file import CountsFile
 from cupola.coverage.report import Report, SourceFile
@@ -42,6 +45,18 @@ class KernelPlugin(coverage.CoveragePlugin):
         self._offered = False
         self._counts: CountsFile | None = None
         self._context = ""
+
+    @staticmethod
+    def import_compiled_modules() -> None:
+        """Import NumPy and cupola's compiled modules, which cannot be imported a second time.
+
+        For a source such as ``heat.csrc``, coverage.py imports the package, and removes all modules
+        that this has imported.
+        """
+        importlib.import_module("numpy")
+        for name in sorted(name for folder in cupola.__path__ for name in os.listdir(folder)):
+            if name.endswith(tuple(EXTENSION_SUFFIXES)):
+                importlib.import_module(f"cupola.{name.partition('.')[0]}")
 
     def configure(self, config: Any) -> None:
         """Note the settings; coverage.py calls this when it measures and when it reports."""
