@@ -1,6 +1,7 @@
 """Pipelines on a Dask cluster: the same results as here, whatever happens to the workers."""
 
 import dataclasses
+import logging
 import os
 import pickle
 import random
@@ -158,17 +159,23 @@ def test_rows_of_a_mapped_file_are_a_place_in_it(first, tmp_path):
 def test_a_mapped_input_is_sent_as_a_place(client, module, tmp_path, monkeypatch):
     x = np.memmap(tmp_path / "in", np.int32, "w+", shape=10_000)
     x[:] = numbers(10_000)
-    sent, scatter = [], distributed.Client.scatter
+    sent, scattered = [], []
+    scatter, submit = distributed.Client.scatter, distributed.Client.submit
 
     def noted(self, data, **options):
-        sent.extend(data)
+        scattered.extend(data)
         return scatter(self, data, **options)
 
+    def submitted(self, function, published, span, given, **options):
+        sent.append(given)
+        return submit(self, function, published, span, given, **options)
+
     monkeypatch.setattr(distributed.Client, "scatter", noted)
+    monkeypatch.setattr(distributed.Client, "submit", submitted)
     out = np.zeros(10_000, np.int32)
     cupola.pipeline(module["add"], x, out, chunk=900, client=client)
     np.testing.assert_array_equal(out, np.asarray(x) + 1)
-    assert sent and all(type(one[0]) is FilePart for one in sent)
+    assert sent and all(type(one[0]) is FilePart for one in sent) and not scattered
     del sent[:]
     # A worker that does not see this file gets the elements.
     monkeypatch.setattr(
@@ -178,7 +185,7 @@ def test_a_mapped_input_is_sent_as_a_place(client, module, tmp_path, monkeypatch
     out = np.zeros(10_000, np.int32)
     cupola.pipeline(module["add"], x, out, chunk=900, client=client)
     np.testing.assert_array_equal(out, np.asarray(x) + 1)
-    assert type(sent[0][0]) is FilePart and isinstance(sent[-1][0], np.ndarray)
+    assert type(sent[0][0]) is FilePart and isinstance(scattered[-1][0], np.ndarray)
     # In place, a worker must not read what another one's chunk changed.
     cupola.pipeline(module["add_in_place"], x, x, chunk=900, client=client)
     np.testing.assert_array_equal(x, out)
@@ -324,6 +331,33 @@ def test_workers_are_killed(client):
         np.testing.assert_array_equal(result, expected)
         assert seen == [min(40 * i, len(x)) for i in range(1, -(-len(x) // 40) + 1)]
     cluster.processes(client, 2, without=victim)
+
+
+def test_a_killed_worker_loses_no_places_in_files(client, tmp_path):
+    """The scheduler logs an error where scattered data is lost; a place in a file is not."""
+    lines = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logger = logging.getLogger("distributed.scheduler")
+    x = np.memmap(tmp_path / "in", np.int32, "w+", shape=2000)
+    x[:] = numbers(2000)
+    out, victim = np.zeros(2000, np.int32), None
+    logger.addHandler(handler)
+    try:
+        for _ in range(3):
+            victim = random.choice(cluster.processes(client, 2, without=victim))
+            timer = threading.Timer(0.05, os.kill, (victim, signal.SIGKILL))
+
+            def progress(done, rows, timer=timer):
+                if done >= 200 and not timer.ident:
+                    timer.start()
+
+            cupola.pipeline(slow, x, out, chunk=40, streams=1, client=client, progress=progress)
+            np.testing.assert_array_equal(out, 2 * x + np.arange(2000) // 40 * 40)
+    finally:
+        logger.removeHandler(handler)
+    assert not [line for line in lines if "lose scattered data" in line], lines
+    assert any("Remove worker" in line or "Removing worker" in line for line in lines), lines
 
 
 @pytest.fixture(scope="module")

@@ -95,8 +95,8 @@ class _Run:
         self.worker_timeout = worker_timeout
         self.name = f"cupola-pipeline-{uuid.uuid4().hex}"
         self.arrived: queue.SimpleQueue[Future] = queue.SimpleQueue()
-        # By key: the task's number, its result and its input.
-        self.flying: dict[str, tuple[int, Future, Future]] = {}
+        # By key: the task's number, its result, and its input where that was scattered.
+        self.flying: dict[str, tuple[int, Future, Future | None]] = {}
         self.unsent = deque(range(len(spans)))
         self.failures: dict[int, int] = {}
         self.is_done = np.zeros(len(spans), bool)
@@ -125,7 +125,7 @@ class _Run:
             if self.flying:
                 with contextlib.suppress(Exception):
                     futures = [future for _, *both in self.flying.values() for future in both]
-                    self.client.cancel(futures, force=True)
+                    self.client.cancel(list(filter(None, futures)), force=True)
 
     def look_at_workers(self) -> None:
         """Adapt the number of tasks in flight; raise an error where no worker comes."""
@@ -154,18 +154,24 @@ class _Run:
         tasks = [self.unsent.popleft() for _ in range(count)]
         if not tasks:
             return
-        # Not in the task itself: the scheduler's logs keep tasks for a long time.
         pieces = [self.pieces(self.spans[task]) for task in tasks]
-        try:
-            inputs = self.client.scatter(pieces, hash=False, timeout=max(POLL, self.worker_timeout))
-        except (OSError, TimeoutError):  # a worker ended just then, or none is there
-            self.unsent.extendleft(reversed(tasks))
-            self.look_at_workers()
-            return
-        for task, one in zip(tasks, inputs, strict=True):
+        inputs: list[Future | None] = [None] * len(tasks)
+        # Elements are not in the task itself: the scheduler's logs keep tasks for a long time.
+        # Places in files are: a scattered one would be lost with its worker.
+        if any(isinstance(piece, np.ndarray) for each in pieces for piece in each):
+            try:
+                timeout = max(POLL, self.worker_timeout)
+                inputs = self.client.scatter(pieces, hash=False, timeout=timeout)
+            except (OSError, TimeoutError):  # a worker ended just then, or none is there
+                self.unsent.extendleft(reversed(tasks))
+                self.look_at_workers()
+                return
+        for task, one, places in zip(tasks, inputs, pieces, strict=True):
             key = f"{self.name}-{task}-{self.failures.get(task, 0)}"
-            span = self.spans[task]
-            future = self.client.submit(run_span, self.published, span, one, key=key, pure=False)
+            given = places if one is None else one
+            future = self.client.submit(
+                run_span, self.published, self.spans[task], given, key=key, pure=False
+            )
             self.flying[key] = task, future, one
             future.add_done_callback(self.arrived.put)
 
@@ -182,7 +188,7 @@ class _Run:
     def find_lost(self) -> None:
         """Send tasks again whose input or result ended with a worker."""
         for _, future, one in list(self.flying.values()):
-            if {future.status, one.status} & {"lost", "cancelled"}:
+            if {future.status, one and one.status} & {"lost", "cancelled"}:
                 self.failed(future, CancelledError("the worker that had its data ended"))
 
     def next_arrived(self) -> Iterator[Future]:
@@ -262,6 +268,7 @@ class _Run:
     def landed(self, future: Future) -> int:
         """The number of a task that is in flight no longer."""
         task, _, one = self.flying.pop(future.key)
-        one.release()
+        if one is not None:
+            one.release()
         future.release()
         return task
