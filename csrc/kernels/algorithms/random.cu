@@ -116,9 +116,9 @@ __device__ void fill_continuous(Engine engine, T* out, u64 n, u64 stride, int ki
 
 template <class Engine>
 __device__ void fill_discrete(Engine engine, i64* out, u64 n, u64 stride, int kind, Parameter a,
-                              Parameter b) {
+                              Parameter b, Count trials) {
     fill_each(engine, n, stride, [=](auto& numbers, u64 i) {
-        out[i] = discrete(Discrete{kind}, numbers, a.at(i), b.at(i));
+        out[i] = discrete(Discrete{kind}, numbers, a.at(i), b.at(i), trials.at(i));
     });
 }
 
@@ -168,7 +168,7 @@ CONTINUOUS(f32, float)
 CONTINUOUS(f64, double)
 KERNEL(RoundKeys, discrete,
        ARGUMENTS(i64* out, u64 n, u64 stride, int kind, const double* a_array, double a,
-                 const double* b_array, double b),
-       fill_discrete, out, n, stride, kind, {a_array, a}, {b_array, b})
+                 const double* b_array, double b, const i64* trials_array, i64 trials),
+       fill_discrete, out, n, stride, kind, {a_array, a}, {b_array, b}, {trials_array, trials})
 KERNEL(RoundKeys, choice, ARGUMENTS(i64* out, u64 n, u64 stride, const double* sums, u64 values),
        choose, out, n, stride, sums, values)

@@ -6,20 +6,32 @@
 
 namespace cupola::random {
 
+// A gamma number is value * exp(exponent): that of a small shape can be below the least double.
+struct GammaParts {
+    double value, exponent;
+
+    // In two steps: a large scale can lift a number that is below the least double.
+    __device__ double times(double scale) const {
+        const double root = exp(exponent / 2);
+        return value * root * scale * root;
+    }
+};
+
 // Marsaglia, Tsang: A simple method for generating gamma variables (2000).
 template <class N>
-__device__ __noinline__ double gamma_of(N& numbers, double shape) {
-    if (!(shape > 0 && shape < INFINITY)) return shape < 0 ? NAN : shape;
-    double boost = 1;
+__device__ __noinline__ GammaParts gamma_parts(N& numbers, double shape) {
+    if (!(shape > 0 && shape < INFINITY)) return {shape < 0 ? NAN : shape, 0};
+    double exponent = 0;
     if (shape < 1) {
-        boost = pow(numbers.positive(), 1 / shape);
+        exponent = log(numbers.positive()) / shape;
         shape += 1;
     }
     const double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
     for (;;) {
         const double x = numbers.normal(), root = 1 + c * x, v = root * root * root;
-        if (v > 0 && log(numbers.positive()) < 0.5 * x * x + d - d * v + d * log(v))
-            return boost * d * v;
+        // At large shapes less than one number in 2^33 is rejected, and the terms cancel.
+        if (v > 0 && (d > 0x1p33 || log(numbers.positive()) < 0.5 * x * x + d * (1 - v + log(v))))
+            return {d * v, exponent};
     }
 }
 
@@ -28,9 +40,11 @@ template <class N>
 __device__ double beta_of(N& numbers, double a, double b) {
     if (!(a > 0 && b > 0)) return NAN;
     if (a > 1 || b > 1) {
-        const double x = gamma_of(numbers, a), y = gamma_of(numbers, b);
-        return x / (x + y);
+        const GammaParts x = gamma_parts(numbers, a), y = gamma_parts(numbers, b);
+        return 1 / (1 + y.value / x.value * exp(y.exponent - x.exponent));
     }
+    // All numbers round to 0 or 1, and the logarithms below can overflow.
+    if (a < 0x1p-300 && b < 0x1p-300) return numbers.uniform() < a / (a + b);
     for (;;) {
         const double x = log(numbers.positive()) / a, y = log(numbers.positive()) / b;
         const double larger = fmax(x, y), sum = larger + log(exp(x - larger) + exp(y - larger));
@@ -38,20 +52,37 @@ __device__ double beta_of(N& numbers, double a, double b) {
     }
 }
 
-// Michael, Schucany, Haas: Generating random variates using transformations with multiple roots
-// (1976).
-template <class N>
-__device__ double wald_of(N& numbers, double mean, double scale) {
-    const double z = numbers.normal(), y = mean * z * z;
-    const double x = mean + mean / (2 * scale) * (y - sqrt(4 * scale * y + y * y));
-    return numbers.uniform() <= mean / (mean + x) ? x : mean * mean / x;
+// The quotient of two gamma numbers, each divided by its count of degrees of freedom. Of counts
+// below 2^-1000 the numbers are zero, and the quotient with the count could overflow.
+__device__ inline double quotient_of_means(GammaParts x, double a, GammaParts y, double b) {
+    const double numerator = x.value / fmax(a, 0x1p-1000);
+    const double denominator = y.value / fmax(b, 0x1p-1000);
+    return numerator / denominator * exp(x.exponent - y.exponent);
 }
 
+// Michael, Schucany, Haas: Generating random variates using transformations with multiple roots
+// (1976). The smaller root is mean * ratio, without a difference of large terms.
+template <class N>
+__device__ double wald_of(N& numbers, double mean, double scale) {
+    const double z = numbers.normal(), t = 0.5 * (mean / scale) * z * z;
+    if (t > 0x1p60) return scale / (z * z);  // the limit of mean * ratio, which could overflow
+    const double ratio = 1 / (1 + t + sqrt(t) * sqrt(t + 2));
+    return numbers.uniform() * (1 + ratio) < 1 ? mean * ratio : mean / ratio;
+}
+
+// Computes with halves of the parameters where their difference overflows.
 template <class N>
 __device__ double triangular_of(N& numbers, double left, double mode, double right) {
-    const double u = numbers.uniform(), width = right - left, before = mode - left;
-    return u <= before / width ? left + sqrt(u * before * width)
-                               : right - sqrt((1 - u) * (right - mode) * width);
+    if (left > mode || mode > right || left == right) return NAN;
+    const double u = numbers.uniform(), unit = isinf(right - left) ? 0.5 : 1;
+    const double width = right * unit - left * unit;
+    const double before = (mode * unit - left * unit) / width;
+    const double after = (right * unit - mode * unit) / width;
+    const bool rises = u <= before;
+    const double share = sqrt(rises ? u * before : (1 - u) * after);
+    const double from = rises ? left : right, to = rises ? right : left;
+    const double made = fma(share, to, fma(-share, from, from));
+    return isnan(made) ? made : fmin(fmax(made, left), right);
 }
 
 // In the order of continuous_kinds in package/cupola/random/distributions.py.
@@ -74,9 +105,37 @@ enum class Continuous {
     wald
 };
 
+// Whether there is a distribution with these parameters. With NaN the result is NaN anyway.
+__device__ inline bool in_range(Continuous kind, double a, double b) {
+    switch (kind) {
+        case Continuous::lognormal:
+        case Continuous::laplace:
+        case Continuous::logistic:
+        case Continuous::gumbel:
+            return !(b < 0);
+        case Continuous::rayleigh:
+        case Continuous::weibull:
+            return !(a < 0);
+        case Continuous::gamma:
+            return !(a < 0 || b < 0);
+        case Continuous::pareto:
+        case Continuous::power:
+        case Continuous::chisquare:
+        case Continuous::standard_t:
+            return !(a <= 0);
+        case Continuous::beta:
+        case Continuous::f:
+        case Continuous::wald:
+            return !(a <= 0 || b <= 0);
+        default:
+            return true;
+    }
+}
+
 template <class N>
 __device__ __noinline__ double continuous(Continuous kind, N& numbers, double a, double b,
                                           double c) {
+    if (!in_range(kind, a, b)) return NAN;
     switch (kind) {
         case Continuous::lognormal:
             return exp(a + b * numbers.normal());
@@ -107,18 +166,19 @@ __device__ __noinline__ double continuous(Continuous kind, N& numbers, double a,
             return sine / cosine;
         }
         case Continuous::gamma:
-            return b * gamma_of(numbers, a);
+            return gamma_parts(numbers, a).times(b);
         case Continuous::beta:
             return beta_of(numbers, a, b);
         case Continuous::chisquare:
-            return 2 * gamma_of(numbers, a / 2);
+            return gamma_parts(numbers, a / 2).times(2);
         case Continuous::f: {
-            const double x = gamma_of(numbers, a / 2) / a;
-            return x / (gamma_of(numbers, b / 2) / b);
+            const GammaParts x = gamma_parts(numbers, a / 2);
+            return quotient_of_means(x, a, gamma_parts(numbers, b / 2), b);
         }
         case Continuous::standard_t: {
             const double z = numbers.normal();
-            return z * sqrt(a / (2 * gamma_of(numbers, a / 2)));
+            const GammaParts x = gamma_parts(numbers, a / 2);
+            return z * sqrt(a / (2 * x.value)) * exp(x.exponent / -2);
         }
         case Continuous::wald:
             return wald_of(numbers, a, b);

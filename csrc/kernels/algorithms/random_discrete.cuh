@@ -5,6 +5,28 @@
 
 namespace cupola::random {
 
+constexpr double pi = 3.141592653589793238462643383279502884;
+// NumPy's limit of means: ten deviations below 2^63.
+constexpr double largest_mean = 0x1p63 - 10 * 3037000499.97605;
+
+// The logarithm of k! / (k / e)^k, of whole k: Stirling's series.
+__device__ __noinline__ double stirling_rest(double k) {
+    if (k < 16) {
+        double factorial = 1;
+        for (double i = 2; i <= k; ++i) factorial *= i;
+        return log(factorial) + (k > 0 ? k - k * log(k) : 0);
+    }
+    const double inverse = 1 / k, square = inverse * inverse;
+    return 0.5 * log(2 * pi * k) + inverse * (1.0 / 12 - square * (1.0 / 360 - square / 1260));
+}
+
+// The logarithm of ((k + x) / e)^k / k!. Loader: Fast and accurate computation of binomial
+// probabilities (2000): the error grows with x, while logarithms of factorials have one that grows
+// with k.
+__device__ inline double log_term(double k, double x) {
+    return (k > 0 ? k * log1p(x / k) : 0) - stirling_rest(k);
+}
+
 // Hoermann: The transformed rejection method for generating Poisson random variables (1993).
 template <class N>
 __device__ double poisson_by_rejection(N& numbers, double mean) {
@@ -12,16 +34,17 @@ __device__ double poisson_by_rejection(N& numbers, double mean) {
     const double inverse = 1.1239 + 1.1328 / (b - 3.4), height = 0.9277 - 3.6224 / (b - 2);
     for (;;) {
         const double u = numbers.uniform() - 0.5, v = numbers.positive(), s = 0.5 - fabs(u);
-        const double k = floor((2 * a / s + b) * u + mean + 0.43);
+        const double k = floor((2 * a / s + b) * u + mean + 0.43), x = mean - k;
         if (s >= 0.07 && v <= height) return k;
         if (k < 0 || (s < 0.013 && v > s)) continue;
-        if (log(v * inverse / (a / (s * s) + b)) <= k * log(mean) - mean - lgamma(k + 1)) return k;
+        if (log(v * inverse / (a / (s * s) + b)) <= log_term(k, x) - x) return k;
     }
 }
 
 // Knuth's product of uniform numbers, where it takes few of them.
 template <class N>
 __device__ __noinline__ double poisson_of(N& numbers, double mean) {
+    if (!(mean < 0x1p63)) return mean;
     if (mean >= 10) return poisson_by_rejection(numbers, mean);
     const double limit = exp(-mean);
     double product = numbers.positive(), count = 0;
@@ -38,15 +61,17 @@ __device__ double binomial_by_rejection(N& numbers, double n, double p) {
     const double root = sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * root;
     const double a = -0.0873 + 0.0248 * b + 0.01 * p, c = n * p + 0.5;
     const double alpha = (2.83 + 5.1 / b) * root, limit = 0.92 - 4.2 / b;
-    const double odds = log(p / (1 - p)), mode = floor((n + 1) * p);
-    const double peak = lgamma(mode + 1) + lgamma(n - mode + 1);
+    const double mean = n * p, mode = floor((n + 1) * p);
+    const auto density = [=](double k) {
+        return log_term(k, mean - k) + log_term(n - k, k - mean);
+    };
+    const double peak = density(mode);
     for (;;) {
         const double u = numbers.uniform() - 0.5, s = 0.5 - fabs(u), v = numbers.positive();
         const double k = floor((2 * a / s + b) * u + c);
         if (k < 0 || k > n) continue;
         if (s >= 0.07 && v <= limit) return k;
-        const double density = peak - lgamma(k + 1) - lgamma(n - k + 1) + (k - mode) * odds;
-        if (log(v * alpha / (a / (s * s) + b)) <= density) return k;
+        if (log(v * alpha / (a / (s * s) + b)) <= density(k) - peak) return k;
     }
 }
 
@@ -64,14 +89,15 @@ __device__ double binomial_by_waiting(N& numbers, double n, double p) {
 }
 
 template <class N>
-__device__ double binomial_of(N& numbers, double n, double p) {
-    const double rare = fmin(p, 1 - p);
+__device__ i64 binomial_of(N& numbers, i64 n, double p) {
+    const double rare = fmin(p, 1 - p), trials = static_cast<double>(n);
     double made = 0;
-    if (n * rare >= 10)
-        made = binomial_by_rejection(numbers, n, rare);
+    if (trials * rare >= 10)
+        made = binomial_by_rejection(numbers, trials, rare);
     else if (rare > 0)
-        made = binomial_by_waiting(numbers, n, rare);
-    return p > 0.5 ? n - made : made;
+        made = binomial_by_waiting(numbers, trials, rare);
+    const i64 count = static_cast<i64>(made);
+    return p > 0.5 ? n - count : count;
 }
 
 template <class N>
@@ -84,23 +110,23 @@ enum class Discrete { poisson, binomial, geometric, negative_binomial };
 
 // Parameters out of their range give -1: no loop is without an end.
 template <class N>
-__device__ i64 discrete(Discrete kind, N& numbers, double a, double b) {
+__device__ i64 discrete(Discrete kind, N& numbers, double a, double b, i64 n) {
     double made = -1;
     switch (kind) {
         case Discrete::poisson:
-            if (a >= 0 && a < 0x1p63) made = poisson_of(numbers, a);
+            if (a >= 0 && a <= largest_mean) made = poisson_of(numbers, a);
             break;
         case Discrete::binomial:
-            if (a >= 0 && a < 0x1p63 && b >= 0 && b <= 1) made = binomial_of(numbers, a, b);
-            break;
+            return n >= 0 && a >= 0 && a <= 1 ? binomial_of(numbers, n, a) : -1;
         case Discrete::geometric:
             if (a > 0 && a <= 1) made = fmax(geometric_of(numbers, a), 1.0);
             break;
         case Discrete::negative_binomial:
-            if (a > 0 && b > 0 && b <= 1) {
-                const double mean = gamma_of(numbers, a) * (1 - b) / b;
-                if (mean < 0x1p63) made = poisson_of(numbers, mean);
-            }
+            if (!(a > 0 && b > 0 && b <= 1)) break;
+            if (b == 1) return 0;
+            // NumPy's condition: the mean is hardly above the limit then.
+            if ((1 - b) / b * (a + 10 * sqrt(a)) <= largest_mean)
+                made = poisson_of(numbers, gamma_parts(numbers, a).times((1 - b) / b));
     }
     return made >= 0x1p63 ? INT64_MAX : static_cast<i64>(made);
 }

@@ -21,11 +21,14 @@ __device__ void fill_each(Engine engine, u64 n, u64 stride, Make make) {
 }
 
 // A number, or an array with an element for each result.
-struct Parameter {
-    const double* array;
-    double number;
-    __device__ double at(u64 i) const { return array ? array[i] : number; }
+template <class T>
+struct Value {
+    const T* array;
+    T number;
+    __device__ T at(u64 i) const { return array ? array[i] : number; }
 };
+using Parameter = Value<double>;
+using Count = Value<i64>;
 
 }  // namespace cupola::random
 

@@ -18,9 +18,10 @@ __device__ void fill_continuous(Engine engine, T* out, u64 n, u64 stride, int ki
 
 template <class Engine>
 __device__ void fill_discrete(Engine engine, i64* out, u64 n, u64 stride, int kind, Parameter a,
-                              Parameter b, Parameter c) {
+                              Count good, Count bad, Count draws) {
     fill_each(engine, n, stride, [=](auto& numbers, u64 i) {
-        out[i] = rare_discrete(RareDiscrete{kind}, numbers, a.at(i), b.at(i), c.at(i));
+        out[i] =
+            rare_discrete(RareDiscrete{kind}, numbers, a.at(i), good.at(i), bad.at(i), draws.at(i));
     });
 }
 
@@ -28,22 +29,23 @@ __device__ void fill_discrete(Engine engine, i64* out, u64 n, u64 stride, int ki
 
 // Each count is binomial of the trials and the probability that those before it left.
 template <class Engine>
-__device__ void multinomial(Engine engine, i64* out, u64 n, u64 stride, Parameter trials,
+__device__ void multinomial(Engine engine, i64* out, u64 n, u64 stride, Count trials,
                             const double* weights, u64 step, u64 length) {
     fill_each(engine, n / length, stride, [=](auto& numbers, u64 i) {
         const double* p = weights + i * step;
         i64* counts = out + i * length;
-        double left = floor(trials.at(i)), share = 1;
-        const bool valid = left >= 0 && left < 0x1p63;
+        i64 left = trials.at(i);
+        double share = 1;
+        const bool valid = left >= 0;
         for (u64 j = 0; j + 1 < length; ++j) {
-            double made = 0;
+            i64 made = 0;
             if (left > 0 && p[j] > 0)
                 made = p[j] < share ? binomial_of(numbers, left, p[j] / share) : left;
-            counts[j] = valid ? static_cast<i64>(made) : -1;
+            counts[j] = valid ? made : -1;
             left -= made;
             share -= p[j];
         }
-        counts[length - 1] = valid ? static_cast<i64>(left) : -1;
+        counts[length - 1] = valid ? left : -1;
     });
 }
 
@@ -91,12 +93,16 @@ __device__ void dirichlet(Engine engine, double* out, u64 n, u64 stride, const d
 
 CONTINUOUS(f32, float)
 CONTINUOUS(f64, double)
-KERNEL(RoundKeys, rare_discrete, ARGUMENTS(i64* out, u64 n, u64 stride, int kind, THREE),
-       fill_discrete, out, n, stride, kind, {a_array, a}, {b_array, b}, {c_array, c})
+KERNEL(RoundKeys, rare_discrete,
+       ARGUMENTS(i64* out, u64 n, u64 stride, int kind, const double* a_array, double a,
+                 const i64* good_array, i64 good, const i64* bad_array, i64 bad,
+                 const i64* draws_array, i64 draws),
+       fill_discrete, out, n, stride, kind, {a_array, a}, {good_array, good}, {bad_array, bad},
+       {draws_array, draws})
 KERNEL(RoundKeys, multinomial,
-       ARGUMENTS(i64* out, u64 n, u64 stride, const double* a_array, double a,
+       ARGUMENTS(i64* out, u64 n, u64 stride, const i64* trials_array, i64 trials,
                  const double* weights, u64 step, u64 length),
-       multinomial, out, n, stride, {a_array, a}, weights, step, length)
+       multinomial, out, n, stride, {trials_array, trials}, weights, step, length)
 KERNEL(RoundKeys, multivariate_hypergeometric,
        ARGUMENTS(i64* out, u64 n, u64 stride, double draws, const double* colors, double total,
                  u64 length),

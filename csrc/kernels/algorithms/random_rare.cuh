@@ -5,28 +5,27 @@
 
 namespace cupola::random {
 
-constexpr double pi = 3.141592653589793238462643383279502884;
-
+// Half of a number, as a gamma number.
 template <class N>
-__device__ double noncentral_chisquare_of(N& numbers, double freedom, double noncentrality) {
-    if (!(freedom > 0 && noncentrality >= 0)) return NAN;
-    if (!(noncentrality < 0x1p62)) return noncentrality;
-    if (freedom > 1) {
+__device__ GammaParts noncentral_parts(N& numbers, double freedom, double noncentrality) {
+    if (!(freedom > 0 && noncentrality >= 0)) return {NAN, 0};
+    // At 2^62, the rounding error of the number is larger than one degree of freedom.
+    if (freedom > 1 || noncentrality >= 0x1p62) {
         const double z = numbers.normal() + sqrt(noncentrality);
-        return 2 * gamma_of(numbers, (freedom - 1) / 2) + z * z;
+        const GammaParts more = gamma_parts(numbers, fmax(freedom - 1, 0.0) / 2);
+        return {more.times(1) + z * z / 2, 0};
     }
     const double more = poisson_of(numbers, noncentrality / 2);
-    return 2 * gamma_of(numbers, freedom / 2 + more);
+    return gamma_parts(numbers, freedom / 2 + more);
 }
 
 // Best, Fisher: Efficient simulation of the von Mises distribution (1979).
 template <class N>
 __device__ double vonmises_of(N& numbers, double mean, double kappa) {
-    if (!(kappa >= 0) || isnan(mean)) return NAN;
+    if (!(kappa >= 0)) return NAN;
+    if (kappa < 1e-8) return pi * (2 * numbers.uniform() - 1);
     double angle;
-    if (kappa < 1e-8) {
-        angle = pi * (2 * numbers.uniform() - 1);
-    } else if (kappa > 1e6) {  // normal to the precision of a double
+    if (kappa > 1e6) {  // normal to the precision of a double
         angle = fmin(fmax(numbers.normal() / sqrt(kappa), -pi), pi);
     } else {
         double s = 1 / kappa + kappa;
@@ -103,33 +102,34 @@ __device__ double logseries_of(N& numbers, double p) {
     for (;;) {
         const double v = numbers.positive();
         if (v >= p) return 1;
-        const double q = -expm1(rate * numbers.positive());
+        const double power = rate * numbers.positive(), q = -expm1(power);
         if (v > q) return 1;
         if (v > q * q) return 2;
-        const double k = floor(1 + log(v) / log(q));
+        const double k = floor(1 + log(v) / log1p(-exp(power)));
         if (k >= 1) return k;
     }
 }
 
-// Devroye: Non-uniform random variate generation (1986), chapter 10.6.
+// Devroye: Non-uniform random variate generation (1986), chapter 10.6, up to 2^63. By logarithms:
+// near a = 1 the powers are close to 1.
 template <class N>
 __device__ double zipf_of(N& numbers, double a) {
-    if (a >= 1025) return 1;
-    const double power = a - 1, b = exp2(power);
+    if (a >= 1000) return 1;  // as all but 2^-1000 are
+    const double power = a - 1, log2 = 0.6931471805599453, share = -expm1(-63 * log2 * power);
     for (;;) {
-        const double u = numbers.positive(), v = numbers.uniform();
-        const double k = floor(pow(u, -1 / power));
+        const double u = numbers.uniform(), v = numbers.uniform();
+        const double k = floor(exp(-log1p(-u * share) / power));
         if (!(k >= 1 && k < 0x1p63)) continue;
-        const double t = pow(1 + 1 / k, power);
-        if (v * k * (t - 1) / (b - 1) <= t / b) return k;
+        const double rise = power * log1p(1 / k);
+        if (v * k * expm1(rise) / expm1(power * log2) <= exp(rise - power * log2)) return k;
     }
 }
 
 // The logarithm of a gamma number.
 template <class N>
 __device__ double log_gamma_of(N& numbers, double shape) {
-    if (shape >= 1) return log(gamma_of(numbers, shape));
-    return log(gamma_of(numbers, shape + 1)) + log(numbers.positive()) / shape;
+    const GammaParts made = gamma_parts(numbers, shape);
+    return log(made.value) + made.exponent;
 }
 
 // In the order of rare_continuous_kinds in package/cupola/random/rare_distributions.py.
@@ -140,10 +140,11 @@ __device__ __noinline__ double rare_continuous(RareContinuous kind, N& numbers, 
                                                double c) {
     switch (kind) {
         case RareContinuous::noncentral_chisquare:
-            return noncentral_chisquare_of(numbers, a, b);
+            return noncentral_parts(numbers, a, b).times(2);
         case RareContinuous::noncentral_f: {
-            const double x = noncentral_chisquare_of(numbers, a, c) / a;
-            return x / (2 * gamma_of(numbers, b / 2) / b);
+            if (b <= 0) return NAN;
+            const GammaParts x = noncentral_parts(numbers, a, c);
+            return quotient_of_means(x, a, gamma_parts(numbers, b / 2), b);
         }
         case RareContinuous::vonmises:
             return vonmises_of(numbers, a, b);
@@ -151,17 +152,21 @@ __device__ __noinline__ double rare_continuous(RareContinuous kind, N& numbers, 
     return NAN;
 }
 
-// In the order of rare_discrete_kinds there.
+// In the order of rare_discrete_kinds in package/cupola/random/rare_distributions.py.
 enum class RareDiscrete { hypergeometric, logseries, zipf };
 
 // Parameters out of their range give -1: no loop is without an end.
 template <class N>
-__device__ i64 rare_discrete(RareDiscrete kind, N& numbers, double a, double b, double c) {
+__device__ i64 rare_discrete(RareDiscrete kind, N& numbers, double a, i64 good, i64 bad,
+                             i64 draws) {
+    constexpr i64 limit = 1000000000;
     double made = -1;
     switch (kind) {
         case RareDiscrete::hypergeometric:
-            if (a >= 0 && a < 1e9 && b >= 0 && b < 1e9 && c >= 0 && c <= a + b)
-                made = hypergeometric_of(numbers, floor(a), floor(b), floor(c));
+            if (good >= 0 && good < limit && bad >= 0 && bad < limit && draws >= 0 &&
+                draws <= good + bad)
+                made = hypergeometric_of(numbers, static_cast<double>(good),
+                                         static_cast<double>(bad), static_cast<double>(draws));
             break;
         case RareDiscrete::logseries:
             if (a >= 0 && a < 1) made = logseries_of(numbers, a);

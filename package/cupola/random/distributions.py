@@ -5,16 +5,21 @@ one for those of integers. Both compute in double precision.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cupola.array import Array
 from cupola.exceptions import ArgumentValueError
 from cupola.random.parameters import (
     ANY,
     COUNT,
+    LARGEST_MEAN,
+    MEAN,
     NOT_NEGATIVE,
     POSITIVE,
+    POSITIVE_NUMBER,
     POSITIVE_SHARE,
     SHARE,
     Range,
@@ -27,7 +32,6 @@ from cupola.random.parameters import (
 )
 
 if TYPE_CHECKING:
-    from cupola.array import Array
     from cupola.random.bit_generator import BitGenerator
 
 _F8 = np.float64
@@ -97,7 +101,7 @@ class Distributions:
         """Numbers of the triangle from `left` to `right` with its tip at `mode`."""
         values = {"left": (left, ANY), "mode": (mode, ANY), "right": (right, ANY)}
         try:
-            wrong = not left <= mode <= right or left == right
+            wrong = left > mode or mode > right or left == right
         except (TypeError, ValueError):
             wrong = False  # arrays, or the checks of each parameter refuse it
         if wrong is True:
@@ -116,7 +120,7 @@ class Distributions:
     ) -> Array:
         """Gamma numbers with the scale 1, by Marsaglia's and Tsang's method; `shape` from 0 on."""
         values = {"shape": (shape, NOT_NEGATIVE), "scale": (1.0, NOT_NEGATIVE)}
-        return self._continuous("gamma", values, size, dtype, out)
+        return self._continuous("standard_gamma", values, size, dtype, out, "gamma")
 
     def gamma(
         self, shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = _F8, out: Any = None
@@ -152,8 +156,8 @@ class Distributions:
         return self._continuous("wald", values, size, dtype, out)
 
     def poisson(self, lam: Any = 1.0, size: Any = None, *, out: Any = None) -> Array:
-        """Poisson numbers of a mean `lam`, at least 0 and below 2**63, as int64."""
-        return self._discrete("poisson", {"lam": (lam, COUNT)}, size, out)
+        """Poisson numbers of a mean `lam`, from 0 to about 2**63 - 3e10, as int64."""
+        return self._discrete("poisson", {"lam": (lam, MEAN)}, size, out)
 
     def binomial(self, n: Any, p: Any, size: Any = None, *, out: Any = None) -> Array:
         """Successes of `n` trials, each of the probability `p`, as int64."""
@@ -164,34 +168,52 @@ class Distributions:
         return self._discrete("geometric", {"p": (p, POSITIVE_SHARE)}, size, out)
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None, *, out: Any = None) -> Array:
-        """Failures before `n` successes, each of the probability `p` above 0, as int64."""
-        values = {"n": (n, POSITIVE), "p": (p, POSITIVE_SHARE)}
+        """Failures before `n` successes, each of the probability `p` above 0, as int64.
+
+        As in NumPy, ``(1 - p) / p * (n + 10 * sqrt(n))`` is at most about 2**63 - 3e10.
+        """
+        values = {"n": (n, POSITIVE_NUMBER), "p": (p, POSITIVE_SHARE)}
+        if not isinstance(n, Array) and not isinstance(p, Array):
+            successes, share = (
+                parameter("negative_binomial", key, *value) for key, value in values.items()
+            )
+            largest = (1 - share) / share * (successes + 10 * math.sqrt(successes))
+            if largest > LARGEST_MEAN:
+                raise ArgumentValueError(
+                    f"negative_binomial: n, p: expected (1 - p) / p * (n + 10 * sqrt(n)) of at "
+                    f"most {LARGEST_MEAN}, got {largest} for n = {n} and p = {p}; give a smaller n "
+                    "or a larger p"
+                )
         return self._discrete("negative_binomial", values, size, out)
 
     def _continuous(
-        self, name: str, values: dict[str, tuple[Any, Range]], size: Any, dtype: Any, out: Any
-    ) -> Array:
+        self, name: str, values: dict[str, tuple[Any, Range]], size: Any, dtype: Any, out: Any,
+        kind: str = "",
+    ) -> Array:  # fmt: skip
         kept = real_type(name, dtype)
-        kernel = f"continuous_f{8 * kept.itemsize}"
-        return self._each(kernel, name, continuous_kinds.index(name), 3, values, size, kept, out)
+        kernel, index = f"continuous_f{8 * kept.itemsize}", continuous_kinds.index(kind or name)
+        return self._each(kernel, name, index, (3, 0), values, size, kept, out)
 
     def _discrete(
         self, name: str, values: dict[str, tuple[Any, Range]], size: Any, out: Any
     ) -> Array:
-        kept = np.dtype(np.int64)
-        return self._each("discrete", name, discrete_kinds.index(name), 2, values, size, kept, out)
+        kept, kind = np.dtype(np.int64), discrete_kinds.index(name)
+        return self._each("discrete", name, kind, (2, 1), values, size, kept, out)
 
     def _each(
-        self, kernel: str, name: str, kind: int, count: int,
+        self, kernel: str, name: str, kind: int, counts: tuple[int, int],
         values: dict[str, tuple[Any, Range]], size: Any, dtype: Any, out: Any,
         image: str = "random",
     ) -> Array:  # fmt: skip
+        """Launch a kernel; `counts` are how many real and whole parameters it takes, in order."""
         checked = {key: parameter(name, key, *value) for key, value in values.items()}
         shape = shape_of(name, size, checked)
         made = result(name, shape, dtype, out, size is not None)
-        pairs = [pair(value, made.shape, made.device_index) for value in checked.values()]
-        pairs += [(0, 0.0)] * (count - len(pairs))
-        flat = (part for two in pairs for part in two)
+        flat: list[Any] = []
+        for whole, kept, count in ((False, _F8, counts[0]), (True, np.int64, counts[1])):
+            given = [checked[key] for key, value in values.items() if value[1].whole == whole]
+            for value in given + [0] * (count - len(given)):
+                flat += pair(value, made.shape, made.device_index, kept)
         self._bits.fill(kernel, made, 1, kind, *flat, image=image)
         return finish(made, out)
 

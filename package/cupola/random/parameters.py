@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cupola.algorithms.selection import where
 from cupola.array import Array
 from cupola.creation import empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -17,27 +19,31 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class Range(NamedTuple):
-    """The values that a parameter may have."""
+    """The values that a parameter may have: those that NumPy takes, often with NaN."""
 
     text: str
     has: Callable[[float], bool]
+    whole: bool = False
 
 
 ANY = Range("a number", lambda x: True)
 FINITE = Range("a finite number", math.isfinite)
-NOT_NEGATIVE = Range("at least 0", lambda x: x >= 0)
-POSITIVE = Range("above 0", lambda x: x > 0)
+NOT_NEGATIVE = Range("at least 0", lambda x: not x < 0)
+POSITIVE = Range("above 0", lambda x: not x <= 0)
+POSITIVE_NUMBER = Range("above 0, not NaN", lambda x: x > 0)
 SHARE = Range("from 0 to 1", lambda x: 0 <= x <= 1)
 POSITIVE_SHARE = Range("above 0 and at most 1", lambda x: 0 < x <= 1)
 UNIT = Range("at least 0 and below 1", lambda x: 0 <= x < 1)
 ABOVE_ONE = Range("above 1", lambda x: x > 1)
-PART = Range("from 0 to 10**9 - 1", lambda x: 0 <= x < 10**9)
-DRAWS = Range("from 0 to 2 * 10**9 - 2", lambda x: 0 <= x <= 2 * (10**9 - 1))
-COUNT = Range("from 0 to 2**63 - 1", lambda x: 0 <= x < 2**63)
+PART = Range("from 0 to 10**9 - 1", lambda x: 0 <= x < 10**9, True)
+COUNT = Range("from 0 to 2**63 - 1", lambda x: 0 <= x < 2**63, True)
+# NumPy's limit, ten deviations below 2**63. The kernels have it, too.
+LARGEST_MEAN = 2.0**63 - 10 * 2.0**31.5
+MEAN = Range(f"from 0 to {LARGEST_MEAN}", lambda x: 0 <= x <= LARGEST_MEAN)
 
 
 def parameter(function: str, name: str, value: Any, allowed: Range) -> float | Array:
-    """A checked number, or an array of a device."""
+    """A checked number, or an array of a device. Whole ones lose a fraction, as in NumPy."""
     if isinstance(value, Array):
         if value.dtype.kind not in "biuf":
             raise ArgumentTypeError(
@@ -49,14 +55,23 @@ def parameter(function: str, name: str, value: Any, allowed: Range) -> float | A
             f"{function}: {name} is in host memory: copy it with cupola.to_device({name})"
         )
     try:
-        number = float(value)
+        number = _whole(value) if allowed.whole else float(value)
     except (TypeError, ValueError):
         raise ArgumentTypeError(
             f"{function}: {name}: expected a number or a cupola.Array, got {type(value).__name__}"
         ) from None
     if not allowed.has(number):
-        raise ArgumentValueError(f"{function}: {name}: expected {allowed.text}, got {number:g}")
+        raise ArgumentValueError(f"{function}: {name}: expected {allowed.text}, got {value}")
     return number
+
+
+def _whole(value: Any) -> float:
+    """An int without rounding; a float without its fraction."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        number = float(value)
+    return math.trunc(number) if math.isfinite(number) else number
 
 
 def shape_of(function: str, size: Any, values: Mapping[str, float | Array]) -> tuple[int, ...]:
@@ -122,8 +137,10 @@ def real_type(function: str, dtype: Any) -> np.dtype[Any]:
     return found
 
 
-def pair(value: float | Array, shape: tuple[int, ...], device: int) -> tuple[Any, float]:
-    """A kernel's two arguments for a parameter: an array or none, and a number."""
+def pair(
+    value: float | Array, shape: tuple[int, ...], device: int, dtype: Any = np.float64
+) -> tuple[Any, float]:
+    """A kernel's two arguments for a parameter: an array of a dtype or none, and a number."""
     if not isinstance(value, Array):
         return 0, value
     if value.device_index != device:
@@ -131,8 +148,13 @@ def pair(value: float | Array, shape: tuple[int, ...], device: int) -> tuple[Any
             f"a parameter is on device {value.device_index}, the result on device {device}: copy "
             f"it with cupola.to_device(..., device={device})"
         )
-    if value.shape == shape and value.dtype == np.float64 and value.flags.c_contiguous:
-        return value, 0.0
-    whole = empty(shape, np.float64, device=device)
-    whole[...] = value.astype(np.float64, copy=False)
-    return whole, 0.0
+    if value.shape == shape and value.dtype == dtype and value.flags.c_contiguous:
+        return value, 0
+    if dtype != np.float64 and value.dtype.kind == "f":
+        # NaN is converted to a negative integer, larger numbers to the largest one.
+        given = where(value < 2.0**63, value, math.nan)
+    else:
+        given = value
+    whole = empty(shape, dtype, device=device)
+    whole[...] = given.astype(dtype, copy=False)
+    return whole, 0

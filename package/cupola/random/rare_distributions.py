@@ -3,26 +3,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from cupola.array import Array
 from cupola.exceptions import ArgumentValueError
 from cupola.random.distributions import Distributions
 from cupola.random.parameters import (
     ABOVE_ONE,
     ANY,
-    DRAWS,
+    COUNT,
     NOT_NEGATIVE,
     PART,
     POSITIVE,
     UNIT,
     Range,
+    parameter,
     real_type,
 )
-
-if TYPE_CHECKING:
-    from cupola.array import Array
 
 _F8 = np.float64
 rare_continuous_kinds = ("noncentral_chisquare", "noncentral_f", "vonmises")
@@ -62,15 +61,12 @@ class RareDistributions(Distributions):
 
         `ngood` and `nbad` are below 10**9, and `nsample` is not above their sum.
         """
-        values = {"ngood": (ngood, PART), "nbad": (nbad, PART), "nsample": (nsample, DRAWS)}
-        try:
-            wrong = nsample > ngood + nbad
-        except TypeError:
-            wrong = False  # the checks of each parameter refuse it
-        if wrong is True or (isinstance(wrong, np.bool_) and wrong):
+        values = {"ngood": (ngood, PART), "nbad": (nbad, PART), "nsample": (nsample, COUNT)}
+        given = [parameter("hypergeometric", key, *value) for key, value in values.items()]
+        if not any(isinstance(one, Array) for one in given) and given[2] > given[0] + given[1]:
             raise ArgumentValueError(
-                f"hypergeometric: nsample: expected at most ngood + nbad, {ngood + nbad}, got "
-                f"{nsample}"
+                f"hypergeometric: nsample: expected at most ngood + nbad, {given[0] + given[1]}, "
+                f"got {nsample}"
             )
         return self._rare_discrete("hypergeometric", values, size, out)
 
@@ -88,10 +84,13 @@ class RareDistributions(Distributions):
         kept = real_type(name, dtype)
         kind = rare_continuous_kinds.index(name)
         kernel = f"rare_continuous_f{8 * kept.itemsize}"
-        return self._each(kernel, name, kind, 3, values, size, kept, out, "random_rare")
+        return self._each(kernel, name, kind, (3, 0), values, size, kept, out, "random_rare")
 
     def _rare_discrete(
         self, name: str, values: dict[str, tuple[Any, Range]], size: Any, out: Any
     ) -> Array:
         kept, kind = np.dtype(np.int64), rare_discrete_kinds.index(name)
-        return self._each("rare_discrete", name, kind, 3, values, size, kept, out, "random_rare")
+        counts = (1, 3)
+        return self._each(
+            "rare_discrete", name, kind, counts, values, size, kept, out, "random_rare"
+        )

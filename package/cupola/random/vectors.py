@@ -82,7 +82,7 @@ class Vectors:
                     f"multinomial: pvals: the shape {p.shape} does not broadcast to {made.shape}"
                 ) from None
         step = 0 if p.size == length else length
-        several = pair(trials, shape, made.device_index)
+        several = pair(trials, shape, made.device_index, np.int64)
         self._vectors("multinomial", made, length, *several, there, step)
         return made
 
@@ -120,9 +120,11 @@ class Vectors:
             raise ArgumentValueError(
                 f"{title}: colors: expected numbers of at least 0, with a sum below 10**9"
             )
-        draws = parameter(title, "nsample", nsample, COUNT)
-        if isinstance(draws, Array):
-            raise ArgumentTypeError(f"{title}: nsample: expected an int, got an array")
+        if not isinstance(nsample, (int, np.integer)):
+            raise ArgumentTypeError(
+                f"{title}: nsample: expected an int, got {type(nsample).__name__}"
+            )
+        draws = float(parameter(title, "nsample", nsample, COUNT))
         if draws > total:
             raise ArgumentValueError(
                 f"{title}: nsample: expected at most {total:.0f}, the sum of colors, got "
@@ -157,6 +159,9 @@ class Vectors:
             )
         shape = shape_of("dirichlet", size, {})
         made: Array = empty((*shape, values.size), np.float64)
+        # The kernel's logarithms overflow for numbers that are all below 1e-300. A common factor is
+        # no difference then: one share is 1.
+        values *= max(1e-100 / values.max(), 1)
         there = to_device(values, device=made.device_index)
         self._vectors("dirichlet", made, values.size, there)
         return made
