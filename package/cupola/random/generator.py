@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import Any
 
 import numpy as np
 
+from cupola.algorithms.selection import where
+from cupola.array import Array
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.random.bit_generator import BitGenerator
 from cupola.random.parameters import (
@@ -23,12 +26,22 @@ from cupola.random.permutations import Permutations
 from cupola.random.rare_distributions import RareDistributions
 from cupola.random.vectors import Vectors
 
-if TYPE_CHECKING:
-    from cupola.array import Array
-
 _METHODS = ("zig", "inv")
 # Elements that four words make.
 _GROUP = {4: 4, 8: 2}
+
+
+def _doubles(value: float | Array) -> float | Array:
+    """Differences of doubles, unlike those of integers, do not wrap."""
+    return value.astype(np.float64, copy=False) if isinstance(value, Array) else value
+
+
+def _factor(value: float | Array, largest: float = math.inf) -> float | Array:
+    """A factor of standard numbers: NaN where an element is out of range."""
+    if isinstance(value, float):
+        return value
+    value = _doubles(value)
+    return where((value >= 0) & (value <= largest), value, math.nan)
 
 
 class Generator(RareDistributions, Permutations, Vectors):
@@ -39,7 +52,7 @@ class Generator(RareDistributions, Permutations, Vectors):
 
     Where a parameter may be an array, it is a `cupola.Array` that broadcasts to the size. Its
     elements are not checked: one that is out of range gives NaN, or -1 in a result of integers.
-    Numbers as parameters are checked.
+    Numbers as parameters are refused where NumPy refuses them, but for -0.0, which is 0.
 
     All methods with ``dtype=`` make float32 or float64. NumPy has it for some of them alone.
 
@@ -115,8 +128,11 @@ class Generator(RareDistributions, Permutations, Vectors):
         if isinstance(low, float) and isinstance(high, float):
             if not np.isfinite(high - low):
                 raise ArgumentValueError("uniform: expected a finite high - low, got one too large")
+            if high < low:
+                raise ArgumentValueError(f"uniform: expected low <= high, got {low} and {high}")
             return self._fill("uniform", "uniform", size, dtype, out, low, high - low)
-        return self._affine("uniform", "uniform", (low, high - low), size, dtype, out)
+        width = _factor(_doubles(high) - _doubles(low), np.finfo(np.float64).max)
+        return self._affine("uniform", "uniform", (low, width), size, dtype, out)
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Array:
         """Normal numbers with mean 0 and deviation 1, by Box's and Muller's method.
@@ -156,7 +172,7 @@ class Generator(RareDistributions, Permutations, Vectors):
         """
         loc = parameter("normal", "loc", loc, ANY)
         scale = parameter("normal", "scale", scale, NOT_NEGATIVE)
-        return self._affine("normal", "normal", (loc, scale), size, dtype, out)
+        return self._affine("normal", "normal", (loc, _factor(scale)), size, dtype, out)
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
@@ -199,7 +215,7 @@ class Generator(RareDistributions, Permutations, Vectors):
         Array
         """
         scale = parameter("exponential", "scale", scale, NOT_NEGATIVE)
-        return self._affine("exponential", "exponential", (0.0, scale), size, dtype, out)
+        return self._affine("exponential", "exponential", (0.0, _factor(scale)), size, dtype, out)
 
     def _affine(
         self, function: str, kind: str, values: Any, size: Any, dtype: Any, out: Any
