@@ -17,6 +17,7 @@ FRAMEWORKS ?= torch
 FUZZ_SECONDS ?= 60
 # How many random programs run interpreted and as machine code; some seconds each.
 FUZZ_PROGRAMS ?= 100
+PROGRAMS ?= 20000
 
 # Show a text, on a terminal in the line of the one before; run a command, and show it and all of
 # its output if it fails. Neither may hold an apostrophe.
@@ -30,7 +31,8 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 
 .DEFAULT_GOAL := build
 .PHONY: help demo build docs wheel test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
-    lint-prose format bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz sanitize sweep clean
+    lint-prose format bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep \
+    clean
 
 help:
 	@echo "make build      build cupola in place, in a virtual environment (.venv) that it sets up"
@@ -48,6 +50,7 @@ help:
 	@echo "make array-api  run the array API standard's own tests, cloned, against cupola.array_api"
 	@echo "make results    write docs/results.md from the records in benchmarks/results"
 	@echo "make fuzz       run the fuzzers, FUZZ_SECONDS=60 each"
+	@echo "make differential  compare random programs over arrays with NumPy, PROGRAMS=20000 of them"
 	@echo "make sanitize   run all tests under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "make compiled   run all tests of PTX and arrays as machine code (hours)"
 	@echo "make sweep      run millions of calls and random programs (minutes to hours)"
@@ -197,6 +200,10 @@ gpu-multi:
 
 fuzz: $(VENV)/ready
 	@$(BIN)/python tools/fuzz.py --seconds $(FUZZ_SECONDS)
+
+# Operations on arrays of random types, byte orders, alignments and layouts, also in captures.
+differential: build
+	@cd tests && "$(CURDIR)/$(BIN)/python" differential.py --programs $(PROGRAMS)
 
 # All tests on libraries under AddressSanitizer and UndefinedBehaviorSanitizer; those of threads,
 # streams, graphs and memory under ThreadSanitizer, for the driver and for libcupola.so.
