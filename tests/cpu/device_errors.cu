@@ -4,10 +4,6 @@
 
 __global__ void empty() {}
 __global__ void __launch_bounds__(64) small() {}
-__global__ void slow() {
-    for (const long long start = clock64(); clock64() - start < 1000000;) {
-    }
-}
 
 // The error of a launch through its parameter buffer.
 __device__ int launch(const void* kernel, dim3 grid, dim3 block, unsigned shared) {
@@ -109,22 +105,4 @@ __device__ int answer(int which, char* memory, char* host) {
 extern "C" __global__ void ask(int* answers, int which, char* memory, char* host) {
     answers[0] = answer(which, memory, host);
     answers[1] = cudaGetLastError();
-}
-
-// Launches `number` kernels that do not end soon. The first error, and the launches before it.
-extern "C" __global__ void fill_up(int* answers, int number) {
-    for (int n = 0; n < number; ++n) {
-        slow<<<1, 1>>>();
-        answers[0] = cudaGetLastError();
-        answers[1] = n;
-        if (answers[0] != cudaSuccess) return;
-    }
-}
-
-// The error of the launch at the greatest depth, and that depth.
-extern "C" __global__ void descend(int* answers, int depth) {
-    answers[1] = depth;
-    if (depth == 100) return;
-    descend<<<1, 1>>>(answers, depth + 1);
-    answers[0] = cudaGetLastError();
 }
