@@ -5,7 +5,7 @@ import pytest
 
 import cupola
 
-PROGRAMS, TOGETHER = 320, 20
+PROGRAMS, TOGETHER = 1000, 50
 
 
 @pytest.mark.parametrize("first", range(0, PROGRAMS, TOGETHER))
