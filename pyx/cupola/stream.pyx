@@ -495,9 +495,10 @@ cdef class Stream:
         return f"<cupola.Stream {self.handle:#x} on {device_text(self.device_index)}>"
 
 
-# The stream of the library may outlive this object, and needs the owner until its end. Meanwhile this
-# object has the owner, where the garbage collector sees it: a cycle with the owner is collected.
-# Without no_gc_clear the collector could take the owner away before __dealloc__ passes it on.
+# The stream of the library may outlive this object, and needs the owner until its end. Until then
+# this object has the owner, where the garbage collector sees it: a cycle with the owner is
+# collected. Without no_gc_clear the collector could take the owner away before __dealloc__ passes
+# it on.
 @cython.final
 @cython.no_gc_clear
 cdef class OwnedStream(Stream):
