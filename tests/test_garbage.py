@@ -22,7 +22,6 @@ HAVE_GC, HEAP = 1 << 14, 1 << 9
 WITHOUT = {
     "cupola.device.Device": "an index",
     "cupola.event.Event": "an event of the library",
-    "cupola.kernel.Configured": "a kernel, and a stream of the library",
     "cupola.graph.After": "handles of nodes, within a call",
     "cupola.native_event.NativeEvent": "an event of the library",
     "cupola.native_operation.NativeOperation": "an operation of the library",

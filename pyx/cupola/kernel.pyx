@@ -161,10 +161,8 @@ cdef object call_configured(
             configured.kernel, &configured.dimensions, NULL, configured.stream, arguments, count)
 
 
-# Without garbage collection, which costs 7 % of kernel[grid, block]: a stream of cupola's own
-# refers to no object, so it is in no cycle. Other streams are in a StreamConfigured.
+@cython.final
 @cython.freelist(8)
-@cython.no_gc
 cdef class Configured:
     """A kernel with its grid and block: calling it launches. Made by ``kernel[grid, block]``."""
 
@@ -211,13 +209,6 @@ cdef class Configured:
         return f"<{self.kernel.title}[{self.grid}, {self.block}{where}], shared={self.shared}>"
 
 
-@cython.final
-cdef class StreamConfigured(Configured):
-    """With a stream of a subclass or of other code, which may be in a cycle."""
-
-    cdef object tracked  # None: the collector tracks classes with such a field
-
-
 cdef int check_arguments(
     Kernel kernel, PyObject** arguments, Py_ssize_t count, Stream stream
 ) except -1:
@@ -235,16 +226,9 @@ cdef int check_arguments(
     return 0
 
 
-cdef Configured new_configured(
-    Kernel kernel, const cupola_dimensions* dimensions, Stream stream
-):
-    cdef Configured result
-    if stream is None or type(stream) is Stream:
-        result = Configured.__new__(Configured)
-    else:
-        result = StreamConfigured.__new__(StreamConfigured)
+cdef Configured new_configured(Kernel kernel, const cupola_dimensions* dimensions):
+    cdef Configured result = Configured.__new__(Configured)
     result.kernel = kernel
-    result.stream = stream
     result.dimensions = dimensions[0]
     return result
 
@@ -261,7 +245,9 @@ cdef inline Stream stream_in(Kernel kernel, object stream):
 
 cdef Configured configure(Kernel kernel, const cupola_dimensions* dimensions, object stream):
     check(cupola_launch_check(kernel.native, dimensions, NULL))
-    return new_configured(kernel, dimensions, stream_in(kernel, stream))
+    cdef Configured result = new_configured(kernel, dimensions)
+    result.stream = stream_in(kernel, stream)
+    return result
 
 
 cdef bint never_changes(object value):
@@ -371,10 +357,11 @@ cdef class Kernel:
                 f"[grid, block, stream, shared], got [{key!r}]")
         grid, block = (<tuple>key)[0], (<tuple>key)[1]
         if length == 2 and grid is self.recent_grid and block is self.recent_block:
-            return new_configured(self, <cupola_dimensions*>self.recent, None)
+            return new_configured(self, <cupola_dimensions*>self.recent)
         if length == 3 and grid is self.recent_grid and block is self.recent_block:
-            return new_configured(
-                self, <cupola_dimensions*>self.recent, stream_in(self, (<tuple>key)[2]))
+            result = new_configured(self, <cupola_dimensions*>self.recent)
+            result.stream = stream_in(self, (<tuple>key)[2])
+            return result
         shared = (<tuple>key)[3] if length == 4 else None
         read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
         result = configure(self, &dimensions, (<tuple>key)[2] if length > 2 else None)
@@ -738,30 +725,13 @@ cdef class Kernel:
             f"{device_text(self.device_index)}>")
 
 
-cdef extern from "Python.h":
-    ctypedef int (*visitproc)(PyObject* each, void* argument) noexcept
-    ctypedef int (*traverseproc)(PyObject* self, visitproc visit, void* argument) noexcept
-    ctypedef struct PyTypeObject:
-        traverseproc tp_traverse
-
-cdef traverseproc traverse_members = (<PyTypeObject*>StreamConfigured).tp_traverse
-
-
-cdef int traverse_stream(PyObject* self, visitproc visit, void* argument) noexcept:
-    cdef int status = traverse_members(self, visit, argument)
-    return status or visit(<PyObject*>(<StreamConfigured>self).stream, argument)
-
-
-cdef int prepare_types() except -1:
+cdef int set_vectorcall() except -1:
     cdef Configured one = Configured.__new__(Configured)
-    cdef Py_ssize_t vectorcall = <char*>&one.vectorcall - <char*><PyObject*>one
-    cupola_set_vectorcall(Configured, vectorcall)
-    cupola_set_vectorcall(StreamConfigured, vectorcall)
-    (<PyTypeObject*>StreamConfigured).tp_traverse = traverse_stream
+    cupola_set_vectorcall(Configured, <char*>&one.vectorcall - <char*><PyObject*>one)
     return 0
 
 
-prepare_types()
+set_vectorcall()
 document_attributes(Kernel, {
     "name": "The name in the image, as in ``\"_Z4axpyIfEvPT_\"``.",
     "demangled": "The C++ name with its parameters, as in ``\"void axpy<float>(float*)\"``.",
