@@ -39,7 +39,7 @@ TOGETHER = 24
 WEIGHTS = {
     "csrc/cpu/isa/convert.cpp": 12,
     "csrc/cpu/isa/real.cpp": 8,
-    "csrc/cpu/isa/integer.cpp": 5,
+    "csrc/cpu/isa/integer_handlers.cpp": 5,
     "csrc/cpu/isa/compare.cpp": 4,
     "csrc/cpu/isa/sync.cpp": 4,
 }
@@ -49,8 +49,8 @@ AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxp
 # Sources compiled by themselves: they declare the functions of a driver or a runtime as symbols,
 # need options of their own, or are linked into fuzzers without the rest of their folder.
 APART = {
-    "csrc/cpu/compiler/sha256.cpp",
-    "csrc/cpu/seeded_order.cpp",
+    "csrc/cpu/base/sha256.cpp",
+    "csrc/cpu/base/seeded_order.cpp",
     "csrc/cpu/symbols.cpp",
     "csrc/cpu/isa/convert.cpp",
     "csrc/cpu/isa/real.cpp",
@@ -435,7 +435,7 @@ class Recipe:
         flags = (*flags, "-Icsrc")
         isa_sources = self.sources("cpu/isa/*.cpp")
         readers = self.sources("ptx/**/*.cpp", "image/**/*.cpp", *self.oldest)
-        driver = self.sources("cpu/*.cpp", "cpu/api/*.cpp")
+        driver = self.sources("cpu/*.cpp", "cpu/api/*.cpp", "cpu/base/*.cpp")
         interpreter = self.sources("cpu/interpreter/*.cpp")
         checks = self.sources("cpu/sanitizer/*.cpp", "cpu/coverage/*.cpp")
         debugger = self.sources("cpu/debugger/*.cpp")

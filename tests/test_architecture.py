@@ -46,12 +46,14 @@ ARROWS = arrows_of_tables(TOUR.read_text())
 KNOWN_FOLDER_CIRCLES = [
     [
         "cpu",
+        "cpu/base",
         "cpu/compiler",
         "cpu/coverage",
         "cpu/debugger",
         "cpu/emitter",
         "cpu/interpreter",
         "cpu/ir",
+        "cpu/isa",
         "cpu/sanitizer",
     ]
 ]
@@ -73,8 +75,7 @@ KNOWN_UNIT_CIRCLES = [
         "cpu/interpreter/texture",
         "cpu/sanitizer/sanitizer",
         "cpu/sanitizer/use",
-    ],
-    ["cpu/isa/bits", "cpu/isa/integer"],
+    ]
 ]
 
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "cpu/base/texture.hpp"
 #include "cpu/cuda.hpp"
-#include "cpu/texture.hpp"
 
 namespace cupola::cpu {
 

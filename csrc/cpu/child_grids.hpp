@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/device_runtime.hpp"
 #include "cpu/failure.hpp"
+#include "cpu/interpreter/device_runtime.hpp"
 #include "cpu/launch.hpp"
 #include "platform/runtime_error.hpp"
 

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <vector>
 
-#include "cpu/condition.hpp"
-#include "cpu/execute.hpp"
+#include "cpu/base/condition.hpp"
+#include "cpu/interpreter/execute.hpp"
 
 namespace cupola::cpu {
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "cpu/capability.hpp"
+#include "cpu/base/capability.hpp"
+#include "cpu/base/settings.hpp"
 #include "cpu/cuda.hpp"
 #include "cpu/memory.hpp"
-#include "cpu/settings.hpp"
 
 namespace cupola::cpu {
 

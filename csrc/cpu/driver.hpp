@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/base/settings.hpp"
 #include "cpu/device.hpp"
 #include "cpu/driver_state.hpp"
 #include "cpu/executor.hpp"
@@ -18,7 +19,6 @@
 #include "cpu/quiesce.hpp"
 #include "cpu/registry.hpp"
 #include "cpu/scheduler.hpp"
-#include "cpu/settings.hpp"
 #include "cpu/texture_table.hpp"
 #include "cpu/virtual_memory.hpp"
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "cpu/condition.hpp"
+#include "cpu/base/condition.hpp"
 
 namespace cupola::cpu {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/conditional.hpp"
+#include "cpu/base/conditional.hpp"
 #include "cpu/cuda.hpp"
 #include "cpu/operation.hpp"
 

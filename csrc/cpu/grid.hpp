@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 
 namespace cupola::cpu {
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cpu/base/seeded_order.hpp"
 #include "cpu/child_grids.hpp"
 #include "cpu/context.hpp"
 #include "cpu/coverage/counts.hpp"
@@ -10,7 +11,6 @@
 #include "cpu/held_output.hpp"
 #include "cpu/launch.hpp"
 #include "cpu/module.hpp"
-#include "cpu/seeded_order.hpp"
 #include "cpu/stream.hpp"
 #include "cpu/texture_reference.hpp"
 #include "platform/demangle.hpp"

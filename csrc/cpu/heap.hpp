@@ -6,7 +6,7 @@
 #include <map>
 #include <mutex>
 
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 
 namespace cupola::cpu {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cpu/capability.hpp"
+#include "cpu/base/capability.hpp"
 #include "cpu/failure.hpp"
 
 namespace cupola::cpu {

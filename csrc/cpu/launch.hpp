@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cpu/cuda.hpp"
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 #include "cpu/operation.hpp"
 
 namespace cupola::cpu {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cpu/cuda.hpp"
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 #include "cpu/range_table.hpp"
 #include "cpu/sanitizer/init_shadow.hpp"
 #include "cpu/shared_file.hpp"

@@ -9,7 +9,7 @@
 #include "cpu/context.hpp"
 #include "cpu/coverage/counts.hpp"
 #include "cpu/driver.hpp"
-#include "cpu/lazy_kernels.hpp"
+#include "cpu/interpreter/lazy_kernels.hpp"
 #include "cpu/load_error.hpp"
 #include "cpu/texture_reference.hpp"
 #include "image/image.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cpu/cuda.hpp"
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 #include "cpu/jit.hpp"
 
 namespace cupola::cpu {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 
 namespace cupola::cpu {
 

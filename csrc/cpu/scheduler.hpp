@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "cpu/condition.hpp"
+#include "cpu/base/condition.hpp"
 #include "cpu/grid.hpp"
 #include "cpu/memory.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "cpu/base/seeded_order.hpp"
 #include "cpu/grid.hpp"
-#include "cpu/seeded_order.hpp"
 
 namespace cupola::cpu {
 namespace {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 
+#include "cpu/base/seeded_order.hpp"
 #include "cpu/coverage/counts.hpp"
 #include "cpu/debugger/session.hpp"
 #include "cpu/driver.hpp"
@@ -18,7 +19,6 @@
 #include "cpu/pool.hpp"
 #include "cpu/primary_context.hpp"
 #include "cpu/sanitizer/findings.hpp"
-#include "cpu/seeded_order.hpp"
 #include "platform/environment.hpp"
 
 namespace cupola::cpu {

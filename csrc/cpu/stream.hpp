@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "cpu/attribute_store.hpp"
-#include "cpu/condition.hpp"
+#include "cpu/base/condition.hpp"
 #include "cpu/executor.hpp"
 #include "cpu/operation.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "cpu/base/texture.hpp"
 #include "cpu/cuda.hpp"
-#include "cpu/texture.hpp"
 
 namespace cupola::cpu {
 

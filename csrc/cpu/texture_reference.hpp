@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/base/texture.hpp"
 #include "cpu/cuda.hpp"
-#include "cpu/execute.hpp"
-#include "cpu/texture.hpp"
+#include "cpu/interpreter/execute.hpp"
 
 namespace cupola::cpu {
 

@@ -6,8 +6,8 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "cpu/base/texture.hpp"
 #include "cpu/cuda.hpp"
-#include "cpu/texture.hpp"
 
 namespace cupola::cpu {
 

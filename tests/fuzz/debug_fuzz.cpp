@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "cpu/debugger/session.hpp"
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 #include "device_runtime.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 // A program includes it once.
 #pragma once
 
-#include "cpu/device_runtime.hpp"
+#include "cpu/interpreter/device_runtime.hpp"
 
 const cupola::cpu::DeviceFunction* cupola::cpu::find_device_function(std::string_view) {
     return nullptr;

@@ -6,8 +6,8 @@
 #include <map>
 #include <string_view>
 
-#include "cpu/execute.hpp"
-#include "cpu/lazy_kernels.hpp"
+#include "cpu/interpreter/execute.hpp"
+#include "cpu/interpreter/lazy_kernels.hpp"
 #include "device_runtime.hpp"
 #include "grammar/mutator.hpp"
 #include "ptx/error.hpp"

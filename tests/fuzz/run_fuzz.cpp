@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "cpu/coverage/counts.hpp"
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 #include "cpu/sanitizer/init_shadow.hpp"
 #include "device_runtime.hpp"
 #include "grammar/mutator.hpp"

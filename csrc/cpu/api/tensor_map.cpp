@@ -3,8 +3,8 @@
 #include <initializer_list>
 #include <optional>
 
+#include "cpu/base/tensor_box.hpp"
 #include "cpu/driver.hpp"
-#include "cpu/tensor_box.hpp"
 
 using namespace cupola::cpu;
 

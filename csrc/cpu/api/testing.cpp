@@ -2,10 +2,10 @@
 // findings of the checks, seeded orders.
 #include <string>
 
+#include "cpu/base/seeded_order.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/held_output.hpp"
 #include "cpu/sanitizer/findings.hpp"
-#include "cpu/seeded_order.hpp"
 
 using namespace cupola::cpu;
 

@@ -19,10 +19,10 @@
 #include <fstream>
 #include <mutex>
 
+#include "cpu/base/sha256.hpp"
 #include "cpu/compiler/cache.hpp"
 #include "cpu/compiler/host_compiler.hpp"
 #include "cpu/compiler/semantics.hpp"
-#include "cpu/compiler/sha256.hpp"
 #include "cpu/emitter/cpp_emitter.hpp"
 #include "cpu/interpreter/kernel.hpp"
 #include "cpu/interpreter/levels.hpp"

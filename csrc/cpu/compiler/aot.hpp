@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 #include "cpu/interpreter/machine_code.hpp"
 
 namespace cupola::cpu::compiler {

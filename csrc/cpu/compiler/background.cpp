@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/base/condition.hpp"
 #include "cpu/compiler/detached.hpp"
 #include "cpu/compiler/job.hpp"
 #include "cpu/compiler/toolchain.hpp"
-#include "cpu/condition.hpp"
 #include "cpu/executor.hpp"
 
 namespace cupola::cpu::compiler {

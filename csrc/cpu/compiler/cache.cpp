@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/base/sha256.hpp"
 #include "cpu/compiler/process.hpp"
-#include "cpu/compiler/sha256.hpp"
 
 namespace cupola::cpu::compiler {
 namespace {

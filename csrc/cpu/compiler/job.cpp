@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "cpu/base/sha256.hpp"
 #include "cpu/compiler/cache.hpp"
-#include "cpu/compiler/sha256.hpp"
 #include "cpu/interpreter/block_barrier.hpp"
 
 namespace cupola::cpu::compiler {

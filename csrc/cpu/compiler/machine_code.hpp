@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 
 namespace cupola::cpu::compiler {
 

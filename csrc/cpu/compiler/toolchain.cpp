@@ -10,8 +10,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "cpu/base/sha256.hpp"
 #include "cpu/compiler/semantics.hpp"
-#include "cpu/compiler/sha256.hpp"
 
 namespace cupola::cpu::compiler {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/compiler/sha256.hpp"
+#include "cpu/base/sha256.hpp"
 #include "cpu/coverage/record.hpp"
 
 namespace cupola::cpu::coverage {

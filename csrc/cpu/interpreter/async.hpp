@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "cpu/interpreter/code.hpp"
+#include "cpu/isa/code.hpp"
 #include "ptx/modifiers.hpp"
 
 namespace cupola::cpu::interpreter {

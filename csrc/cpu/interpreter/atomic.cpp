@@ -5,7 +5,7 @@
 #include "cpu/interpreter/block.hpp"
 #include "cpu/interpreter/control.hpp"
 #include "cpu/interpreter/decode.hpp"
-#include "cpu/interpreter/wide.hpp"
+#include "cpu/isa/wide.hpp"
 
 namespace cupola::cpu::interpreter {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 #include "cpu/interpreter/kernel.hpp"
 #include "cpu/sanitizer/sanitizer.hpp"
 

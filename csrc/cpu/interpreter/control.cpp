@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "cpu/conditional.hpp"
+#include "cpu/base/conditional.hpp"
 #include "cpu/interpreter/block.hpp"
 #include "cpu/interpreter/counters.hpp"
 #include "cpu/interpreter/device_call.hpp"

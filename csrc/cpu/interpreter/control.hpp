@@ -1,7 +1,7 @@
 // csrc/cpu/interpreter/control.hpp - handlers of control flow, shared by all instruction sets.
 #pragma once
 
-#include "cpu/interpreter/code.hpp"
+#include "cpu/isa/code.hpp"
 
 namespace cupola::cpu::interpreter {
 

@@ -1,7 +1,7 @@
 // csrc/cpu/interpreter/decode_registers.cpp - estimates a kernel's register count, for occupancy.
 #include <algorithm>
 
-#include "cpu/capability.hpp"
+#include "cpu/base/capability.hpp"
 #include "cpu/interpreter/decode.hpp"
 
 namespace cupola::cpu::interpreter {

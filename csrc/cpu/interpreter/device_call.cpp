@@ -1,7 +1,7 @@
 // csrc/cpu/interpreter/device_call.cpp - a call of the device runtime by one lane.
 #include "cpu/interpreter/device_call.hpp"
 
-#include "cpu/device_runtime.hpp"
+#include "cpu/interpreter/device_runtime.hpp"
 
 namespace cupola::cpu::interpreter {
 namespace {

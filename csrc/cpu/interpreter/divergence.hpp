@@ -3,7 +3,7 @@
 // Inline, because branches of machine code use these functions too.
 #pragma once
 
-#include "cpu/interpreter/code.hpp"
+#include "cpu/isa/code.hpp"
 
 namespace cupola::cpu::interpreter {
 

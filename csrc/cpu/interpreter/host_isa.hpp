@@ -1,8 +1,8 @@
 // csrc/cpu/interpreter/host_isa.hpp - the handlers for an instruction set of the host.
 #pragma once
 
-#include "cpu/interpreter/code.hpp"
-#include "cpu/interpreter/matrix_tile.hpp"
+#include "cpu/isa/code.hpp"
+#include "cpu/isa/matrix_tile.hpp"
 #include "ptx/table.hpp"
 
 namespace cupola::cpu::interpreter {

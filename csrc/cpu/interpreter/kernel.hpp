@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "cpu/coverage/module_counts.hpp"
-#include "cpu/device_runtime.hpp"
-#include "cpu/execute.hpp"
-#include "cpu/interpreter/code.hpp"
 #include "cpu/interpreter/decoded_origin.hpp"
+#include "cpu/interpreter/device_runtime.hpp"
+#include "cpu/interpreter/execute.hpp"
 #include "cpu/interpreter/machine_code.hpp"
 #include "cpu/interpreter/matrix.hpp"
 #include "cpu/interpreter/texture.hpp"
+#include "cpu/isa/code.hpp"
 #include "ptx/program.hpp"
 
 namespace cupola::cpu::sanitizer {

@@ -4,9 +4,9 @@
 // them at the reconvergence point. Lanes may also wait for each other's stores (a lock), so time
 // slices are bounded. After one ends, other lanes run for a while whatever their pc, and then other
 // warps.
+#include "cpu/base/seeded_order.hpp"
 #include "cpu/interpreter/block.hpp"
 #include "cpu/interpreter/divergence.hpp"
-#include "cpu/seeded_order.hpp"
 
 namespace cupola::cpu::interpreter {
 

@@ -1,5 +1,5 @@
 // csrc/cpu/interpreter/lazy_decode.cpp - decodes the kernels of a PTX module on first use.
-#include "cpu/lazy_kernels.hpp"
+#include "cpu/interpreter/lazy_kernels.hpp"
 
 #include <sys/mman.h>
 

@@ -8,7 +8,7 @@
 // and returns to machine code at the next entry.
 #pragma once
 
-#include "cpu/interpreter/code.hpp"
+#include "cpu/isa/code.hpp"
 
 namespace cupola::cpu::interpreter {
 

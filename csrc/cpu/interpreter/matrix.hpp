@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/interpreter/code.hpp"
-#include "cpu/interpreter/matrix_tile.hpp"
+#include "cpu/isa/code.hpp"
+#include "cpu/isa/matrix_tile.hpp"
 #include "ptx/matrix.hpp"
 
 namespace cupola::cpu::interpreter {

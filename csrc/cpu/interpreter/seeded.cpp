@@ -4,9 +4,9 @@
 // operations have one line.
 #include "cpu/interpreter/seeded.hpp"
 
+#include "cpu/base/seeded_order.hpp"
 #include "cpu/debugger/stops.hpp"
 #include "cpu/interpreter/divergence.hpp"
-#include "cpu/seeded_order.hpp"
 
 namespace cupola::cpu::interpreter {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/base/tensor_box.hpp"
 #include "cpu/interpreter/async.hpp"
 #include "cpu/interpreter/block.hpp"
-#include "cpu/interpreter/tile_reduction.hpp"
-#include "cpu/tensor_box.hpp"
+#include "cpu/isa/tile_reduction.hpp"
 
 namespace cupola::cpu::interpreter {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/texture.hpp"
+#include "cpu/base/texture.hpp"
 
 namespace cupola::cpu::interpreter {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/execute.hpp"
-#include "cpu/interpreter/code.hpp"
+#include "cpu/interpreter/execute.hpp"
+#include "cpu/isa/code.hpp"
 #include "ptx/modifiers.hpp"
 #include "ptx/type.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 
 namespace cupola::cpu::compiler {
 

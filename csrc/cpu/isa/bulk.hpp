@@ -3,8 +3,8 @@
 // Elements are processed one by one, and atomically to other blocks in global memory.
 #pragma once
 
-#include "cpu/interpreter/tile_reduction.hpp"
 #include "cpu/isa/atomic.hpp"
+#include "cpu/isa/tile_reduction.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "cpu/interpreter/wide.hpp"
 #include "cpu/isa/bind.hpp"
+#include "cpu/isa/wide.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 

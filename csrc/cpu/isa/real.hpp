@@ -3,9 +3,9 @@
 // The caller (lanes.hpp) sets directed roundings for the whole warp.
 #pragma once
 
+#include "cpu/base/tensor_map.hpp"
 #include "cpu/isa/bind.hpp"
 #include "cpu/isa/short_real.hpp"
-#include "cpu/tensor_map.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 

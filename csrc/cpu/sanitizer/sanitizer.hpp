@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cpu/execute.hpp"
-#include "cpu/interpreter/code.hpp"
+#include "cpu/interpreter/execute.hpp"
+#include "cpu/isa/code.hpp"
 #include "cpu/sanitizer/clock.hpp"
 #include "cpu/sanitizer/init_shadow.hpp"
 #include "cpu/sanitizer/races.hpp"

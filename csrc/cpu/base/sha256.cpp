@@ -1,5 +1,5 @@
-// csrc/cpu/compiler/sha256.cpp - SHA-256, as FIPS 180-4 defines it.
-#include "cpu/compiler/sha256.hpp"
+// csrc/cpu/base/sha256.cpp - SHA-256, as FIPS 180-4 defines it.
+#include "cpu/base/sha256.hpp"
 
 #include <array>
 #include <cstdint>

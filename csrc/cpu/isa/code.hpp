@@ -1,4 +1,4 @@
-// csrc/cpu/interpreter/code.hpp - decoded instructions, and the state of a warp and its block.
+// csrc/cpu/isa/code.hpp - decoded instructions, and the state of a warp and its block.
 //
 // Sources that are compiled once for each instruction set include it, so it holds plain data only.
 //
@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/fault.hpp"
-#include "cpu/range.hpp"
+#include "cpu/base/fault.hpp"
+#include "cpu/base/range.hpp"
 
 #if defined(__clang__)
 // Loops over lanes that call the maths library are not vectorized; that is expected.

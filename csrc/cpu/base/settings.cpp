@@ -1,5 +1,5 @@
-// csrc/cpu/settings.cpp - reads and checks the environment variables of the CPU device.
-#include "cpu/settings.hpp"
+// csrc/cpu/base/settings.cpp - reads and checks the environment variables of the CPU device.
+#include "cpu/base/settings.hpp"
 
 #include <sched.h>
 #include <unistd.h>

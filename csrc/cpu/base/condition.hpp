@@ -1,4 +1,4 @@
-// csrc/cpu/condition.hpp - a condition variable that needs no newer symbol version.
+// csrc/cpu/base/condition.hpp - a condition variable that needs no newer symbol version.
 //
 // std::condition_variable::wait has the symbol version GLIBCXX_3.4.30, which would raise the
 // platform tag of wheels. The pthread functions have had one version since glibc 2.3.2.

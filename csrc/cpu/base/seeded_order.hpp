@@ -1,4 +1,4 @@
-// csrc/cpu/seeded_order.hpp - a random order of the blocks, warps and lanes of one launch.
+// csrc/cpu/base/seeded_order.hpp - a random order of the blocks, warps and lanes of one launch.
 //
 // CUPOLA_CPU_SEED, or the program, gives a seed. An order depends on the seed and on the number of
 // launches since it was set, never on time or on threads.

@@ -1,5 +1,5 @@
-// csrc/cpu/seeded_order.cpp - random numbers of a launch, and what they decide.
-#include "cpu/seeded_order.hpp"
+// csrc/cpu/base/seeded_order.cpp - random numbers of a launch, and what they decide.
+#include "cpu/base/seeded_order.hpp"
 
 #include <atomic>
 #include <mutex>

@@ -1,4 +1,4 @@
-// csrc/cpu/lazy_kernels.hpp - an image with many kernels, each parsed at its first use.
+// csrc/cpu/interpreter/lazy_kernels.hpp - an image with many kernels, each parsed at its first use.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cpu/execute.hpp"
+#include "cpu/interpreter/execute.hpp"
 
 namespace cupola::cpu {
 

@@ -1,7 +1,7 @@
-// csrc/cpu/tensor_box.hpp - the size of a tensor map's box.
+// csrc/cpu/base/tensor_box.hpp - the size of a tensor map's box.
 #pragma once
 
-#include "cpu/tensor_map.hpp"
+#include "cpu/base/tensor_map.hpp"
 
 namespace cupola::cpu {
 

@@ -1,4 +1,4 @@
-// csrc/cpu/capability.hpp - the limits of a compute capability.
+// csrc/cpu/base/capability.hpp - the limits of a compute capability.
 #pragma once
 
 #include <cstddef>

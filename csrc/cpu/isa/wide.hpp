@@ -1,4 +1,4 @@
-// csrc/cpu/interpreter/wide.hpp - atomic loads, stores and exchanges of 16 aligned bytes.
+// csrc/cpu/isa/wide.hpp - atomic loads, stores and exchanges of 16 aligned bytes.
 //
 // x86-64: cmpxchg16b, and aligned vector moves, which processors with AVX execute as one access.
 // AArch64: exclusive pairs. Elsewhere: one of 64 spin locks, by address, which plain accesses do

@@ -1,4 +1,4 @@
-// csrc/cpu/settings.hpp - environment variables of the CPU device, read once by cuInit.
+// csrc/cpu/base/settings.hpp - environment variables of the CPU device, read once by cuInit.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "cpu/base/checks.hpp"
 #include "cpu/compiler/machine_code.hpp"
-#include "cpu/sanitizer/checks.hpp"
 
 namespace cupola::cpu {
 

@@ -1,5 +1,6 @@
-// csrc/cpu/texture.hpp - textures and surfaces for device code: addresses and format of texels, and
-// the sampling modes. Plain data: the driver half writes it, the half that executes PTX reads it.
+// csrc/cpu/base/texture.hpp - textures and surfaces for device code: addresses and format of
+// texels, and the sampling modes. Plain data: the driver half writes it, the half that executes PTX
+// reads it.
 #pragma once
 
 #include <array>

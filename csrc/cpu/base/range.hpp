@@ -1,4 +1,4 @@
-// csrc/cpu/range.hpp - a range of memory. Plain data, because generated code includes it.
+// csrc/cpu/base/range.hpp - a range of memory. Plain data, because generated code includes it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// csrc/cpu/tensor_map.hpp - the content of a tensor map of the CPU device. cuTensorMapEncodeTiled
-// and cuTensorMapEncodeIm2col write its 128 bytes, and kernels read them from any memory.
+// csrc/cpu/base/tensor_map.hpp - the content of a tensor map of the CPU device.
+// cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col write its 128 bytes, and kernels read them
+// from any memory.
 #pragma once
 
 #include <cstdint>

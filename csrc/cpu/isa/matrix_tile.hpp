@@ -1,4 +1,4 @@
-// csrc/cpu/interpreter/matrix_tile.hpp - products of dense tiles of matrices, compiled for each
+// csrc/cpu/isa/matrix_tile.hpp - products of dense tiles of matrices, compiled for each
 // instruction set of the host (isa/matrix.cpp). The elements of a tile lie row by row.
 #pragma once
 

@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/sha256.hpp - the hash that identifies sources and files.
+// csrc/cpu/base/sha256.hpp - the hash that identifies sources and files.
 #pragma once
 
 #include <string>

@@ -1,11 +1,11 @@
-// csrc/cpu/interpreter/tile_reduction.hpp - reductions of a tensor's tile, as the semantics call
+// csrc/cpu/isa/tile_reduction.hpp - reductions of a tensor's tile, as the semantics call
 // them.
 #pragma once
 
 #include <cstddef>
 
-#include "cpu/interpreter/code.hpp"
-#include "cpu/tensor_map.hpp"
+#include "cpu/base/tensor_map.hpp"
+#include "cpu/isa/code.hpp"
 
 namespace cupola::cpu::interpreter {
 

@@ -1,4 +1,4 @@
-// csrc/cpu/sanitizer/checks.hpp - the checks that CUPOLA_CPU_CHECK enables.
+// csrc/cpu/base/checks.hpp - the checks that CUPOLA_CPU_CHECK enables.
 #pragma once
 
 namespace cupola::cpu::sanitizer {

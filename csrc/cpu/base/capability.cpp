@@ -1,5 +1,5 @@
-// csrc/cpu/capability.cpp - one row for each compute capability.
-#include "cpu/capability.hpp"
+// csrc/cpu/base/capability.cpp - one row for each compute capability.
+#include "cpu/base/capability.hpp"
 
 namespace cupola::cpu {
 

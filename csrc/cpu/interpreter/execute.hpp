@@ -1,5 +1,5 @@
-// csrc/cpu/execute.hpp - the interface between the driver half of the CPU device (devices, streams,
-// memory, scheduler) and the half that executes PTX.
+// csrc/cpu/interpreter/execute.hpp - the interface between the driver half of the CPU device
+// (devices, streams, memory, scheduler) and the half that executes PTX.
 //
 // Every pointer in device code is a host address. Shared and local memory also have host addresses,
 // so a generic pointer needs no tag. Each access looks its address up first: in the shared memory
@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/fault.hpp"
-#include "cpu/range.hpp"
-#include "cpu/sanitizer/checks.hpp"
-#include "cpu/texture.hpp"
+#include "cpu/base/checks.hpp"
+#include "cpu/base/fault.hpp"
+#include "cpu/base/range.hpp"
+#include "cpu/base/texture.hpp"
 
 namespace cupola::cpu {
 

@@ -1,5 +1,5 @@
-// csrc/cpu/device_runtime.hpp - the interface between device code that calls the device runtime and
-// the driver half, which has the runtime's functions.
+// csrc/cpu/interpreter/device_runtime.hpp - the interface between device code that calls the device
+// runtime and the driver half, which has the runtime's functions.
 #pragma once
 
 #include <cstddef>

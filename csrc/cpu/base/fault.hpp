@@ -1,4 +1,4 @@
-// csrc/cpu/fault.hpp - the faults of a launch. Plain data, because generated code includes it.
+// csrc/cpu/base/fault.hpp - the faults of a launch. Plain data, because generated code includes it.
 #pragma once
 
 namespace cupola::cpu {

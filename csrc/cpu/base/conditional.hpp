@@ -1,4 +1,4 @@
-// csrc/cpu/conditional.hpp - the word that controls a conditional node. The graph owns it, and
+// csrc/cpu/base/conditional.hpp - the word that controls a conditional node. The graph owns it, and
 // device code sets it by cudaGraphSetConditional. Its handle is its address.
 #pragma once
 

@@ -1,4 +1,4 @@
-// csrc/cpu/isa/integer.cpp - handlers of integer instructions.
+// csrc/cpu/isa/integer_handlers.cpp - handlers of integer instructions.
 #include "cpu/isa/bits.hpp"
 #include "cpu/isa/chapters.hpp"
 
