@@ -437,7 +437,9 @@ class Recipe:
         readers = self.sources("ptx/**/*.cpp", "image/**/*.cpp", *self.oldest)
         driver = self.sources("cpu/*.cpp", "cpu/api/*.cpp", "cpu/base/*.cpp")
         interpreter = self.sources("cpu/interpreter/*.cpp")
-        checks = self.sources("cpu/sanitizer/*.cpp", "cpu/coverage/*.cpp")
+        checks = self.sources(
+            *(f"cpu/{name}/*.cpp" for name in ("observe", "sanitizer", "coverage"))
+        )
         debugger = self.sources("cpu/debugger/*.cpp")
         folders = ("ir", "passes", "emitter", "compiler")
         jit = self.sources(*(f"cpu/{folder}/*.cpp" for folder in folders))

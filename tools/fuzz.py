@@ -33,7 +33,12 @@ LONG = (*FLAGS, "-O2")  # what runs for longer than it is compiled
 LANES = "csrc/cpu/isa/"
 READERS = ("csrc/ptx/", "csrc/image/")
 READERS += ("csrc/cpu/debugger/", "csrc/cpu/interpreter/", "csrc/cpu/sanitizer/")
-READERS += ("csrc/cpu/coverage/", "csrc/cpu/base/sha256", "csrc/cpu/base/seeded_order")
+READERS += (
+    "csrc/cpu/coverage/",
+    "csrc/cpu/observe/",
+    "csrc/cpu/base/sha256",
+    "csrc/cpu/base/seeded_order",
+)
 # Comparisons are not traced: it would be a third of the time, and seeds have the words.
 ALSO = {"run_fuzz": "ptx_fuzz"}  # whose inputs are this one's, too
 CORPUS = 150  # inputs of each fuzzer that are committed, at most

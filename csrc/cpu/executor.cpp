@@ -1,8 +1,6 @@
-// csrc/cpu/executor.cpp - starts, reuses and parks the threads that run streams.
+// csrc/cpu/executor.cpp - starts and reuses the threads that run streams.
 #include "cpu/executor.hpp"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <new>
@@ -21,22 +19,6 @@ struct Executors::Executor {
 Executors::Executors(int)
     : linger_(sysconf(_SC_NPROCESSORS_ONLN) > 1 ? std::chrono::microseconds(30)
                                                 : std::chrono::microseconds(0)) {}
-
-bool start_thread(void* (*main)(void*), void* argument) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    const int failed = pthread_create(&thread, nullptr, main, argument);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (failed != 0) return false;
-    pthread_detach(thread);
-    return true;
-}
-
-void Executors::park() {
-    for (;;) pause();
-}
 
 bool Executors::start(std::shared_ptr<ExecutorTask> task) {
     Executor* executor = nullptr;

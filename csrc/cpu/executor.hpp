@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu/base/condition.hpp"
+#include "cpu/base/thread.hpp"
 
 namespace cupola::cpu {
 
@@ -29,10 +30,9 @@ class Executors {
     std::chrono::nanoseconds linger() const { return linger_; }
     // No thread passes this after stop().
     void checkpoint() {
-        if (__builtin_expect(stopping_.load(std::memory_order_relaxed), 0)) park();
+        if (__builtin_expect(stopping_.load(std::memory_order_relaxed), 0)) park_thread();
     }
     void stop() { stopping_.store(true); }
-    [[noreturn]] static void park();
 
   private:
     struct Executor;
@@ -44,9 +44,5 @@ class Executors {
     std::mutex mutex_;
     std::vector<Executor*> idle_;
 };
-
-// Starts a detached thread with all signals blocked, because signals belong to the program. False
-// if the system cannot start it.
-[[nodiscard]] bool start_thread(void* (*main)(void*), void* argument);
 
 }  // namespace cupola::cpu

@@ -26,6 +26,7 @@ struct Grid {
     std::shared_ptr<CooperativeGrid> cooperative;  // only for a cooperative grid
     // The workspace of cooperative groups: its size in bytes, and the barrier.
     std::uint32_t workspace[2] = {sizeof workspace, 0};
+    bool pauses = false;  // an observer may wait for a person
     std::atomic<bool> stop{false};
     std::atomic<bool> timed_out{false};
     std::atomic<bool> printed{false};

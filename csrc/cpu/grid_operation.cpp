@@ -4,6 +4,7 @@
 
 #include "cpu/base/seeded_order.hpp"
 #include "cpu/child_grids.hpp"
+#include "cpu/compiler/machine_code.hpp"
 #include "cpu/context.hpp"
 #include "cpu/coverage/counts.hpp"
 #include "cpu/device_graph.hpp"
@@ -88,7 +89,7 @@ struct GridOperation final : Operation {
 
     void run_blocks() {
         Driver& driver = Driver::get();
-        if (driver.settings.mode == compiler::Mode::automatic && !grid.launch.order &&
+        if (driver.settings.mode == Mode::automatic && !grid.launch.order &&
             compiler::is_interpreted(function->kernel())) {
             counted.store(now());
             grid.launch.tick = [this] { count_time(); };

@@ -77,7 +77,7 @@ bool Budget::take(std::size_t bytes) {
     return true;
 }
 
-MemoryMap::MemoryMap(const sanitizer::Checks& checks)
+MemoryMap::MemoryMap(const Checks& checks)
     : checks_(checks), ranges_([this](std::function<void()> free) { retire(std::move(free)); }) {}
 
 std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_t align,

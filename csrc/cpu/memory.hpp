@@ -77,7 +77,7 @@ class MemoryMap final : public AddressSpace {
   public:
     static constexpr std::size_t alignment = 512;  // as in NVIDIA's driver
 
-    explicit MemoryMap(const sanitizer::Checks& checks);
+    explicit MemoryMap(const Checks& checks);
 
     // Allocates from `budget` and from the host; throws OUT_OF_MEMORY if either is exhausted.
     // `like` has all properties except address and size.
@@ -169,7 +169,7 @@ class MemoryMap final : public AddressSpace {
     Allocation take_out(std::map<std::uintptr_t, Allocation>::iterator at);  // needs the lock
     void discard(Allocation gone, Budget& budget);                           // without the lock
 
-    const sanitizer::Checks checks_;
+    const Checks checks_;
 
     mutable std::shared_mutex mutex_;
     std::map<std::uintptr_t, Allocation> table_;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cpu/compiler/machine_code.hpp"
 #include "cpu/context.hpp"
 #include "cpu/coverage/counts.hpp"
 #include "cpu/driver.hpp"
@@ -140,8 +141,7 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
         if (ptx.size() >= much_ptx && !loads_eagerly() && !counted)
             if (auto image = LazyImage::build(ptx, memory)) return image;
         std::shared_ptr<Image> image = Image::build(ptx, std::move(memory));
-        if (Driver::get().settings.mode == compiler::Mode::compile)
-            compiler::compile_all(image->kernels());
+        if (Driver::get().settings.mode == Mode::compile) compiler::compile_all(image->kernels());
         return image;
     } catch (const image::Error& error) {
         options.errors = std::string("cupola: ") + error.what();
@@ -235,10 +235,10 @@ std::shared_ptr<Function> Module::make_function(std::size_t index) {
     auto& function = functions_[index];
     if (function) return function;
     const Kernel& kernel = read_kernel(*image_, names_[index]);
-    const compiler::Mode mode = Driver::get().settings.mode;
-    if (mode == compiler::Mode::ahead || mode == compiler::Mode::automatic)
-        compiler::load_compiled(kernel, mode == compiler::Mode::automatic);
-    if (mode == compiler::Mode::compile) compile_now(kernel);
+    const Mode mode = Driver::get().settings.mode;
+    if (mode == Mode::ahead || mode == Mode::automatic)
+        compiler::load_compiled(kernel, mode == Mode::automatic);
+    if (mode == Mode::compile) compile_now(kernel);
     auto made = std::make_shared<Function>(*this, image_, kernel);
     if (set_attributes_) set_attributes_(*made);
     if (!closed_) Driver::get().functions.add(made);

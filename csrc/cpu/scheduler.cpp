@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "cpu/base/thread.hpp"
 #include "cpu/cooperative_grid.hpp"
-#include "cpu/executor.hpp"
+#include "cpu/observe/observer.hpp"
 #include "cpu/seeded_grid.hpp"
 
 namespace cupola::cpu {
@@ -28,6 +29,15 @@ void renew(std::unique_ptr<ClusterRunner>& runner, const Launch& launch) {
 bool wants_help(const Grid& grid) {
     if (grid.stop.load()) return false;
     return grid.cooperative ? grid.cooperative->wants_help() : grid.next.load() < grid.clusters;
+}
+
+void attach_observers(Grid& grid) {
+    try {
+        grid.launch.observers = observe::launched(grid.launch);
+    } catch (const std::bad_alloc&) {
+        grid.note(no_memory());
+    }
+    for (const auto& each : grid.launch.observers) grid.pauses |= each->pauses();
 }
 
 }  // namespace
@@ -65,7 +75,7 @@ void Scheduler::work(Grid& grid, std::unique_ptr<ClusterRunner>& runner) {
 // Runs all clusters concurrently, for a cooperative grid.
 void Scheduler::run_resident(Grid& grid) {
     grid.cooperative = std::make_shared<CooperativeGrid>(grid);
-    const bool shared = threads_ > 1 && grid.clusters > 1 && !grid.launch.stops;
+    const bool shared = threads_ > 1 && grid.clusters > 1 && !grid.pauses;
     if (shared) publish(grid);
     grid.cooperative->work();
     if (shared) wait_for_helpers(grid);
@@ -74,7 +84,7 @@ void Scheduler::run_resident(Grid& grid) {
 // Runs clusters one after another on each worker.
 void Scheduler::run_in_turn(Grid& grid) {
     auto runner = ClusterRunner::make(grid.launch);
-    if (threads_ == 1 || grid.clusters == 1 || grid.launch.stops) return work(grid, runner);
+    if (threads_ == 1 || grid.clusters == 1 || grid.pauses) return work(grid, runner);
     // The time of the first cluster estimates the time of the others. Before it has run, the time
     // of the kernel's last launch does.
     std::atomic<float>& seconds = grid.launch.kernel->seconds_per_cluster;
@@ -104,9 +114,9 @@ void Scheduler::run(Grid& grid) {
         const auto at = reinterpret_cast<std::uintptr_t>(grid.workspace);
         grid.launch.workspace = {at, at + sizeof grid.workspace, true};
     }
-    // The wait for a front end is not the kernel's time.
-    grid.launch.stops = debugger::stops_for(grid.launch);
-    const bool limited = timeout_ > 0 && !grid.launch.stops;
+    attach_observers(grid);
+    // The time limit does not count the wait for the front end of a debugger.
+    const bool limited = timeout_ > 0 && !grid.pauses;
     if (!limited) grid.deadline = Clock::time_point::max();
     bool unwatched = false;
     Active::iterator self;
@@ -114,7 +124,7 @@ void Scheduler::run(Grid& grid) {
         std::unique_lock lock(mutex_);
         if (stopping_) {
             lock.unlock();
-            Executors::park();
+            park_thread();
         }
         if (limited) {
             grid.deadline =
@@ -131,8 +141,6 @@ void Scheduler::run(Grid& grid) {
         grid.note({Fault::Kind::out_of_memory,
                    "the thread that enforces CUPOLA_CPU_TIMEOUT cannot be started"});
     try {
-        if (grid.launch.checks.watching() || grid.launch.order)
-            grid.launch.watch = sanitizer::check_grid(grid.launch);
         MemoryMap::Pin pin(memory_);
         if (grid.launch.order)
             run_seeded(grid);
@@ -144,7 +152,7 @@ void Scheduler::run(Grid& grid) {
         grid.note(no_memory());
         wait_for_helpers(grid);
     }
-    grid.launch.stops.reset();
+    grid.launch.observers.clear();
     std::lock_guard lock(mutex_);
     running_.erase(self);
     if (stopping_) left_.notify_all();
@@ -210,7 +218,7 @@ void Scheduler::helper_loop() {
         Grid* grid = nullptr;
         if (stopping_) {
             lock.unlock();
-            Executors::park();
+            park_thread();
         }
         for (Grid* each : shared_) {
             if (!wants_help(*each)) continue;

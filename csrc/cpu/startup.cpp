@@ -12,13 +12,16 @@
 #include <string>
 
 #include "cpu/base/seeded_order.hpp"
+#include "cpu/compiler/machine_code.hpp"
 #include "cpu/coverage/counts.hpp"
 #include "cpu/debugger/session.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/driver_state.hpp"
+#include "cpu/interpreter/levels.hpp"
 #include "cpu/pool.hpp"
 #include "cpu/primary_context.hpp"
 #include "cpu/sanitizer/findings.hpp"
+#include "cpu/sanitizer/sanitizer.hpp"
 #include "platform/environment.hpp"
 
 namespace cupola::cpu {
@@ -42,6 +45,13 @@ void start(Device& device) {
     device.start(std::move(primary), Pool::make(place, 0, true));
 }
 
+// The debugger is the first: it chooses the operation that the others see.
+void connect_observers() {
+    observe::connect(debugger::observer());
+    observe::connect(sanitizer::observer());
+    observe::connect(coverage::observer());
+}
+
 // Work in flight is dropped, as at the exit of a process with a GPU. Threads are not joined: a host
 // function may wait for a lock that the exiting thread holds.
 void shutdown() {
@@ -57,6 +67,15 @@ void shutdown() {
 
 }  // namespace
 
+bool read_settings(Settings& settings, std::string& error) {
+    if (!Settings::read(settings, error)) return false;
+    if (settings.level.empty() || interpreter::use_level(settings.level)) return true;
+    error = environment::refusal(
+        "CUPOLA_CPU_LEVEL", settings.level,
+        "a level of the instruction set that this build has and the processor runs");
+    return false;
+}
+
 CUresult initialize(unsigned flags) {
     static std::mutex* mutex = new std::mutex;
     if (in_forked_child.load()) return CUDA_ERROR_NOT_INITIALIZED;
@@ -65,7 +84,7 @@ CUresult initialize(unsigned flags) {
     if (DriverState::get() != CUDA_ERROR_NOT_INITIALIZED) return DriverState::get();
     Settings settings;
     std::string error;
-    if (!Settings::read(settings, error)) {
+    if (!read_settings(settings, error)) {
         std::fprintf(stderr, "cupola: %s\n", error.c_str());
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -77,9 +96,10 @@ CUresult initialize(unsigned flags) {
         std::fprintf(stderr, "cupola: %s\n", error.c_str());
         return CUDA_ERROR_INVALID_VALUE;
     }
+    connect_observers();
     coverage::switch_context(environment::text_of("CUPOLA_CPU_COVERAGE_CONTEXT"));
     // Machine code is ignored.
-    if (settings.checks.any()) settings.mode = compiler::Mode::interpret;
+    if (settings.checks.any()) settings.mode = Mode::interpret;
     if (settings.seed) SeededOrder::set_seed(*settings.seed);
     compiler::set_processor_count(settings.threads);
     auto* driver = new Driver(settings);

@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
+#include "cpu/base/thread.hpp"
 #include "cpu/driver.hpp"
-#include "cpu/executor.hpp"
 #include "cpu/host_function.hpp"
 
 namespace cupola::cpu {

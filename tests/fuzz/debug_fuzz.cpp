@@ -111,8 +111,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     std::memcpy(launch.parameters.data(), &buffer, sizeof buffer);
     const std::atomic<bool> stop{false};
     launch.stop = &stop;
-    launch.stops = cpu::debugger::stops_for(launch);
+    if (auto stops = Session::get()->launched(launch)) launch.observers = {std::move(stops)};
     cpu::ClusterRunner::make(launch)->run(0, 1, stop);
-    launch.stops.reset();
+    launch.observers.clear();
     return 0;
 }

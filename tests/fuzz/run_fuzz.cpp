@@ -11,7 +11,7 @@
 
 #include "cpu/coverage/counts.hpp"
 #include "cpu/interpreter/execute.hpp"
-#include "cpu/sanitizer/init_shadow.hpp"
+#include "cpu/sanitizer/sanitizer.hpp"
 #include "device_runtime.hpp"
 #include "grammar/mutator.hpp"
 #include "ptx/error.hpp"
@@ -94,7 +94,7 @@ void run(const cpu::Kernel& kernel, Memory& memory, bool checked) {
     launch.checks = {checked, checked, checked, checked};
     cpu::sanitizer::Unwritten unwritten;
     launch.unwritten = &unwritten;
-    if (checked) launch.watch = cpu::sanitizer::check_grid(launch);
+    launch.observers = cpu::observe::launched(launch);
     try {
         const auto runner = cpu::ClusterRunner::make(launch);
         runner->begin(0);
@@ -123,6 +123,12 @@ struct Count {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     static Count counted;
+    static const bool connected = [] {
+        cpu::observe::connect(cpu::sanitizer::observer());
+        cpu::observe::connect(cpu::coverage::observer());
+        return true;
+    }();
+    (void)connected;
     ++counted.inputs;
     Memory memory;
     // Counted: where it ends, its counts are written.

@@ -8,6 +8,7 @@
 
 #include "cpu/device.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/startup.hpp"
 
 using namespace cupola::cpu;
 
@@ -43,7 +44,7 @@ CUPOLA_API int cupola_cpu_describe(int ordinal, cupola_cpu_description* descript
         std::lock_guard lock(*mutex);
         Settings settings;
         std::string error;
-        if (!Settings::read(settings, error)) {
+        if (!read_settings(settings, error)) {
             std::fprintf(stderr, "cupola: %s\n", error.c_str());
             return CUDA_ERROR_INVALID_VALUE;
         }

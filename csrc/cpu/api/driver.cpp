@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu/compiler/aot.hpp"
+#include "cpu/compiler/machine_code.hpp"
 #include "cpu/context.hpp"
 #include "cpu/error_names.hpp"
 #include "cpu/ir/ir_text.hpp"

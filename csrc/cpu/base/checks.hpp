@@ -1,7 +1,7 @@
 // csrc/cpu/base/checks.hpp - the checks that CUPOLA_CPU_CHECK enables.
 #pragma once
 
-namespace cupola::cpu::sanitizer {
+namespace cupola::cpu {
 
 struct Checks {
     bool memory = false;  // accesses to memory that is not allocated, or was freed
@@ -14,4 +14,4 @@ struct Checks {
     bool watching() const { return race || init || sync; }
 };
 
-}  // namespace cupola::cpu::sanitizer
+}  // namespace cupola::cpu

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cpu/interpreter/levels.hpp"
 #include "platform/environment.hpp"
 
 namespace cupola::cpu {
@@ -47,13 +46,12 @@ bool known_capability(const char* name, int& out, std::string& error) {
     return false;
 }
 
-bool known_mode(const char* name, compiler::Mode& out, std::string& error) {
+bool known_mode(const char* name, Mode& out, std::string& error) {
     const std::string_view text = environment::text_of(name);
     if (text.empty()) return true;
     for (const auto& [word, meant] :
-         {std::pair("interpret", compiler::Mode::interpret),
-          std::pair("ahead", compiler::Mode::ahead), std::pair("compile", compiler::Mode::compile),
-          std::pair("auto", compiler::Mode::automatic)})
+         {std::pair("interpret", Mode::interpret), std::pair("ahead", Mode::ahead),
+          std::pair("compile", Mode::compile), std::pair("auto", Mode::automatic)})
         if (text == word) {
             out = meant;
             return true;
@@ -63,7 +61,7 @@ bool known_mode(const char* name, compiler::Mode& out, std::string& error) {
 }
 
 // Reads words separated by commas.
-bool known_checks(const char* name, sanitizer::Checks& out, std::string& error) {
+bool known_checks(const char* name, Checks& out, std::string& error) {
     const std::string_view all = environment::text_of(name);
     if (all.empty()) return true;
     for (std::size_t from = 0; from <= all.size();) {
@@ -101,14 +99,6 @@ bool known_seed(const char* name, std::optional<std::uint64_t>& out, std::string
     return true;
 }
 
-bool known_level(const char* name, std::string& error) {
-    const std::string_view text = environment::text_of(name);
-    if (text.empty() || interpreter::use_level(text.data())) return true;
-    error = environment::refusal(
-        name, text, "a level of the instruction set that this build has and the processor runs");
-    return false;
-}
-
 int available_cores() {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
@@ -139,9 +129,9 @@ bool Settings::read(Settings& settings, std::string& error) {
     settings.memory = physical_memory() / 2;
     settings.debugger = environment::text_of("CUPOLA_CPU_DEBUG");
     settings.coverage = environment::text_of("CUPOLA_CPU_COVERAGE");
+    settings.level = environment::text_of("CUPOLA_CPU_LEVEL");
     return whole("CUPOLA_CPU_DEVICES", 1, 64, settings.devices, error) &&
            whole("CUPOLA_CPU_THREADS", 1, 1024, settings.threads, error) &&
-           known_level("CUPOLA_CPU_LEVEL", error) &&
            known_mode("CUPOLA_CPU_MODE", settings.mode, error) &&
            known_capability("CUPOLA_CPU_COMPUTE_CAPABILITY", settings.capability, error) &&
            known_flag("CUPOLA_CPU_FMA", settings.fma, error) &&

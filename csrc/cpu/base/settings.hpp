@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cpu/base/checks.hpp"
-#include "cpu/compiler/machine_code.hpp"
+#include "cpu/base/mode.hpp"
 
 namespace cupola::cpu {
 
@@ -16,12 +16,13 @@ struct Settings {
     int threads = 1;      // CUPOLA_CPU_THREADS; default: the cores that this process may use
     int capability = 90;  // CUPOLA_CPU_COMPUTE_CAPABILITY, "9.0" or "90"
     double timeout = 0;   // CUPOLA_CPU_TIMEOUT, the limit of a kernel in seconds; 0: none
-    compiler::Mode mode = compiler::Mode::automatic;  // CUPOLA_CPU_MODE
-    sanitizer::Checks checks;                         // CUPOLA_CPU_CHECK
-    std::string coverage;                             // CUPOLA_CPU_COVERAGE: a file; "": none
-    bool fma = true;                                  // CUPOLA_CPU_FMA: fuse products with sums
-    std::optional<std::uint64_t> seed;                // CUPOLA_CPU_SEED: a random order
-    std::string debugger;    // CUPOLA_CPU_DEBUG, the Unix socket of a front end
+    Mode mode = Mode::automatic;        // CUPOLA_CPU_MODE
+    std::string level;                  // CUPOLA_CPU_LEVEL, of the instruction set; "": the best
+    Checks checks;                      // CUPOLA_CPU_CHECK
+    std::string coverage;               // CUPOLA_CPU_COVERAGE: a file; "": none
+    bool fma = true;                    // CUPOLA_CPU_FMA: fuse products with sums
+    std::optional<std::uint64_t> seed;  // CUPOLA_CPU_SEED: a random order
+    std::string debugger;               // CUPOLA_CPU_DEBUG, the Unix socket of a front end
     std::size_t memory = 0;  // bytes of all devices together: half of this machine's memory
 
     // Returns false and one line in `error` if a variable is malformed.

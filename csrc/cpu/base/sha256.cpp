@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace cupola::cpu::compiler {
+namespace cupola::cpu {
 namespace {
 
 constexpr std::uint32_t round_constants[64] = {
@@ -66,4 +66,4 @@ std::string sha256(std::string_view bytes) {
     return text;
 }
 
-}  // namespace cupola::cpu::compiler
+}  // namespace cupola::cpu

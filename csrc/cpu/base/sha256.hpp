@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace cupola::cpu::compiler {
+namespace cupola::cpu {
 
 // SHA-256 (FIPS 180-4) of the bytes, as 64 hexadecimal digits.
 std::string sha256(std::string_view bytes);
 
-}  // namespace cupola::cpu::compiler
+}  // namespace cupola::cpu

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "cpu/base/condition.hpp"
+#include "cpu/base/thread.hpp"
 #include "cpu/compiler/detached.hpp"
 #include "cpu/compiler/job.hpp"
 #include "cpu/compiler/toolchain.hpp"
-#include "cpu/executor.hpp"
 
 namespace cupola::cpu::compiler {
 namespace {
@@ -46,7 +46,7 @@ Background& background() {
 }
 
 void checkpoint() {
-    if (background().stopping.load()) Executors::park();
+    if (background().stopping.load()) park_thread();
 }
 
 void* compiled_library(const Job& job, const std::string& key, Cache::Lock& lock,

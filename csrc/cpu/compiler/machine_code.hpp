@@ -5,16 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "cpu/base/mode.hpp"
 #include "cpu/interpreter/execute.hpp"
 
 namespace cupola::cpu::compiler {
-
-enum class Mode {
-    interpret,  // no machine code is used
-    ahead,      // only code that was compiled when the program was built
-    compile,    // before a kernel's first launch; if that fails, the launch fails
-    automatic,  // in the background, while launches interpret the kernel
-};
 
 // At most so many compilers run at once.
 void set_processor_count(int count);

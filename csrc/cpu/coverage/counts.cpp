@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu/base/sha256.hpp"
+#include "cpu/coverage/module_counts.hpp"
 #include "cpu/coverage/record.hpp"
 
 namespace cupola::cpu::coverage {
@@ -48,6 +49,28 @@ bool write_locked(State& all, std::string& error) {
     all.described.insert(described.begin(), described.end());
     return true;
 }
+
+// The counts of a module, or null where it has no line information or nothing is counted. Modules
+// of one text share their counts.
+std::shared_ptr<ModuleCounts> counts_of(const ptx::Module& module, std::string_view text) {
+    if (!is_on()) return nullptr;
+    ModulePlan plan = place_counters(module, text);
+    if (plan.lines.empty()) return nullptr;
+    std::string digest = sha256(text);
+    State& all = state();
+    std::lock_guard lock(all.mutex);
+    auto& found = all.modules[digest];
+    if (!found) found = std::make_shared<ModuleCounts>(digest, std::move(plan));
+    return found;
+}
+
+class CoverageObserver final : public observe::Observer {
+  public:
+    std::shared_ptr<observe::ModuleCounters> counters_of(const ptx::Module& module,
+                                                         std::string_view text) override {
+        return counts_of(module, text);
+    }
+};
 
 }  // namespace
 
@@ -89,16 +112,9 @@ void switch_context(std::string_view name) {
 
 std::uint32_t context() { return state().context.load(std::memory_order_relaxed); }
 
-std::shared_ptr<ModuleCounts> counts_of(const ptx::Module& module, std::string_view text) {
-    if (!is_on()) return nullptr;
-    ModulePlan plan = place_counters(module, text);
-    if (plan.lines.empty()) return nullptr;
-    std::string digest = compiler::sha256(text);
-    State& all = state();
-    std::lock_guard lock(all.mutex);
-    auto& found = all.modules[digest];
-    if (!found) found = std::make_shared<ModuleCounts>(digest, std::move(plan));
-    return found;
+observe::Observer& observer() {
+    static auto* const made = new CoverageObserver;
+    return *made;
 }
 
 }  // namespace cupola::cpu::coverage

@@ -5,11 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
-#include "cpu/coverage/module_counts.hpp"
+#include "cpu/observe/observer.hpp"
 
 namespace cupola::cpu::coverage {
 
@@ -24,8 +23,7 @@ bool is_on();
 void switch_context(std::string_view name);
 std::uint32_t context();
 
-// The counts of a module, or null where it has no line information or nothing is counted. Equal
-// texts share one.
-std::shared_ptr<ModuleCounts> counts_of(const ptx::Module& module, std::string_view text);
+// Counts the modules that are decoded from now on, while counting is on.
+observe::Observer& observer();
 
 }  // namespace cupola::cpu::coverage

@@ -1,4 +1,4 @@
-// csrc/cpu/coverage/module_counts.cpp - adds the counts of kernels to those of their functions.
+// csrc/cpu/coverage/module_counts.cpp - adds up the counts of functions.
 #include "cpu/coverage/module_counts.hpp"
 
 namespace cupola::cpu::coverage {
@@ -13,17 +13,6 @@ void ModuleCounts::add(std::uint32_t context, std::uint32_t function, const std:
 std::map<std::uint32_t, ModuleCounts::ByFunction> ModuleCounts::take() {
     std::lock_guard lock(mutex_);
     return std::exchange(counts_, {});
-}
-
-void KernelCounters::add_function(std::uint32_t function) {
-    parts.push_back({function, words});
-    words += module->plan.functions[function].words;
-}
-
-void KernelCounters::add(std::uint32_t context, const std::vector<std::uint64_t>& counts) const {
-    for (const Part& part : parts)
-        if (module->plan.functions[part.function].words != 0)
-            module->add(context, part.function, counts.data() + part.word);
 }
 
 }  // namespace cupola::cpu::coverage

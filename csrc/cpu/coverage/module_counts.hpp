@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -14,7 +13,7 @@
 namespace cupola::cpu::coverage {
 
 // The counts of a module's functions. Thread-safe.
-class ModuleCounts {
+class ModuleCounts final : public observe::ModuleCounters {
   public:
     ModuleCounts(std::string digest, ModulePlan made)
         : digest(std::move(digest)), plan(std::move(made)) {}
@@ -24,25 +23,19 @@ class ModuleCounts {
 
     using Words = std::vector<std::uint64_t>;
     using ByFunction = std::map<std::uint32_t, Words>;
-    void add(std::uint32_t context, std::uint32_t function, const std::uint64_t* words);
+    std::pair<const Counter*, const Counter*> before(std::uint32_t function,
+                                                     std::uint32_t instruction) const override {
+        return plan.functions[function].before(instruction);
+    }
+    std::uint32_t words(std::uint32_t function) const override {
+        return plan.functions[function].words;
+    }
+    void add(std::uint32_t context, std::uint32_t function, const std::uint64_t* words) override;
     std::map<std::uint32_t, ByFunction> take();  // by context; then there are none
 
   private:
     std::mutex mutex_;
     std::map<std::uint32_t, ByFunction> counts_;
-};
-
-// The counters of a kernel: those of its functions, one function after the other.
-struct KernelCounters {
-    struct Part {
-        std::uint32_t function, word;
-    };
-    std::shared_ptr<ModuleCounts> module;  // null: nothing is counted
-    std::vector<Part> parts;
-    std::uint32_t words = 0;
-
-    void add_function(std::uint32_t function);
-    void add(std::uint32_t context, const std::vector<std::uint64_t>& counts) const;
 };
 
 }  // namespace cupola::cpu::coverage

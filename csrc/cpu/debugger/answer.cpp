@@ -96,7 +96,7 @@ std::vector<Frame> frames_of(const Stopped& at, Warp& w, unsigned lane) {
     std::uint64_t base = 0;
     if (w.registers)
         base = interpreter::at<const std::uint32_t>(w.registers, kernel.stack_pointer)[lane];
-    frames.push_back({pc_of(w, lane, at.grid.checked->code.data()), base});
+    frames.push_back({pc_of(w, lane, at.grid.stepped->code.data()), base});
     if (kernel.call_depth == 0 || !w.returns || !w.registers) return frames;
     for (std::uint32_t depth = w.depth[lane]; depth-- > 0;) {
         const interpreter::Return& back = w.returns[lane * kernel.call_depth + depth];
@@ -176,7 +176,7 @@ std::string warp_text(const Stopped& at, Warp& w) {
         add(w.mask, at.ip, "runs");
     else if (w.status == Status::yielded)
         add(w.registers ? w.resume.mask : w.live,
-            w.registers ? w.resume.pc : at.grid.checked->code.data(), "ready");
+            w.registers ? w.resume.pc : at.grid.stepped->code.data(), "ready");
     if (w.registers && w.status != Status::done) {
         for (unsigned k = 0; k < w.ready_count; ++k) add(w.ready[k].mask, w.ready[k].pc, "ready");
         for (unsigned k = 0; k < w.waiting_count; ++k)
@@ -236,7 +236,7 @@ Outcome step(const Stopped& at, std::string_view text, std::string& reply) {
 
 Outcome answer_checked(const Stopped& at, std::string_view payload, std::string& reply) {
     const Request request = request_of(payload);
-    const std::size_t ops = at.grid.checked->code.size();
+    const std::size_t ops = at.grid.stepped->code.size();
     if (request.word == "text") return put(reply, at.grid.kernel.source);
     if (request.word == "lines") return put(reply, lines_text(at.grid.kernel));
     if (request.word == "kernel") return put(reply, kernel_text(at.grid.kernel));
@@ -280,7 +280,7 @@ std::string launch_event(const GridStops& grid) {
     const Launch& launch = grid.launch;
     return "{\"event\":\"launch\",\"grid\":" + number(launch.grid_id) +
            ",\"kernel\":" + quoted(grid.kernel.name()) +
-           ",\"code\":" + number(grid.checked->number) + ",\"shape\":" + triple(launch.grid) +
+           ",\"code\":" + number(grid.stepped->number) + ",\"shape\":" + triple(launch.grid) +
            ",\"block\":" + triple(launch.block) + "}";
 }
 

@@ -15,6 +15,18 @@
 
 namespace cupola::cpu::debugger {
 
+namespace {
+
+class DebuggerObserver final : public observe::Observer {
+  public:
+    std::shared_ptr<observe::GridObserver> launched(const Launch& launch) override {
+        Session* const session = Session::get();
+        return session ? session->launched(launch) : nullptr;
+    }
+};
+
+}  // namespace
+
 std::atomic<Session*> Session::instance{nullptr};
 
 bool Session::connect(const std::string& path, std::string& error) {
@@ -186,9 +198,9 @@ void Session::lose() {
     close(socket_);
 }
 
-std::shared_ptr<GridStops> stops_for(const Launch& launch) {
-    Session* const session = Session::get();
-    return session ? session->launched(launch) : nullptr;
+observe::Observer& observer() {
+    static auto* const made = new DebuggerObserver;
+    return *made;
 }
 
 }  // namespace cupola::cpu::debugger

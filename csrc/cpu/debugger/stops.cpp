@@ -1,11 +1,8 @@
 // csrc/cpu/debugger/stops.cpp - breakpoints and steps of a launch.
-#include "cpu/debugger/stops.hpp"
+#include "cpu/debugger/session.hpp"
 
 #include <algorithm>
 #include <utility>
-
-#include "cpu/debugger/session.hpp"
-#include "cpu/interpreter/block.hpp"
 
 namespace cupola::cpu::debugger {
 
@@ -15,10 +12,31 @@ using interpreter::lanes;
 using interpreter::Status;
 using interpreter::Warp;
 
+namespace {
+
+// Stops before the instructions of a block.
+class BlockStops final : public observe::BlockObserver {
+  public:
+    BlockStops(GridStops& grid, BlockState& block) : grid_(grid), block_(block) {}
+    const DecodedOp* before(Warp& w, const DecodedOp* ip) override {
+        return grid_.before(block_, w, ip);
+    }
+
+  private:
+    GridStops& grid_;
+    BlockState& block_;
+};
+
+}  // namespace
+
+std::unique_ptr<observe::BlockObserver> GridStops::of_block(BlockState& block) {
+    return std::make_unique<BlockStops>(*this, block);
+}
+
 GridStops::GridStops(Session& session, const Launch& running)
     : launch(running),
       kernel(static_cast<const interpreter::KernelCode&>(*running.kernel)),
-      checked(sanitizer::checked_code(kernel)),
+      stepped(interpreter::stepped_code(kernel)),
       session_(session) {
     set_statements({});
     set_breakpoints({});
@@ -33,16 +51,16 @@ void GridStops::set_statements(Statements statements) {
     statements_ = std::move(statements);
     if (!statements_.of_op.empty()) return;
     std::uint32_t before = 0;
-    for (const DecodedOp& each : checked->code) {
+    for (const DecodedOp& each : stepped->code) {
         statements_.of_op.push_back(each.line | (each.line != before ? Statements::begin : 0));
         before = each.line;
     }
-    statements_.inlined.assign(checked->code.size(), 0);
+    statements_.inlined.assign(stepped->code.size(), 0);
 }
 
 void GridStops::set_breakpoints(std::vector<Breakpoint> breakpoints) {
     breakpoints_ = std::move(breakpoints);
-    marked_.assign(checked->code.size(), false);
+    marked_.assign(stepped->code.size(), false);
     for (const Breakpoint& b : breakpoints_) marked_[b.op] = true;
 }
 

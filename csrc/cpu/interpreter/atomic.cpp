@@ -16,7 +16,7 @@ template <bool Compares>
     const auto* address = at<const std::uint64_t>(r, ip->op[1]);
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-        if (!block_of(w).reach(w, ip, lane, address[lane], 16, 16, sanitizer::Touch::atomic))
+        if (!block_of(w).reach(w, ip, lane, address[lane], 16, 16, observe::Touch::atomic))
             return stop_faulted(w);
         const Wide b = at<const Wide>(r, ip->op[2])[lane];
         Wide& old = at<Wide>(r, ip->op[0])[lane];

@@ -1,6 +1,6 @@
 // csrc/cpu/interpreter/barrier.cpp - a block's barriers: arrival and release.
+#include "cpu/interpreter/block.hpp"
 #include "cpu/interpreter/block_barrier.hpp"
-#include "cpu/interpreter/cluster.hpp"
 #include "cpu/interpreter/control.hpp"
 #include "cpu/interpreter/divergence.hpp"
 
@@ -23,9 +23,9 @@ const DecodedOp* BlockState::arrive_at(Warp& w, const DecodedOp* ip, std::uint32
     used_barriers |= 1u << id;
     awaited = true;
     const bool plain = static_cast<BarrierKind>(ip->count) == BarrierKind::plain;
-    if (waits && plain && count == 0 && !watch_ && is_whole(w, w.mask))
+    if (waits && plain && count == 0 && !observer_ && is_whole(w, w.mask))
         return arrive_whole_warp(w, ip, id, &release_if_complete_of) ? ip + 1 : &halt;
-    if (watch_) watch_->arrive(w, ip, id, count, b.come[w.index], b.threads);
+    notify([&](auto& each) { each.arrive(w, ip, id, count, b.come[w.index], b.threads); });
     b.come[w.index] |= w.mask;
     b.threads += count_lanes(w.mask);
     b.count = count;
@@ -65,7 +65,7 @@ bool BlockState::complete(unsigned id) const {
 }
 
 void BlockState::release(unsigned id) {
-    if (watch_) watch_->complete(id, barriers[id].count);
+    notify([&](auto& each) { each.complete(id, barriers[id].count); });
     wake(static_cast<std::int32_t>(id));
     barriers[id] = BarrierState{};
     used_barriers &= ~(1u << id);
@@ -73,7 +73,7 @@ void BlockState::release(unsigned id) {
 }
 
 void BlockState::wake(std::int32_t barrier) {
-    if (watch_ && barrier == cluster_barrier) watch_->cluster_complete();
+    if (barrier == cluster_barrier) notify([](auto& each) { each.cluster_complete(); });
     const auto is_plain = [](const Waiting& waiting) {
         return static_cast<BarrierKind>(waiting.code->count) == BarrierKind::plain;
     };
@@ -83,7 +83,7 @@ void BlockState::wake(std::int32_t barrier) {
         const bool whole = w.status == Status::blocked && w.waiting_count == 1 &&
                            w.ready_count == 0 && w.waiting[0].barrier == barrier;
         if (whole) {
-            if (watch_ || !is_plain(w.waiting[0])) pass(w, w.waiting[0], barrier);
+            if (observer_ || !is_plain(w.waiting[0])) pass(w, w.waiting[0], barrier);
             w.resume = {w.waiting[0].mask, w.waiting[0].pc};
             w.forced = 0;
             w.waiting_count = 0;
@@ -108,17 +108,17 @@ void BlockState::wake(std::int32_t barrier) {
 // Gives the barrier's result to lanes that it releases.
 void BlockState::pass(Warp& w, const Waiting& waiting, std::int32_t barrier) {
     if (barrier == cluster_barrier) {
-        if (watch_) watch_->cluster_passed(w, waiting.mask);
+        notify([&](auto& each) { each.cluster_passed(w, waiting.mask); });
         return;
     }
     const BarrierState& b = barriers[barrier];
     if (static_cast<BarrierKind>(waiting.code->count) != BarrierKind::plain)
         write_barrier_result(w, waiting, b.yes, b.threads);
-    if (watch_) watch_->pass(w, waiting.mask, barrier);
+    notify([&](auto& each) { each.pass(w, waiting.mask, barrier); });
 }
 
 const DecodedOp* BlockState::exit_lanes(Warp& w) {
-    if (watch_) watch_->exited(w);
+    notify([&](auto& each) { each.exited(w); });
     w.live &= ~w.mask;
     live_threads -= count_lanes(w.mask);
     if (w.live == 0) --live_warps;

@@ -1,8 +1,7 @@
 // csrc/cpu/interpreter/block.cpp - runs a block: its warps by time slices until all have exited.
-#include "cpu/coverage/counts.hpp"
-#include "cpu/debugger/stops.hpp"
-#include "cpu/interpreter/cluster.hpp"
+#include "cpu/interpreter/block.hpp"
 #include "cpu/interpreter/divergence.hpp"
+#include "cpu/interpreter/stepped_code.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -46,11 +45,9 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
                        std::uint64_t own)
     : launch_(launch),
       kernel_(static_cast<const KernelCode&>(*launch.kernel)),
-      stepped_(launch.watch || launch.stops),
+      stepped_(launch.observers.empty() && !launch.order ? nullptr : stepped_code(kernel_)),
       native_(stepped_ ? nullptr : kernel_.native->ready.load(std::memory_order_acquire)),
-      watch_(launch.watch ? std::make_unique<sanitizer::BlockChecks>(*launch.watch, *this)
-                          : nullptr),
-      code_(stepped_  ? sanitizer::checked_code(kernel_)->code.data()
+      code_(stepped_  ? stepped_->code.data()
             : native_ ? native_->code.data()
                       : kernel_.code.data()),
       cluster_(cluster),
@@ -89,8 +86,8 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
         const bool lasts = special_lasts(each.first, native_ != nullptr, kernel_.call_depth != 0);
         (lasts ? lasting_ : changing_).push_back(each);
     }
-    if (kernel_.coverage.module) {
-        counts_.resize(kernel_.coverage.words + 1);
+    if (kernel_.counters.module) {
+        counts_.resize(kernel_.counters.words + 1);
         counts = counts_.data();
     }
     shape[0] = launch.block.x, shape[1] = launch.block.y, shape[2] = launch.block.z;
@@ -111,10 +108,15 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
         thread[1] = affine_thread_index(threads_of_[n].y, 0);
         thread[2] = affine_thread_index(threads_of_[n].z, 0);
     }
+    for (auto at = launch.observers.rbegin(); at != launch.observers.rend(); ++at) {
+        auto each = (*at)->of_block(*this);
+        each->next = std::move(observer_);
+        observer_ = std::move(each);
+    }
 }
 
 BlockState::~BlockState() {
-    if (counts && coverage::is_on()) kernel_.coverage.add(launch_.coverage_context, counts_);
+    if (counts) kernel_.counters.add(launch_.coverage_context, counts_);
 }
 
 std::byte* BlockState::new_file(unsigned index) {
@@ -175,17 +177,28 @@ void BlockState::enter(Warp& w) {
         w.status = Status::ready;
     }
     if (native_) return run_native(ip);
-    if (watch_ && launch_.order) return run_seeded(ip);
+    if (launch_.order) return run_seeded(ip);
     if (stepped_) return run_stepped(ip, w);
     while (ip) ip = ip->run(ip, w, w.registers);
 }
 
 void BlockState::run_stepped(const DecodedOp* ip, Warp& w) {
-    debugger::GridStops* const stops = launch_.stops.get();
-    while (ip && ip != &halt) {
-        if (stops && (ip = stops->before(*this, w, ip)) == &halt) return;
-        ip = watch_ ? watch_->step(ip, w) : stops->execute(ip, w);
-    }
+    while (ip && ip != &halt && begin_step(w, ip)) ip = step(ip, w);
+}
+
+// Lets the observers choose the operation that is next. False: they end the warp's time slice.
+bool BlockState::begin_step(Warp& w, const DecodedOp*& ip) const {
+    notify([&](auto& each) {
+        if (ip != &halt) ip = each.before(w, ip);
+    });
+    return ip != &halt;
+}
+
+const DecodedOp* BlockState::step(const DecodedOp* ip, Warp& w) const {
+    const std::uint32_t mask = w.mask;
+    const DecodedOp* const next = stepped_->handlers[stepped_->index_of(ip)](ip, w, w.registers);
+    if (w.status != Status::faulted) notify([&](auto& each) { each.after(w, ip, mask); });
+    return next;
 }
 
 // Interprets instructions between two entries of machine code.
@@ -239,7 +252,7 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
         w.status = Status::yielded;
     }
     batched_warps = 0;
-    if (watch_) watch_->begin({x, y, z});
+    notify([&](auto& each) { each.begin(x, y, z); });
 }
 
 // The first block runs the ordinary way, which fills the cached ranges.
@@ -274,7 +287,7 @@ BlockState::Turn BlockState::turn() {
         moved = true;
         if (fault_) return Turn::faulted;
         if (w.status == Status::done && !native_) free_files_.push_back(w.registers);
-        if (watch_ && done()) watch_->end();
+        if (observer_ && done()) notify([](auto& each) { each.end(); });
     }
     if (moved || first_wake == 0) return moved ? Turn::moved : Turn::stuck;
     // All runnable warps sleep. Sleep briefly if other blocks share this thread.
@@ -304,7 +317,7 @@ void BlockState::give_up() {
         if (w.status != Status::blocked) continue;
         const Waiting& waiting = w.waiting[0];
         const bool cluster = waiting.barrier == cluster_barrier;
-        if (watch_) watch_->stuck();
+        notify([](auto& each) { each.stuck(); });
         fault(w, waiting.code, Fault::Kind::illegal_instruction,
               static_cast<unsigned>(__builtin_ctz(waiting.mask)),
               cluster ? "deadlock: threads never reach the barrier of the cluster, of blocks"

@@ -1,6 +1,8 @@
-// csrc/cpu/interpreter/block.hpp - a running block: warps, barriers and memory.
+// csrc/cpu/interpreter/block.hpp - a running block, with warps, barriers and memory, and its
+// cluster.
 //
-// Register files and local memory are reused from block to block.
+// Register files and local memory are reused from block to block. The shared memories of a
+// cluster's blocks are contiguous. A launch without clusters has clusters of one block.
 #pragma once
 
 #include <chrono>
@@ -13,7 +15,8 @@
 
 #include "cpu/interpreter/execute.hpp"
 #include "cpu/interpreter/kernel.hpp"
-#include "cpu/sanitizer/sanitizer.hpp"
+#include "cpu/interpreter/texture_view.hpp"
+#include "cpu/observe/observer.hpp"
 
 namespace cupola::cpu::interpreter {
 
@@ -81,12 +84,16 @@ class BlockState final : public Block {
     const Launch& launch() const { return launch_; }
     ClusterState& cluster_state() const { return cluster_; }
     unsigned rank() const { return rank_; }
-    // nullptr unless the sanitizer is on.
-    sanitizer::BlockChecks* watch() const { return watch_.get(); }
-    // Reports an access to the sanitizer, which sees plain loads, stores and atomics itself.
+    bool is_observed() const { return observer_ != nullptr; }
+    // Calls `f` with each observer of the block.
+    template <class F>
+    void notify(F f) const {
+        for (auto* each = observer_.get(); each; each = each->next.get()) f(*each);
+    }
+    // Reports an access to the observers, which see plain loads, stores and atomics themselves.
     void touch(const Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
-               std::uint64_t bytes, sanitizer::Touch how) const {
-        if (watch_) watch_->touch(w, ip, lane, address, bytes, how);
+               std::uint64_t bytes, observe::Touch how) const {
+        notify([&](auto& each) { each.touch(w, ip, lane, address, bytes, how); });
     }
     Warp& warp(unsigned n) { return warps_.get()[n]; }
 
@@ -110,7 +117,7 @@ class BlockState final : public Block {
     // memory.cpp: checks access to `bytes` bytes of any size. Returns nullptr if access is not
     // allowed; a fault has then been noted. `align` is a power of two.
     std::byte* reach(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
-                     std::uint64_t bytes, std::uint64_t align, sanitizer::Touch how);
+                     std::uint64_t bytes, std::uint64_t align, observe::Touch how);
     // The end of the readable memory that begins at `address`; 0 if it is not readable.
     std::uintptr_t readable_until(const Warp& w, unsigned lane, std::uintptr_t address) const;
     std::byte* local_of(const Warp& w, unsigned lane) const {
@@ -127,6 +134,8 @@ class BlockState final : public Block {
     void run_native(const DecodedOp* ip);
     void run_seeded(const DecodedOp* ip);
     void run_stepped(const DecodedOp* ip, Warp& w);
+    bool begin_step(Warp& w, const DecodedOp*& ip) const;
+    const DecodedOp* step(const DecodedOp* ip, Warp& w) const;
     std::uint32_t lanes_of(unsigned index) const;
     bool complete(unsigned id) const;
     void release(unsigned id);
@@ -138,9 +147,9 @@ class BlockState final : public Block {
 
     const Launch& launch_;
     const KernelCode& kernel_;
-    const bool stepped_;               // the sanitizer or a debugger sees each instruction
-    const MachineCode* const native_;  // nullptr: interpreted
-    const std::unique_ptr<sanitizer::BlockChecks> watch_;
+    const std::shared_ptr<const SteppedCode> stepped_;  // nullptr: without observers
+    const MachineCode* const native_;                   // nullptr: interpreted
+    std::unique_ptr<observe::BlockObserver> observer_;  // the first of them, or nullptr
     const DecodedOp* const code_;
     ClusterState& cluster_;
     const unsigned rank_;
@@ -158,6 +167,54 @@ class BlockState final : public Block {
     std::vector<std::uint64_t> counts_;  // for coverage
     std::optional<Fault> fault_;
     std::vector<unsigned> sequence_;  // seeded order: the warps, the next one first
+};
+
+// A running cluster: blocks, shared memory, barrier.
+class ClusterState : public ClusterRunner {
+  public:
+    explicit ClusterState(const Launch& launch);
+    void begin(std::uint64_t cluster) override;
+    std::uint64_t run_block_batch(std::uint64_t first, std::uint64_t end) override;
+    Progress advance() override;
+    Fault take_fault() override { return std::move(*fault_); }
+    bool is_outdated() const override { return blocks_[0]->is_outdated(); }
+
+    unsigned size() const { return size_; }
+    Dim3 id() const { return id_; }  // %clusterid
+    std::uintptr_t shared_of(unsigned rank) const { return shared_ + rank * stride_; }
+    std::uint64_t stride() const { return stride_; }
+
+    // The cluster's barrier: the running lanes of `w` arrive.
+    void arrive(Warp& w) {
+        w.arrived |= w.mask;
+        news_ = true;
+    }
+    // Lanes have exited: they count as arrived.
+    void exited() { news_ = used_; }
+    void use_barrier();
+    bool uses_barrier() const { return used_; }
+
+  protected:
+    const Launch& launch() const { return launch_; }
+    Progress progress_of(bool moved, bool live);
+
+    std::vector<std::unique_ptr<BlockState>> blocks_;
+    std::optional<Fault> fault_;
+
+  private:
+    void locate(std::uint64_t cluster, std::uint32_t& x, std::uint32_t& y, std::uint32_t& z) const;
+    bool release_if_complete();
+    Progress stuck();
+
+    const Launch& launch_;
+    const unsigned size_;
+    const std::uint64_t in_row_, in_column_;  // size of the grid in clusters
+    std::uint64_t stride_;
+    Aligned<std::byte> memory_;
+    std::uintptr_t shared_ = 0;
+    Dim3 id_;
+    bool used_ = false;  // whether this cluster uses the barrier
+    bool news_ = false;  // lanes arrived since the last check
 };
 
 // lane_schedule.cpp: queues the running lanes at `at`, and runs the first ready group that has one

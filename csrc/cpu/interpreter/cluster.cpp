@@ -3,7 +3,7 @@
 // An address of the .shared::cluster window is an offset in the block's own shared memory. With a
 // rank plus one in the bits above, it is an offset in the shared memory of that block. Such an
 // address is valid in every block of the cluster.
-#include "cpu/interpreter/cluster.hpp"
+#include "cpu/interpreter/block.hpp"
 
 #include <algorithm>
 

@@ -266,7 +266,7 @@ template <bool Wall, class T, unsigned Shift>
         std::memcpy(&bytes, frame + site.arguments[0].from, 8);
         const std::uint64_t got = heap ? heap->allocate(bytes) : 0;
         std::memcpy(frame + site.results[0].to, &got, 8);
-        if (block.watch() && got != 0) block.watch()->allocated(got, rounded(bytes, 4));
+        if (got != 0) block.notify([&](auto& each) { each.allocated(got, rounded(bytes, 4)); });
     });
     return ip + 1;
 }
@@ -301,7 +301,7 @@ template <bool Wall, class T, unsigned Shift>
         std::memcpy(&value, frame + site.arguments[1].from, 4);
         auto* const word = reinterpret_cast<ConditionalWord*>(
             block.reach(w, ip, lane, handle, sizeof(ConditionalWord), alignof(ConditionalWord),
-                        sanitizer::Touch::atomic));
+                        observe::Touch::atomic));
         if (!word) return stop_faulted(w);
         if (word->known != ConditionalWord::mark) {
             block.fault(w, ip, Fault::Kind::illegal_address, lane,

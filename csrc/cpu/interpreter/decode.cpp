@@ -47,13 +47,13 @@ BoundHandler HandlerCache::find(std::string_view opcode) {
 
 Decoder::Decoder(const ptx::Module& module, std::string_view source, const Placement& placement,
                  const CallGraph& graph, HandlerCache& handlers,
-                 std::shared_ptr<coverage::ModuleCounts> coverage)
+                 std::shared_ptr<observe::ModuleCounters> counters)
     : module_(module),
       source_(source),
       placement_(placement),
       graph_(graph),
       handlers_(handlers),
-      coverage_(std::move(coverage)) {}
+      counters_(std::move(counters)) {}
 
 void Decoder::fail(std::uint32_t line, const std::string& what, bool unresolved) const {
     using Kind = ptx::Error::Kind;
@@ -64,7 +64,7 @@ void Decoder::fail(std::uint32_t line, const std::string& what, bool unresolved)
 std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
     auto kernel = std::make_unique<KernelCode>();
     kernel_ = kernel.get();
-    if (coverage_) kernel_->coverage.module = coverage_;
+    if (counters_) kernel_->counters.module = counters_;
     file_ = trash_bytes;
     describe(module_.functions[entry]);
     const std::vector<std::uint32_t> functions = graph_.reachable(entry);
@@ -204,7 +204,7 @@ void Decoder::function(Part& part) {
         part.top = allocate(4);
         emit("mov.u32", part.top, special(static_cast<unsigned>(Hidden::local_top), 4));
     }
-    if (coverage_) kernel_->coverage.add_function(part.function);
+    if (counters_) kernel_->counters.add_function(part.function);
     fixups_.clear();
     table_fixups_.clear();
     const std::vector<BasicBlock> list = basic_blocks(*f_, block_of_);
@@ -214,7 +214,7 @@ void Decoder::function(Part& part) {
         const BasicBlock& block = list[laid[n]];
         part.block_start[laid[n]] = static_cast<std::uint32_t>(kernel_->code.size());
         for (std::uint32_t i = block.first; i < block.end; ++i) {
-            if (coverage_) count(i);
+            if (counters_) count(i);
             instruction(f_->code[i]);
         }
         const std::uint32_t next = n + 1 < laid.size() ? laid[n + 1] : ptx::absent;
@@ -239,22 +239,22 @@ void Decoder::function(Part& part) {
 
 // Emits the counters before an instruction.
 void Decoder::count(std::uint32_t i) {
-    const auto [first, last] = coverage_->plan.functions[part_->function].before(i);
+    const auto [first, last] = counters_->before(part_->function, i);
     line_ = f_->code[i].line;
-    for (const coverage::Counter* each = first; each != last; ++each) {
-        const std::int64_t word = kernel_->coverage.parts.back().word + each->word;
+    for (const observe::Counter* each = first; each != last; ++each) {
+        const std::int64_t word = kernel_->counters.parts.back().word + each->word;
         const ptx::Instruction& at = f_->code[i];
         switch (each->kind) {
-            case coverage::Counter::Kind::lines:
+            case observe::Counter::Kind::lines:
                 emit(control.count_lines).imm = word;
                 break;
-            case coverage::Counter::Kind::branch: {
+            case observe::Counter::Kind::branch: {
                 DecodedOp& c = emit(control.count_branch, reg(at.guard));
                 c.imm = word;
                 if (at.guard_negated) c.flags |= flag::negate;
                 break;
             }
-            case coverage::Counter::Kind::table: {
+            case observe::Counter::Kind::table: {
                 const std::int32_t index = source(operand(at, 0), Type::b32);
                 DecodedOp& c = emit(control.count_table, index);
                 c.imm = word;

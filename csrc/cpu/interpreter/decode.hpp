@@ -76,7 +76,7 @@ class Decoder {
   public:
     Decoder(const ptx::Module& module, std::string_view source, const Placement& placement,
             const CallGraph& graph, HandlerCache& handlers,
-            std::shared_ptr<coverage::ModuleCounts> coverage = nullptr);
+            std::shared_ptr<observe::ModuleCounters> counters = nullptr);
     std::unique_ptr<KernelCode> decode(std::uint32_t entry);
 
   private:
@@ -203,7 +203,7 @@ class Decoder {
     const Placement& placement_;
     const CallGraph& graph_;
     HandlerCache& handlers_;
-    const std::shared_ptr<coverage::ModuleCounts> coverage_;  // null: nothing is counted
+    const std::shared_ptr<observe::ModuleCounters> counters_;  // null: nothing is counted
     KernelCode* kernel_ = nullptr;
     const ptx::Function* f_ = nullptr;  // the function being decoded
     Part* part_ = nullptr;

@@ -3,7 +3,7 @@
 // Handlers do not tell: instructions that do the same share one.
 #pragma once
 
-#include "cpu/interpreter/host_isa.hpp"
+#include "cpu/isa/handler_table.hpp"
 
 namespace cupola::cpu::interpreter {
 

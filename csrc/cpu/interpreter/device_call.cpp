@@ -19,10 +19,10 @@ class LaneCall final : public DeviceCall {
     std::byte* reach(std::uint64_t address, std::uint64_t bytes, std::uint64_t align,
                      bool write) override {
         return block_.reach(warp_, ip_, lane_, address, bytes, align,
-                            write ? sanitizer::Touch::write : sanitizer::Touch::read);
+                            write ? observe::Touch::write : observe::Touch::read);
     }
     void allocated(std::uint64_t address, std::uint64_t bytes) override {
-        if (block_.watch()) block_.watch()->allocated(address, rounded(bytes, 4));
+        block_.notify([&](auto& each) { each.allocated(address, rounded(bytes, 4)); });
     }
 
   private:

@@ -24,12 +24,11 @@
 
 namespace cupola::cpu {
 
+namespace observe {
+class GridObserver;
+}
 namespace sanitizer {
-class GridChecks;
 class Unwritten;
-}  // namespace sanitizer
-namespace debugger {
-class GridStops;
 }
 
 class SeededOrder;
@@ -142,25 +141,15 @@ struct Launch {
     std::uint64_t grid_id = 0;
     std::uint64_t graph_exec = 0;  // the device graph that contains the launch
     std::shared_ptr<const TextureSpace> textures;
-    sanitizer::Checks checks;
-    std::shared_ptr<sanitizer::GridChecks> watch;  // the checkers of its accesses
-    sanitizer::Unwritten* unwritten = nullptr;     // in global memory
-    std::shared_ptr<debugger::GridStops> stops;    // null unless a debugger concerns it
+    Checks checks;
+    std::vector<std::shared_ptr<observe::GridObserver>> observers;
+    sanitizer::Unwritten* unwritten = nullptr;  // in global memory
     // The bindings of the module's texture and surface variables at the launch.
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> references;
     std::uint32_t coverage_context = 0;
     std::shared_ptr<SeededOrder> order;  // nullptr: the usual order
     Range workspace;                     // of a cooperative grid: the barrier of its blocks
 };
-
-namespace sanitizer {
-std::shared_ptr<GridChecks> check_grid(const Launch& launch);
-}  // namespace sanitizer
-
-namespace debugger {
-// Null unless a front end is attached that wants to stop in the launch.
-std::shared_ptr<GridStops> stops_for(const Launch& launch);
-}  // namespace debugger
 
 // Runs clusters of one launch, one after another. Without clusters, each block is one. The blocks
 // of a cluster share one thread, which may change between calls of advance(). Each worker has its

@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cpu/coverage/counts.hpp"
 #include "cpu/interpreter/variable_layout.hpp"
+#include "cpu/observe/observer.hpp"
 #include "ptx/contract_fma.hpp"
 #include "ptx/error.hpp"
 
@@ -21,12 +21,12 @@ class ModuleImage final : public Image {
         placed_.lay_out_variables(module, source);
         const CallGraph graph(module);
         HandlerCache handlers;
-        const auto counts = coverage::counts_of(module, source);
+        const auto counters = observe::counters_of(module, source);
         for (std::uint32_t n = 0; n < module.functions.size(); ++n) {
             const ptx::Function& f = module.functions[n];
             if (!f.entry || !f.defined) continue;
             kernels_.push_back(
-                Decoder(module, source, placed_.placement(), graph, handlers, counts).decode(n));
+                Decoder(module, source, placed_.placement(), graph, handlers, counters).decode(n));
         }
         for (const auto& kernel : kernels_) {
             kernel->source = source_;

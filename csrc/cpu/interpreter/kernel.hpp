@@ -8,19 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/coverage/module_counts.hpp"
 #include "cpu/interpreter/decoded_origin.hpp"
 #include "cpu/interpreter/device_runtime.hpp"
 #include "cpu/interpreter/execute.hpp"
 #include "cpu/interpreter/machine_code.hpp"
 #include "cpu/interpreter/matrix.hpp"
-#include "cpu/interpreter/texture.hpp"
+#include "cpu/interpreter/texture_site.hpp"
 #include "cpu/isa/code.hpp"
+#include "cpu/observe/counters.hpp"
 #include "ptx/program.hpp"
-
-namespace cupola::cpu::sanitizer {
-struct CheckedOp;
-}
 
 namespace cupola::cpu::interpreter {
 
@@ -97,6 +93,8 @@ struct PlacedVariable {
     std::uint64_t address = 0, size = 0;
 };
 
+struct SteppedCode;
+
 struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     const std::string& name() const override { return name_; }
     const std::vector<Parameter>& parameters() const override { return parameters_; }
@@ -151,9 +149,9 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::uint32_t call_depth = 0;    // frames on a lane's return stack
     std::int32_t stack_pointer = 0;  // its register
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
-    coverage::KernelCounters coverage;
+    observe::KernelCounters counters;
     const std::shared_ptr<MachineCodeSlot> native = std::make_shared<MachineCodeSlot>();
-    mutable std::shared_ptr<const sanitizer::CheckedOp> watched;  // set when first sanitized
+    mutable std::shared_ptr<const SteppedCode> stepped;  // made when it is first stepped
 };
 
 inline constexpr std::uint32_t recursion_bytes = 128 * 1024, recursion_depth = 2048,

@@ -41,12 +41,11 @@ bool release_gathered(Warp& w, bool force) {
             if (b.barrier < 0 && (warp_barrier ? b.pc != b.code : b.code == a.code)) come |= b.mask;
         }
         if (!force && (a.want & w.live & ~come) != 0) continue;
-        sanitizer::BlockChecks* const watch = block_of(w).watch();
         if (force) {
             w.lenient = true;
-            if (watch) watch->forced(w, a);
-        } else if (watch && warp_barrier) {
-            watch->let_go(w, a, come);
+            block_of(w).notify([&](auto& each) { each.forced(w, a); });
+        } else if (warp_barrier) {
+            block_of(w).notify([&](auto& each) { each.let_go(w, a, come); });
         }
         const DecodedOp* code = a.code;
         const std::uint32_t released = force ? a.mask : come;

@@ -48,7 +48,7 @@ bool reach(const DecodedOp* ip, Warp& w, const MatrixOperation& op, std::uint32_
             w.address[lane] = x + b.shared;
         }
         b.touch(w, ip, lane, w.address[lane], bytes,
-                write ? sanitizer::Touch::write : sanitizer::Touch::read);
+                write ? observe::Touch::write : observe::Touch::read);
     }
     return true;
 }
@@ -150,7 +150,8 @@ std::byte* find_whole(const DecodedOp* ip, Warp& w, const std::byte* r, const Ma
                         column = bits_to(op.form, stride, 0, 1);
     const std::uint64_t line = (op.form.column_a ? column : row) / 8;
     const std::uint64_t end = (layout.last_row * row + layout.last_column * column) / 8 + bytes;
-    if (w.mask != all_lanes || b.watch() || ((base | line) & (bytes - 1)) != 0 || end >> 28 != 0)
+    if (w.mask != all_lanes || b.is_observed() || ((base | line) & (bytes - 1)) != 0 ||
+        end >> 28 != 0)
         return nullptr;
     const unsigned address_bytes = ip->flags & flag::address32 ? 4 : 8;
     if (!is_uniform(r + ip->op[4], address_bytes) ||

@@ -50,7 +50,7 @@ class Held {
   public:
     Held(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address, bool fresh = false) {
         BlockState& block = block_of(w);
-        memory_ = block.reach(w, ip, lane, address, 8, 8, sanitizer::Touch::signal);
+        memory_ = block.reach(w, ip, lane, address, 8, 8, observe::Touch::signal);
         if (!memory_) return;
         std::memcpy(&b.bits, memory_, 8);
         const std::uint64_t offset = address - block.Block::cluster;
@@ -210,11 +210,11 @@ void move_bytes(std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         const std::uint32_t read = (none >> lane & 1) ? 0 : size[lane] < bytes ? size[lane] : bytes;
-        std::byte* d = block.reach(w, ip, lane, to[lane], bytes, bytes, sanitizer::Touch::write);
+        std::byte* d = block.reach(w, ip, lane, to[lane], bytes, bytes, observe::Touch::write);
         if (!d) return stop_faulted(w);
         if (read != 0) {
             const std::byte* s =
-                block.reach(w, ip, lane, from[lane], read, bytes, sanitizer::Touch::read);
+                block.reach(w, ip, lane, from[lane], read, bytes, observe::Touch::read);
             if (!s) return stop_faulted(w);
             std::memmove(d, s, read);
         }

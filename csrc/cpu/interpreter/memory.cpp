@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "cpu/interpreter/cluster.hpp"
-#include "cpu/sanitizer/findings.hpp"
+#include "cpu/interpreter/block.hpp"
+#include "cpu/observe/observer.hpp"
 #include "platform/demangle.hpp"
 #include "ptx/source_line.hpp"
 
@@ -51,8 +51,8 @@ Range BlockState::range_around(const Warp& w, unsigned lane, std::uint64_t addre
 }
 
 std::byte* BlockState::reach(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
-                             std::uint64_t bytes, std::uint64_t align, sanitizer::Touch how) {
-    const bool write = how != sanitizer::Touch::read;
+                             std::uint64_t bytes, std::uint64_t align, observe::Touch how) {
+    const bool write = how != observe::Touch::read;
     if (address & (align - 1)) {
         fault(w, ip, Fault::Kind::misaligned_address, lane, "misaligned address", address);
         return nullptr;
@@ -81,7 +81,7 @@ bool BlockState::bulk(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t
         return false;
     }
     // An access of zero bytes to null is valid.
-    const sanitizer::Touch how = write ? sanitizer::Touch::write : sanitizer::Touch::read;
+    const observe::Touch how = write ? observe::Touch::write : observe::Touch::read;
     return reach(w, ip, lane, address, bytes, 16, how) != nullptr || (address == 0 && bytes == 0);
 }
 
@@ -154,12 +154,7 @@ void BlockState::fault_text(Warp& w, const DecodedOp* ip, Fault::Kind kind, unsi
                       line = line_text(ip->line);
     fault_ =
         Fault{kind, "kernel " + title(kernel_.name()) + ", " + thread + ", " + line + ": " + what};
-    const bool memory =
-        kind == Fault::Kind::illegal_address || kind == Fault::Kind::misaligned_address;
-    if (launch_.checks.memory && memory &&
-        sanitizer::is_news("memory " + kernel_.name() + " " + std::to_string(ip->line)))
-        sanitizer::write("memory: " + what,
-                         {"kernel " + title(kernel_.name()) + ", " + line, thread});
+    observe::faulted(launch_, {kind, ip->line, line, thread, what});
 }
 
 void BlockState::describe_assertion(const Warp& w, unsigned lane, const std::string& place,

@@ -4,7 +4,8 @@
 #include <cstdint>
 
 #include "cpu/interpreter/texel.hpp"
-#include "cpu/interpreter/texture.hpp"
+#include "cpu/interpreter/texture_view.hpp"
+#include "ptx/modifiers.hpp"
 
 namespace cupola::cpu::interpreter {
 

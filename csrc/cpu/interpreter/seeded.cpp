@@ -5,8 +5,8 @@
 #include "cpu/interpreter/seeded.hpp"
 
 #include "cpu/base/seeded_order.hpp"
-#include "cpu/debugger/stops.hpp"
 #include "cpu/interpreter/divergence.hpp"
+#include "cpu/interpreter/stepped_code.hpp"
 
 namespace cupola::cpu::interpreter {
 
@@ -49,7 +49,7 @@ BlockState::Turn BlockState::seeded_turn() {
         if (fault_) return Turn::faulted;
         if (w.status == Status::done) free_files_.push_back(w.registers);
         if (done()) {
-            watch_->end();
+            notify([](auto& each) { each.end(); });
             sequence_.clear();
         }
         return Turn::moved;
@@ -60,19 +60,17 @@ BlockState::Turn BlockState::seeded_turn() {
 void BlockState::run_seeded(const DecodedOp* ip) {
     SeededOrder& order = *launch_.order;
     Warp& w = *running_warp;
-    const auto& uses = launch_.watch->watched->uses;
+    const auto& effects = stepped_->effects;
     // A predicated access has its mask in an operation before it.
     const auto accesses = [&](const DecodedOp* op) {
         const auto at = static_cast<std::size_t>(op - code_);
-        const auto kind = uses[at + (op->pseudo == Pseudo::guard_begin ? 1 : 0)].kind;
-        return kind != sanitizer::Use::Kind::none;
+        const auto kind = effects[at + (op->pseudo == Pseudo::guard_begin ? 1 : 0)].kind;
+        return kind != Effect::Kind::none;
     };
-    debugger::GridStops* const stops = launch_.stops.get();
     bool guarded = false;  // a predicate masks lanes of the current instruction
-    while (ip && ip != &halt) {
-        if (stops && (ip = stops->before(*this, w, ip)) == &halt) return;
+    while (ip && ip != &halt && begin_step(w, ip)) {
         const unsigned groups = w.ready_count;
-        const DecodedOp* const next = watch_->step(ip, w);
+        const DecodedOp* const next = step(ip, w);
         if (ip->pseudo == Pseudo::guard_begin) guarded = true;
         if (ip->pseudo == Pseudo::guard_end || next != ip + 1) guarded = false;
         const bool whole = next && next != &halt && !guarded && next->line != ip->line;

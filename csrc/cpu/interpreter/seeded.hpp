@@ -1,7 +1,7 @@
 // csrc/cpu/interpreter/seeded.hpp - a cluster whose blocks, warps and lanes run in a seeded order.
 #pragma once
 
-#include "cpu/interpreter/cluster.hpp"
+#include "cpu/interpreter/block.hpp"
 
 namespace cupola::cpu::interpreter {
 

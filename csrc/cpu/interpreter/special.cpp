@@ -1,7 +1,7 @@
 // csrc/cpu/interpreter/special.cpp - writes special registers to a warp's register file.
 #include <cstring>
 
-#include "cpu/interpreter/cluster.hpp"
+#include "cpu/interpreter/block.hpp"
 
 namespace cupola::cpu::interpreter {
 

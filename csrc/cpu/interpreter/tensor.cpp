@@ -15,8 +15,8 @@ namespace {
 
 constexpr unsigned chunk = 16;  // bytes that swizzling keeps together
 
-constexpr sanitizer::Touch touches(bool write) {
-    return write ? sanitizer::Touch::write : sanitizer::Touch::read;
+constexpr observe::Touch touches(bool write) {
+    return write ? observe::Touch::write : observe::Touch::read;
 }
 
 // A lane's copy: the map, the origin of its box, and the rows in memory.
@@ -27,7 +27,7 @@ class Tile {
     // False: a fault has been noted.
     bool begin(std::uint64_t map, const std::vector<std::int32_t>& coordinates, std::byte* r) {
         const std::byte* bytes =
-            block_of(w_).reach(w_, ip_, lane_, map, sizeof map_, 16, sanitizer::Touch::read);
+            block_of(w_).reach(w_, ip_, lane_, map, sizeof map_, 16, observe::Touch::read);
         if (!bytes) return false;
         std::memcpy(&map_, bytes, sizeof map_);
         const bool columns = (ip_->imm & TensorControl::columns) != 0;
@@ -163,7 +163,7 @@ class Tile {
         if (length != 0) {
             address += static_cast<std::uint64_t>(from_[0] + first) * element_;
             memory = block_of(w_).reach(w_, ip_, lane_, address, length, element_,
-                                        reduce ? sanitizer::Touch::atomic : touches(!to_box));
+                                        reduce ? observe::Touch::atomic : touches(!to_box));
             if (!memory) return false;
         }
         if (to_box) {
@@ -262,7 +262,7 @@ const DecodedOp* each_tile(const DecodedOp* ip, Warp& w, std::byte* r, F f) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         TensorMap map;
         std::byte* memory =
-            block_of(w).reach(w, ip, lane, address[lane], sizeof map, 64, sanitizer::Touch::atomic);
+            block_of(w).reach(w, ip, lane, address[lane], sizeof map, 64, observe::Touch::atomic);
         if (!memory) return stop_faulted(w);
         std::memcpy(&map, memory, sizeof map);
         if (map.known != TensorMap::mark) {

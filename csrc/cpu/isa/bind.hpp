@@ -3,7 +3,7 @@
 // Walks the types and modifiers of a table row at compile time.
 #pragma once
 
-#include "cpu/interpreter/host_isa.hpp"
+#include "cpu/isa/handler_table.hpp"
 #include "cpu/isa/lanes.hpp"
 #include "cpu/isa/vector.hpp"
 

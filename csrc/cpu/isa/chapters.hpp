@@ -1,7 +1,7 @@
 // csrc/cpu/isa/chapters.hpp - functions that find handlers, one for each group of rows.
 #pragma once
 
-#include "cpu/interpreter/host_isa.hpp"
+#include "cpu/isa/handler_table.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 

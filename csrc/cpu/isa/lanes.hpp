@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "cpu/interpreter/host_isa.hpp"
+#include "cpu/isa/handler_table.hpp"
 #include "cpu/isa/intrinsics.hpp"
 #include "cpu/isa/types.hpp"
 

@@ -2,13 +2,11 @@
 #include "cpu/sanitizer/sanitizer.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cinttypes>
 #include <cstdio>
-#include <mutex>
 #include <utility>
 
-#include "cpu/interpreter/cluster.hpp"
+#include "cpu/interpreter/block.hpp"
 #include "cpu/sanitizer/findings.hpp"
 #include "platform/demangle.hpp"
 #include "ptx/source_line.hpp"
@@ -19,9 +17,7 @@ namespace {
 using interpreter::DecodedOp;
 using interpreter::lanes;
 using interpreter::Warp;
-using Kind = Use::Kind;
-
-const DecodedOp* come_back(const DecodedOp* ip, Warp&, std::byte*) { return ip; }
+using Kind = Effect::Kind;
 
 template <class F>
 void each_lane_of(std::uint32_t mask, F f) {
@@ -35,34 +31,33 @@ std::string bytes_text(std::uint64_t bytes, std::uint64_t address) {
     return text;
 }
 
-std::uint64_t next_number() {
-    static std::atomic<std::uint64_t> last{0};
-    return ++last;
-}
+class Sanitizer final : public observe::Observer {
+  public:
+    std::shared_ptr<observe::GridObserver> launched(const Launch& launch) override {
+        if (!launch.checks.watching() && !launch.order) return nullptr;
+        return std::make_shared<GridChecks>(launch);
+    }
+    void faulted(const Launch& launch, const observe::FaultReport& report) override {
+        const bool memory = report.kind == FaultKind::illegal_address ||
+                            report.kind == FaultKind::misaligned_address;
+        const std::string& kernel = launch.kernel->name();
+        if (launch.checks.memory && memory &&
+            is_news("memory " + kernel + " " + std::to_string(report.ptx_line)))
+            write("memory: " + report.what,
+                  {"kernel " + title(kernel) + ", " + report.line, report.thread});
+    }
+};
 
 }  // namespace
-
-std::shared_ptr<const CheckedOp> checked_code(const interpreter::KernelCode& kernel) {
-    static auto* const mutex = new std::mutex;
-    std::lock_guard lock(*mutex);
-    if (!kernel.watched) kernel.watched = std::make_shared<const CheckedOp>(kernel);
-    return kernel.watched;
-}
-
-CheckedOp::CheckedOp(const interpreter::KernelCode& kernel)
-    : number(next_number()), code(kernel.code) {
-    for (DecodedOp& each : code) {
-        handlers.push_back(each.run);
-        uses.push_back(use_of(kernel, each));
-        each.run = &come_back;
-    }
-}
 
 GridChecks::GridChecks(const Launch& running)
     : launch(running),
       kernel(static_cast<const interpreter::KernelCode&>(*running.kernel)),
-      watched(checked_code(kernel)),
-      code(watched->code) {}
+      stepped(interpreter::stepped_code(kernel)) {}
+
+std::unique_ptr<observe::BlockObserver> GridChecks::of_block(interpreter::BlockState& block) {
+    return std::make_unique<BlockChecks>(*this, block);
+}
 
 const std::string& GridChecks::place(std::uint32_t line) {
     const auto [at, fresh] = places_.try_emplace(line);
@@ -80,9 +75,9 @@ std::string GridChecks::key(const char* check, std::uint32_t line, std::uint32_t
 BlockChecks::BlockChecks(GridChecks& grid, interpreter::BlockState& block)
     : grid_(grid), block_(block), clocks_(grid.versions) {}
 
-void BlockChecks::begin(Dim3 block) {
+void BlockChecks::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     const Dim3 &all = grid_.launch.grid, &shape = grid_.launch.block;
-    number_ = (block.z * all.y + block.y) * all.x + block.x;
+    number_ = (z * all.y + y) * all.x + x;
     clocks_.begin(number_, shape.x * shape.y * shape.z);
     gone_.clear();
     for (Barrier& barrier : barriers_) barrier = {};
@@ -111,36 +106,37 @@ bool BlockChecks::is_shared(std::uint64_t address) const {
     return address - block_.interpreter::Block::cluster < block_.cluster_bytes;
 }
 
-const DecodedOp* BlockChecks::step(const DecodedOp* ip, Warp& w) {
-    const auto n = static_cast<std::size_t>(ip - grid_.code.data());
-    const Use& use = grid_.watched->uses[n];
-    const std::uint32_t mask = w.mask;
-    if (use.kind == Kind::warp_operation || use.kind == Kind::warp_barrier)
-        check_members(w, ip, use);
-    const DecodedOp* next = grid_.watched->handlers[n](ip, w, w.registers);
-    if (use.kind == Kind::none || w.status == interpreter::Status::faulted) return next;
-    look(w, ip, use, mask);
-    return next;
+const DecodedOp* BlockChecks::before(Warp& w, const DecodedOp* ip) {
+    const Effect& effect = grid_.stepped->effects[grid_.stepped->index_of(ip)];
+    if (effect.kind == Kind::warp_operation || effect.kind == Kind::warp_barrier)
+        check_members(w, ip, effect);
+    return ip;
 }
 
-void BlockChecks::look(const Warp& w, const DecodedOp* ip, const Use& use, std::uint32_t mask) {
+void BlockChecks::after(Warp& w, const DecodedOp* ip, std::uint32_t mask) {
+    const Effect& effect = grid_.stepped->effects[grid_.stepped->index_of(ip)];
+    if (effect.kind != Kind::none) look(w, ip, effect, mask);
+}
+
+void BlockChecks::look(const Warp& w, const DecodedOp* ip, const Effect& effect,
+                       std::uint32_t mask) {
     const bool strong = (ip->flags & interpreter::flag::strong) != 0;
-    switch (use.kind) {
+    switch (effect.kind) {
         case Kind::load:
         case Kind::store:
         case Kind::atomic: {
-            const Touch how = use.kind == Kind::load    ? Touch::read
-                              : use.kind == Kind::store ? Touch::write
-                                                        : Touch::atomic;
-            const unsigned count = use.kind == Kind::atomic ? 1 : ip->count;
+            const Touch how = effect.kind == Kind::load    ? Touch::read
+                              : effect.kind == Kind::store ? Touch::write
+                                                           : Touch::atomic;
+            const unsigned count = effect.kind == Kind::atomic ? 1 : ip->count;
             each_lane_of(mask, [&](unsigned lane) {
                 std::byte value[64];
-                if (use.kind == Kind::store)
+                if (effect.kind == Kind::store)
                     for (unsigned k = 0; k < count; ++k)
-                        std::copy_n(w.registers + ip->op[k] + lane * use.bytes, use.bytes,
-                                    value + k * use.bytes);
-                touch_plain(w, ip, lane, w.address[lane], std::uint64_t{count} * use.bytes, how,
-                            strong, use.kind == Kind::store ? value : nullptr);
+                        std::copy_n(w.registers + ip->op[k] + lane * effect.bytes, effect.bytes,
+                                    value + k * effect.bytes);
+                touch_plain(w, ip, lane, w.address[lane], std::uint64_t{count} * effect.bytes, how,
+                            strong, effect.kind == Kind::store ? value : nullptr);
             });
             break;
         }
@@ -152,7 +148,7 @@ void BlockChecks::look(const Warp& w, const DecodedOp* ip, const Use& use, std::
             // released.
             const std::uint32_t on = w.status == interpreter::Status::ready ? w.mask & mask : 0;
             const auto* named =
-                reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[use.members]);
+                reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[effect.members]);
             for (std::uint32_t left = on; left != 0;) {
                 std::uint32_t group = 0;
                 each_lane_of(left, [&](unsigned lane) {
@@ -184,9 +180,9 @@ void BlockChecks::touch(const Warp& w, const DecodedOp* ip, unsigned lane, std::
         grid_.unwritten.wrote(address, bytes);
         return;
     }
-    const Use& use = grid_.watched->uses[static_cast<std::size_t>(ip - grid_.code.data())];
+    const Effect& effect = grid_.stepped->effects[grid_.stepped->index_of(ip)];
     const bool atomic =
-        how == Touch::atomic || (use.kind == Kind::bulk_atomic && how == Touch::write);
+        how == Touch::atomic || (effect.kind == Kind::bulk_atomic && how == Touch::write);
     touch_plain(w, ip, lane, address, bytes, atomic ? Touch::atomic : how,
                 atomic || (ip->flags & interpreter::flag::strong) != 0, nullptr);
 }
@@ -278,8 +274,9 @@ std::string BlockChecks::thread_text(std::uint32_t block, unsigned thread) const
                               thread);
 }
 
-std::shared_ptr<GridChecks> check_grid(const Launch& launch) {
-    return std::make_shared<GridChecks>(launch);
+observe::Observer& observer() {
+    static auto* const made = new Sanitizer;
+    return *made;
 }
 
 }  // namespace cupola::cpu::sanitizer

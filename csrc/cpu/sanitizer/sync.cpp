@@ -1,7 +1,7 @@
 // csrc/cpu/sanitizer/sync.cpp - barriers and warp operations: clock joins, and missing threads.
 #include <cstdio>
 
-#include "cpu/interpreter/cluster.hpp"
+#include "cpu/interpreter/block.hpp"
 #include "cpu/sanitizer/findings.hpp"
 #include "cpu/sanitizer/sanitizer.hpp"
 #include "platform/demangle.hpp"
@@ -99,9 +99,10 @@ void BlockChecks::cluster_passed(const Warp& w, std::uint32_t mask) {
 }
 
 // The mask of a warp operation must name its own lane, and no lane that has exited.
-void BlockChecks::check_members(const Warp& w, const DecodedOp* ip, const Use& use) {
+void BlockChecks::check_members(const Warp& w, const DecodedOp* ip, const Effect& effect) {
     if (!grid_.launch.checks.sync) return;
-    const auto* named = reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[use.members]);
+    const auto* named =
+        reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[effect.members]);
     each_named(w.mask, [&](unsigned lane) {
         const std::uint32_t mask = named[lane];
         if ((mask >> lane & 1) != 0)
@@ -114,7 +115,7 @@ void BlockChecks::check_members(const Warp& w, const DecodedOp* ip, const Use& u
 }
 
 // Lanes that waited for each other at a warp barrier are released.
-void BlockChecks::let_go(const Warp& w, const interpreter::Waiting& waiting, std::uint32_t come) {
+void BlockChecks::let_go(const Warp& w, const Waiting& waiting, std::uint32_t come) {
     synchronised(w, come);
     check_gone(w, waiting.code, waiting.mask, waiting.want);
 }
@@ -128,12 +129,12 @@ void BlockChecks::check_gone(const Warp& w, const DecodedOp* ip, std::uint32_t w
 }
 
 // Lanes are released although the lanes they wait for are waiting elsewhere.
-void BlockChecks::forced(const Warp& w, const interpreter::Waiting& waiting) {
+void BlockChecks::forced(const Warp& w, const Waiting& waiting) {
     if (!is_sync_news(waiting.code)) return;
     const std::uint32_t missing = waiting.want & w.live & ~waiting.mask;
     std::vector<std::string> more;
     for (unsigned k = 0; k < w.waiting_count; ++k) {
-        const interpreter::Waiting& other = w.waiting[k];
+        const Waiting& other = w.waiting[k];
         if (other.code == waiting.code || (other.mask & missing) == 0) continue;
         more.push_back("lanes " + mask_text(other.mask & missing) + " wait at " +
                        block_.line_text(other.code->line));
@@ -149,7 +150,7 @@ void BlockChecks::stuck() {
     for (unsigned n = 0; n < block_.warp_count; ++n) {
         const Warp& w = block_.warp(n);
         for (unsigned k = 0; k < w.waiting_count; ++k) {
-            const interpreter::Waiting& waiting = w.waiting[k];
+            const Waiting& waiting = w.waiting[k];
             if (is_sync_news(waiting.code))
                 write_sync(w, waiting.code, waiting.mask,
                            "deadlock: threads wait at a barrier that other threads never reach");

@@ -1,4 +1,4 @@
-// csrc/cpu/interpreter/async.cpp - decodes instructions of asynchronous copies.
+// csrc/cpu/interpreter/decode_async.cpp - decodes instructions of asynchronous copies.
 #include "cpu/interpreter/async.hpp"
 
 #include "cpu/interpreter/control.hpp"

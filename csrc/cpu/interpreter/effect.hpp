@@ -1,13 +1,13 @@
-// csrc/cpu/sanitizer/use.hpp - properties of an instruction that the checks need.
+// csrc/cpu/interpreter/effect.hpp - how an operation acts on memory and on other lanes.
 #pragma once
 
 #include <cstdint>
 
 #include "cpu/interpreter/kernel.hpp"
 
-namespace cupola::cpu::sanitizer {
+namespace cupola::cpu::interpreter {
 
-struct Use {
+struct Effect {
     enum class Kind : std::uint8_t {
         none,
         load,
@@ -25,6 +25,6 @@ struct Use {
     std::uint8_t members = 0;  // index in DecodedOp::op of the member mask
 };
 
-Use use_of(const interpreter::KernelCode& kernel, const interpreter::DecodedOp& code);
+Effect effect_of(const KernelCode& kernel, const DecodedOp& code);
 
-}  // namespace cupola::cpu::sanitizer
+}  // namespace cupola::cpu::interpreter

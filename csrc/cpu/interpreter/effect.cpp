@@ -1,0 +1,65 @@
+// csrc/cpu/interpreter/effect.cpp - classifies operations by the table rows of their instructions.
+#include "cpu/interpreter/effect.hpp"
+
+namespace cupola::cpu::interpreter {
+namespace {
+
+using ptx::Opcode;
+
+Effect::Kind effect_kind_of(Opcode opcode) {
+    switch (opcode) {
+        case Opcode::ld:
+        case Opcode::ldu:
+            return Effect::Kind::load;
+        case Opcode::st:
+            return Effect::Kind::store;
+        case Opcode::atom:
+        case Opcode::red:
+            return Effect::Kind::atomic;
+        case Opcode::fence:
+        case Opcode::fence_mbarrier_init:
+        case Opcode::fence_proxy:
+        case Opcode::fence_sync_restrict:
+        case Opcode::membar:
+        case Opcode::membar_proxy:
+            return Effect::Kind::fence;
+        case Opcode::bar_warp_sync:
+            return Effect::Kind::warp_barrier;
+        case Opcode::cp_reduce_async_bulk:
+            return Effect::Kind::bulk_atomic;
+        case Opcode::elect_sync:
+        case Opcode::match_all_sync:
+        case Opcode::match_any_sync:
+        case Opcode::redux_sync:
+        case Opcode::shfl_sync:
+        case Opcode::vote_ballot_sync:
+        case Opcode::vote_sync:
+            return Effect::Kind::warp_operation;
+        default:
+            return Effect::Kind::none;
+    }
+}
+
+std::uint8_t members_of(Opcode opcode) {
+    if (opcode == Opcode::bar_warp_sync) return 0;
+    if (opcode == Opcode::shfl_sync) return 5;
+    return opcode == Opcode::match_all_sync ? 3 : 2;
+}
+
+}  // namespace
+
+Effect effect_of(const KernelCode& kernel, const DecodedOp& code) {
+    Effect effect;
+    if (code.pseudo == Pseudo::cluster_arrive) effect.kind = Effect::Kind::cluster_arrive;
+    if (code.pseudo == Pseudo::cluster_wait) effect.kind = Effect::Kind::cluster_wait;
+    const Origin* const origin = kernel.origin_of(code);
+    if (!origin) return effect;
+    const Opcode opcode = origin->form.opcode();
+    effect.kind = effect_kind_of(opcode);
+    effect.bytes = static_cast<std::uint8_t>(ptx::bytes_of(origin->key.type));
+    if (effect.kind == Effect::Kind::warp_barrier || effect.kind == Effect::Kind::warp_operation)
+        effect.members = members_of(opcode);
+    return effect;
+}
+
+}  // namespace cupola::cpu::interpreter

@@ -1,0 +1,110 @@
+// csrc/cpu/interpreter/matrix_register.cpp - handlers of matrix instructions on registers.
+#include <cstring>
+
+#include "cpu/interpreter/block.hpp"
+#include "cpu/interpreter/matrix.hpp"
+
+namespace cupola::cpu::interpreter {
+
+using ptx::MatrixForm;
+
+const MatrixOperation& matrix_operation(const DecodedOp* ip, Warp& w) {
+    return block_of(w).kernel().matrices[static_cast<std::size_t>(ip->imm)];
+}
+
+bool whole_warp(Warp& w) {
+    if ((w.live & ~w.mask) == 0) return true;
+    if (!w.lenient) return false;
+    w.lenient = false;
+    return true;
+}
+
+// A chunk of A's row stores two elements (s4 and u4: two pairs; tf32: one element). It has four
+// bits of metadata.
+void choose_rows(const MatrixForm& form, const MatrixOperation& op, const std::byte* r,
+                 Factors& f) {
+    const bool pairs = bits_of(form.a) == 4, single = bits_of(form.a) == 32;
+    const unsigned chunk = pairs ? 8 : single ? 2 : 4, chunks = form.k / chunk;
+    f.chosen.resize(std::size_t{form.m} * f.a.columns);
+    for (unsigned row = 0; row < form.m; ++row)
+        for (unsigned c = 0; c < chunks; ++c) {
+            const MetadataPlace at = metadata_place(form, op.selector, row, c);
+            std::uint32_t word;
+            std::memcpy(&word, r + op.metadata + 4 * at.lane, sizeof word);
+            const std::uint32_t nibble = word >> at.bit & 15;
+            const std::uint32_t first = nibble & 3, second = nibble >> 2;
+            std::uint16_t* to = &f.chosen[std::size_t{row} * f.a.columns + c * chunk / 2];
+            const auto set = [&](unsigned n, std::uint32_t index) {
+                to[n] = static_cast<std::uint16_t>(c * chunk + index);
+            };
+            if (single) {
+                set(0, first >> 1);
+            } else if (pairs) {
+                for (unsigned n = 0; n < 4; ++n) set(n, 2 * (n < 2 ? first : second) + (n & 1));
+            } else {
+                set(0, first);
+                set(1, second);
+            }
+        }
+}
+
+namespace {
+
+// False: nothing is done.
+template <class Word>
+bool multiply_tile(const MatrixOperation& op, std::uint32_t mask, std::byte* r) {
+    const MatrixLayout& layout = *op.layout;
+    const TileShape shape{layout.c.rows, layout.c.columns, layout.a.columns};
+    Word a[max_of_a], b[max_of_a], sums[max_of_a];
+    gather(layout.a, op.a, r, a);
+    gather(layout.b, op.b, r, b);
+    gather(layout.c, op.c, r, sums);
+    if (!multiply_words(op.form, shape, a, b, sums)) return false;
+    scatter(layout.d, op.d, mask, sums, r);
+    return true;
+}
+
+[[gnu::noinline]] const DecodedOp* multiply(const DecodedOp* ip, Warp& w, std::byte* r) {
+    if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
+    const MatrixOperation& op = matrix_operation(ip, w);
+    if (!op.form.sparse && !op.form.quads() &&
+        (op.layout->a.bits == 64 ? multiply_tile<std::uint64_t>(op, w.mask, r)
+                                 : multiply_tile<std::uint32_t>(op, w.mask, r)))
+        return ip + 1;
+    auto& [factors, c, d] = MatrixProduct::of_thread();
+    factors.chosen.clear();
+    gather(op.layout->a, op.a, r, factors.a);
+    gather(op.layout->b, op.b, r, factors.b);
+    gather(op.layout->c, op.c, r, c);
+    if (op.form.sparse) choose_rows(op.form, op, r, factors);
+    multiply_matrices(op.form, factors, c, d);
+    scatter(op.layout->d, op.d, w.mask, d, r);
+    return ip + 1;
+}
+
+// Lane 4 * i + t holds elements 2 * t and 2 * t + 1 of row i.
+[[gnu::noinline]] const DecodedOp* transpose(const DecodedOp* ip, Warp& w, std::byte* r) {
+    if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
+    const MatrixOperation& op = matrix_operation(ip, w);
+    std::uint16_t rows[8][8];
+    for (unsigned lane = 0; lane < lanes; ++lane)
+        for (unsigned n = 0; n < 2; ++n)
+            rows[lane / 4][lane % 4 * 2 + n] =
+                static_cast<std::uint16_t>(read_element(r, op.a, lane, n, 16));
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        for (unsigned n = 0; n < 2; ++n)
+            write_element(r, op.d, lane, n, 16, rows[lane % 4 * 2 + n][lane / 4]);
+    }
+    return ip + 1;
+}
+
+}  // namespace
+
+const MatrixControl matrix_control{
+    &threaded<&multiply>,       &threaded<&load_rows>,  &threaded<&store_rows>,
+    &threaded<&transpose>,      &threaded<&load_whole>, &threaded<&store_whole>,
+    &threaded<&multiply_group>,
+};
+
+}  // namespace cupola::cpu::interpreter
