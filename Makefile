@@ -48,7 +48,7 @@ help:
 	@echo "make bench      measure this machine's device; make bench-cpu measures the CPU device"
 	@echo "make pycuda-suite  run PyCUDA's own tests, downloaded, against cupola.pycuda"
 	@echo "make array-api  run the array API standard's own tests, cloned, against cupola.array_api"
-	@echo "make results    write docs/results.md from the records in benchmarks/results"
+	@echo "make results    write the pages of figures from the records in benchmarks/results"
 	@echo "make fuzz       run the fuzzers, FUZZ_SECONDS=60 each"
 	@echo "make differential  compare random programs over arrays with NumPy, PROGRAMS=20000 of them"
 	@echo "make sanitize   run all tests under AddressSanitizer, UBSan and ThreadSanitizer"
@@ -186,7 +186,8 @@ pycuda-suite: build
 array-api: build
 	@$(BIN)/python tools/array_api_suite.py --out $(RESULTS)
 
-# docs/results.md and README.md's figures, from the records.
+# docs/performance.md with its pictures, docs/compatibility.md, and tables in other documents, from
+# the records.
 results: $(VENV)/ready
 	@$(BIN)/python tools/results.py
 

@@ -245,8 +245,7 @@ def main():
         made = on_a_gpu(2**16 if options.quick else 2**28)
         bench_elementwise.FIRST, bench_elementwise.FIRST_OF_CUPY = FIRST, FIRST[:2]
         made += records.titled("first use in a process", bench_elementwise.first("value <= 5"))
-    measures = [*records.RUNTIME, "csrc/kernels/algorithms"]
-    records.publish(options.out, __file__, __doc__, made, measures)
+    records.publish(options.out, __file__, __doc__, made)
 
 
 if __name__ == "__main__":

@@ -150,8 +150,7 @@ def main():
     for project, (part, binaries, note) in found.items():
         rows.append(records.Row(f"{project}: lines", lines(HERE / part), "lines", note=note))
         rows.append(records.Row(f"{project}: binaries", binaries, "files"))
-    measures = ["benchmarks/bench_authoring.py", "package/cupola/build", "package/cupola/ops"]
-    records.publish(options.out, __file__, __doc__, rows, measures)
+    records.publish(options.out, __file__, __doc__, rows)
 
 
 if __name__ == "__main__":

@@ -98,4 +98,4 @@ def run():
 if __name__ == "__main__":
     out = records.parser(__doc__).parse_args().out
     device = records.processor()
-    records.publish(out, __file__, __doc__, run(), records.BUILD, device=device)
+    records.publish(out, __file__, __doc__, run(), device=device)

@@ -237,4 +237,4 @@ def run():
 
 if __name__ == "__main__":
     os.environ.setdefault("DASK_DISTRIBUTED__LOGGING__DISTRIBUTED", "error")
-    records.main(__file__, __doc__, run, (*records.RUNTIME,))
+    records.main(__file__, __doc__, run)

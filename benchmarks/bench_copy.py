@@ -152,4 +152,4 @@ def goals(where):
 
 
 if __name__ == "__main__":
-    records.main(__file__, __doc__, run, records.RUNTIME)
+    records.main(__file__, __doc__, run)

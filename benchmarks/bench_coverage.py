@@ -110,4 +110,4 @@ def run():
 
 if __name__ == "__main__":
     os.environ["CUPOLA_DRIVER"] = "cpu"
-    records.main(__file__, __doc__, run, records.CPU_DEVICE)
+    records.main(__file__, __doc__, run)

@@ -307,11 +307,6 @@ def main():
         __file__,
         __doc__,
         rows,
-        [
-            *records.CPU_DEVICE,
-            "benchmarks/cpu_cases.py",
-            *(f"benchmarks/{name}.{suffix}" for name in FILES for suffix in ("cu", "cpp")),
-        ],
         extra={
             "threads": chosen.threads,
             "loops": f"{version}, {' '.join(FLAGS[:4])}" + (f" ({march[0]})" if march else ""),

@@ -88,4 +88,4 @@ def output(command, environment):
 
 
 if __name__ == "__main__":
-    records.main(__file__, __doc__, run, ("csrc/cudart",))
+    records.main(__file__, __doc__, run)

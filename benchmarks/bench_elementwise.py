@@ -222,7 +222,7 @@ def main():
     made = [row for case in cases(2**14 if quick else 2**28) for row in case.measure()]
     made += records.titled("host time, 32 elements", small())
     made += records.titled("first use in a process", first())
-    records.publish(options.out, __file__, __doc__, made, [*records.RUNTIME, "csrc/kernels/array"])
+    records.publish(options.out, __file__, __doc__, made)
 
 
 if __name__ == "__main__":

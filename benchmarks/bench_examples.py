@@ -2,7 +2,7 @@
 
 python benchmarks/bench_examples.py [--out FOLDER] [--pictures FOLDER]
 
-The table of README.md is made of these rows, and the pictures in docs are those of --pictures.
+The pictures in docs are those of --pictures.
 nvrtc_saxpy is measured by bench_nvrtc_saxpy.py.
 """
 
@@ -63,8 +63,7 @@ def main():
         *of_table("cython_hello", printed("cython_hello/cython_hello.py")),
         *of_lines("convolution", convolution),
     ]
-    measures = [*records.RUNTIME, *records.KERNELS, "examples"]
-    records.publish(options.out, __file__, __doc__, rows, measures)
+    records.publish(options.out, __file__, __doc__, rows)
 
 
 if __name__ == "__main__":

@@ -73,4 +73,4 @@ def run():
 
 if __name__ == "__main__":
     out = records.parser(__doc__).parse_args().out
-    records.publish(out, __file__, __doc__, run(), [*records.RUNTIME, "examples/heat"])
+    records.publish(out, __file__, __doc__, run())

@@ -121,7 +121,7 @@ def main():
     rows = run(options.rounds)
     name, about = records.cupola_device()
     records.publish(
-        options.out, __file__, __doc__, rows, [*records.RUNTIME, "examples/heat"],
+        options.out, __file__, __doc__, rows,
         device=f"{WORKERS} x {name}", extra=about,
     )  # fmt: skip
 

@@ -123,7 +123,7 @@ def main():
     rows, library = run(options.rounds)
     name, about = records.cupola_device()
     records.publish(
-        options.out, __file__, __doc__, rows, [*records.RUNTIME, "examples/heat"],
+        options.out, __file__, __doc__, rows,
         device=f"{RANKS} x {name}", extra={**about, "MPI": library},
     )  # fmt: skip
 

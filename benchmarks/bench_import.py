@@ -46,4 +46,4 @@ def run():
 
 
 if __name__ == "__main__":
-    records.main(__file__, __doc__, run, records.RUNTIME)
+    records.main(__file__, __doc__, run)

@@ -257,8 +257,7 @@ def main():
         ("convolution 5 x 5 of 8192 x 8192", convolve),
     ):
         made += records.titled(name, measure(module, quick))
-    measures = [*records.RUNTIME, *records.KERNELS, "benchmarks/kernels.cu"]
-    records.publish(options.out, __file__, __doc__, made, measures)
+    records.publish(options.out, __file__, __doc__, made)
 
 
 if __name__ == "__main__":

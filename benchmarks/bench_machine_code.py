@@ -91,5 +91,4 @@ if __name__ == "__main__":
     parser.add_argument("ptx", type=Path, nargs="*")
     options = parser.parse_args()
     os.environ["CUPOLA_DRIVER"] = "cpu"
-    measures = [*records.CPU_DEVICE, *records.KERNELS, "benchmarks/bench_machine_code.py"]
-    records.publish(options.out, __file__, __doc__, run(options.ptx), measures)
+    records.publish(options.out, __file__, __doc__, run(options.ptx))

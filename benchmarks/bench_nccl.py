@@ -168,7 +168,7 @@ def main():
     answers = both_ranks(options.rounds)
     extra = {**about, "NCCL": answers[0]["nccl"]}
     records.publish(
-        options.out, __file__, __doc__, rows_of(answers), records.RUNTIME,
+        options.out, __file__, __doc__, rows_of(answers),
         device=f"{RANKS} x {name}", extra=extra,
     )  # fmt: skip
 

@@ -299,9 +299,8 @@ def main():
             made += import_time(paths, quick)
     if absent:
         print(f"not installed, so not measured: {', '.join(absent)}", flush=True)
-    measures = [*records.RUNTIME, "examples/norm"]
     extra = {"not measured": ", ".join(absent) or "nothing"}
-    records.publish(options.out, __file__, __doc__, made, measures, extra=extra)
+    records.publish(options.out, __file__, __doc__, made, extra=extra)
 
 
 if __name__ == "__main__":

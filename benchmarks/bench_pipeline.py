@@ -209,5 +209,4 @@ if __name__ == "__main__":
     parser.add_argument("--mib", type=int, help="of each of the two arrays")
     parser.add_argument("--rounds", type=int, default=7)
     given = parser.parse_args()
-    measures = [*records.RUNTIME, "examples/schedulers"]
-    records.publish(given.out, __file__, __doc__, run(given.mib, given.rounds), measures)
+    records.publish(given.out, __file__, __doc__, run(given.mib, given.rounds))

@@ -150,6 +150,6 @@ if __name__ == "__main__":
         sys.exit("two devices are needed: on the CPU device, set CUPOLA_CPU_DEVICES=2")
     name, about = records.cupola_device()
     records.publish(
-        options.out, __file__, __doc__, run(options.rounds), records.RUNTIME,
+        options.out, __file__, __doc__, run(options.rounds),
         device=f"2 x {name}", extra=about,
     )  # fmt: skip

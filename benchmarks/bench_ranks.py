@@ -75,4 +75,4 @@ def run():
 
 
 if __name__ == "__main__":
-    records.main(__file__, __doc__, run, ("package/cupola/mpi", *records.RUNTIME))
+    records.main(__file__, __doc__, run)

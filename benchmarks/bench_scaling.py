@@ -174,4 +174,4 @@ def run():
 
 
 if __name__ == "__main__":
-    records.main(__file__, __doc__, run, ("examples/heat", *records.RUNTIME))
+    records.main(__file__, __doc__, run)

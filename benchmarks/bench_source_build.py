@@ -80,7 +80,5 @@ def report(rows, groups):
 
 if __name__ == "__main__":
     out = records.parser(__doc__).parse_args().out
-    sources = [*records.RUNTIME, *records.CPU_DEVICE, *records.KERNELS]
-    measures = [*records.BUILD, *sources]
     device = records.processor()
-    records.publish(out, __file__, __doc__, report(*run()), measures, device=device)
+    records.publish(out, __file__, __doc__, report(*run()), device=device)

@@ -156,5 +156,4 @@ def run_cached():
 
 
 if __name__ == "__main__":
-    measured = (*records.RUNTIME, *records.CPU_DEVICE)
-    records.main(__file__, __doc__, lambda: [*run(), *run_cached()], measured)
+    records.main(__file__, __doc__, lambda: [*run(), *run_cached()])

@@ -166,9 +166,8 @@ def measure(options, out):
         sys.exit(f"no such part: {', '.join(sorted(unknown))}; parts are {', '.join(chosen)}")
 
     def write(rows):
-        measures = [*records.RUNTIME, "examples/heat"]
         device = f"2 x {name}"
-        made = records.made(__file__, __doc__, rows, measures, device=device, extra=about)
+        made = records.made(__file__, __doc__, rows, device=device, extra=about)
         records.write(folder, made)
 
     wanted = {key: chosen[key] for key in options.names or chosen}

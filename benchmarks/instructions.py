@@ -315,8 +315,7 @@ def main():
         "compiler": floor.compiler()[1],
         "counted by": f"{valgrind.stdout.strip()}, {CALLS} calls",
     }
-    measures = records.RUNTIME
-    records.publish(options.out, __file__, __doc__, rows, measures, extra=extra)
+    records.publish(options.out, __file__, __doc__, rows, extra=extra)
 
 
 if __name__ == "__main__":

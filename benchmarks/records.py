@@ -1,4 +1,4 @@
-"""Figures as JSON records: every benchmark command writes one, docs/results.md is made of them all.
+"""Figures as JSON records: every benchmark command writes one; `make results` makes pages of them.
 
 A record is a file of rows with one command, device, host, revision and date. A ratio is the
 row's time over its floor's, so smaller is better. A goal is a bound of the value or of the ratio.
@@ -7,7 +7,6 @@ row's time over its floor's, so smaller is better. A goal is a bound of the valu
 import argparse
 import dataclasses
 import datetime
-import hashlib
 import json
 import math
 import os
@@ -20,17 +19,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "benchmarks" / "results"
-# Folders and files that a record may measure; only sources count.
-RUNTIME = ("csrc/runtime", "csrc/include", "pyx/cupola", "package/cupola")
-KERNELS = ("csrc/kernels",)
-CPU_DEVICE = ("csrc/cpu", "csrc/ptx")
-BUILD = ("package/cupola/build", "setup.py", "csrc/recipe.py")
-SOURCES = {
-    "csrc": {".cpp", ".hpp", ".h", ".cu", ".cuh", ".inc", ".def", ".py"},
-    "pyx": {".pyx", ".pxd"},
-    "package": {".py"},
-    "examples": {".py", ".pyx", ".cu", ".cpp"},
-}
 LOAD = os.getloadavg()[0]  # when the command began; benchmarks run just before count, too
 GOAL = re.compile(r"(value|ratio) (<=|>=) (\d+(?:\.\d+)?)")
 
@@ -55,12 +43,17 @@ class Row:
         """How far it is from its goal: above 1 the goal is missed. None where there is no goal."""
         if self.goal is None:
             return None
+        measured, sign, bound = self.parsed_goal()
+        reached = getattr(self, measured)
+        over, under = (reached, bound) if sign == "<=" else (bound, reached)
+        return over / under if under else (math.inf if over else 1.0)
+
+    def parsed_goal(self):
+        """The goal as "value" or "ratio", "<=" or ">=", and the bound."""
         match = GOAL.fullmatch(self.goal)
         if match is None:
             raise ValueError(f"{self.what}: {self.goal!r} is no goal")
-        reached, bound = getattr(self, match[1]), float(match[3])
-        over, under = (reached, bound) if match[2] == "<=" else (bound, reached)
-        return over / under if under else (math.inf if over else 1.0)
+        return match[1], match[2], float(match[3])
 
     def met(self):
         shortfall = self.shortfall()
@@ -74,7 +67,7 @@ class Row:
 
 @dataclasses.dataclass
 class Record:
-    """The rows that one run of a command gave, with all that they depend on."""
+    """The rows that one run of a command gave, and where, when and of which revision."""
 
     name: str
     title: str
@@ -83,13 +76,7 @@ class Record:
     host: dict
     revision: str
     date: str
-    measures: list
-    digest: str
     rows: list
-
-    def stale(self):
-        """Whether what it measures has changed since."""
-        return digest(self.measures) != self.digest
 
     def text(self):
         fields = dataclasses.asdict(self)
@@ -111,28 +98,13 @@ def read(path):
     return Record(rows=rows, **fields)
 
 
+def by_file(folder=FOLDER):
+    """The records of a folder by the names of their files, without .json."""
+    return {path.stem: read(path) for path in sorted(folder.glob("*.json"))}
+
+
 def all_records(folder=FOLDER):
-    return [read(path) for path in sorted(folder.glob("*.json"))]
-
-
-def sources(measures, root=ROOT):
-    """The files that a record measures."""
-    for name in sorted(measures):
-        path = root / name
-        if path.is_dir():
-            suffixes = SOURCES[name.split("/")[0]]
-            yield from sorted(p for p in path.rglob("*") if p.suffix in suffixes and p.is_file())
-        else:
-            yield path
-
-
-def digest(measures, root=ROOT):
-    """Of the names and contents of what is measured."""
-    found = hashlib.sha256()
-    for path in sources(measures, root):
-        found.update(path.relative_to(root).as_posix().encode())
-        found.update(path.read_bytes() if path.is_file() else b"deleted")
-    return found.hexdigest()[:16]
+    return list(by_file(folder).values())
 
 
 def processor():
@@ -201,9 +173,9 @@ def titled(title, rows):
     return rows
 
 
-def main(script, doc, run, measures):
+def main(script, doc, run):
     """Of a command that takes --out alone."""
-    publish(parser(doc).parse_args().out, script, doc, run(), measures)
+    publish(parser(doc).parse_args().out, script, doc, run())
 
 
 def figure(number):
@@ -220,7 +192,7 @@ def line(row):
     return f"{row.what:70} {figure(row.value):>14} {row.unit:6} {ratio:>10}  {goal}".rstrip()
 
 
-def made(script, doc, rows, measures, *, device=None, extra=None, command=None, arguments=()):
+def made(script, doc, rows, *, device=None, extra=None, command=None, arguments=()):
     """A record of this tree, machine and day.
 
     `device` is the device's name where it is not that of cupola, `command` what starts the script
@@ -240,20 +212,18 @@ def made(script, doc, rows, measures, *, device=None, extra=None, command=None, 
         host=about | (extra or {}),
         revision=revision(),
         date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        measures=sorted(measures),
-        digest=digest(measures),
         rows=rows,
     )
 
 
-def publish(out, script, doc, rows, measures, **more):
+def publish(out, script, doc, rows, **more):
     """Prints the rows, and writes a record into the folder `out` where that is not None."""
     for row in sorted(rows, key=Row.rank):
         print(line(row), flush=True)
     if out is None:
         return
     arguments = [word for word in sys.argv[1:] if word not in ("--out", str(out))]
-    write(out, made(script, doc, rows, measures, arguments=arguments, **more))
+    write(out, made(script, doc, rows, arguments=arguments, **more))
 
 
 def write(out, record):

@@ -1,4 +1,4 @@
-"""The page of results is what the records give, and a record is what a command wrote."""
+"""Pages of figures are what the records give, and a record is what a command wrote."""
 
 import dataclasses
 import importlib
@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,40 +16,27 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / "benchmarks"), str(ROOT / "tools")]
 records = importlib.import_module("records")
-results = importlib.import_module("results")
+charts, compatibility, performance, results, tables = map(
+    importlib.import_module, ("charts", "compatibility", "performance", "results", "tables")
+)
 
 
 def row(what, value, goal=None, ratio=None):
     return records.Row(what, value, "ms", ratio=ratio, goal=goal)
 
 
-def record(*rows, measures=("setup.py",), **changed):
+def record(*rows, **changed):
     made = records.Record(
         name="launch", title="A launch", command="python benchmarks/bench_launch.py",
-        device="a GPU", host={"cores": 2}, revision="0123456", date="2026-01-02",
-        measures=list(measures), digest=records.digest(measures), rows=list(rows),
+        device="a GPU", host={"processor": "a CPU", "cores": 2, "load at the start": "0.1"},
+        revision="0123456", date="2026-01-02", rows=list(rows),
     )  # fmt: skip
     return dataclasses.replace(made, **changed)
 
 
-def test_the_page_is_what_the_records_give():
-    found = records.all_records()
-    advice = "run `make results`"
-    assert without_age(results.PAGE.read_text()) == without_age(results.page(found)), advice
-    for path, block in (
-        (results.README, results.pictures(found)),
-        (results.SAMPLES, results.samples(found)),
-        (results.OPERATIONS, results.comparison(found)),
-        (results.PYCUDA, results.suite(found, "pycuda_suite")),
-        (results.ARRAY_API, results.suite(found, "array_api_suite")),
-    ):
-        made = results.filled(path, block)
-        assert without_age(path.read_text()) == without_age(made), advice
-
-
-def without_age(text):
-    """Without the marks of stale records: a change of a source alone need not renew the page."""
-    return text.replace(", stale |", " |").replace(results.STALE, "").replace(results.THEY, "")
+def test_documents_are_what_the_records_give():
+    for path, text in results.documents().items():
+        assert path.read_text() == text, f"{path.name}: run `make results`"
 
 
 def test_each_record_was_written_by_a_command():
@@ -69,10 +57,8 @@ def written_by_a_command(path):
     name = script.stem.removeprefix("bench_")
     assert found.name == name and path.stem.startswith(name.replace("_", "-"))
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", found.date)
-    assert found.device and found.rows and found.measures
+    assert found.device and found.rows and found.host
     assert re.fullmatch(r"[0-9a-f]{7,40}(-dirty)?", found.revision)
-    for each in found.measures:
-        assert (ROOT / each).exists(), f"{path.name} measures {each}, which is not there"
     names = [each.what for each in found.rows]
     assert len(set(names)) == len(names)
     for each in found.rows:
@@ -106,49 +92,86 @@ def test_goals_and_verdicts():
     assert row("a ratio", 9, "ratio <= 1.05", ratio=1.06).met() is False
     assert row("none", 0, "value <= 0").met() is True
     assert row("some", 1, "value <= 0").met() is False
-    assert results.verdict(row("twice", 6, "value <= 3")) == "missed by 2.00 x"
+    assert tables.verdict(row("twice", 6, "value <= 3")) == "missed by 2.00 x"
     with pytest.raises(ValueError, match="is no goal"):
         row("not understood", 3, "soon").met()
 
 
-def test_the_worst_comes_first():
+def figures(*names):
+    return [performance.Figure("a part", "launch", name, f"the {name}") for name in names]
+
+
+def test_missed_goals_come_first():
     rows = [
-        row("no goal", 1),
-        row("no goal, slower", 1, ratio=3.0),
-        row("met", 1, "value <= 2"),
+        row("fast", 1, "value <= 2"),
+        row("plain", 1),
         row("missed by a little", 3, "value <= 2"),
         row("missed by much", 9, "value <= 2"),
     ]
-    good, bad = record(row("fine", 1, "value <= 2")), record(*rows, title="B", device="another")
-    page = results.page([good, bad])
-    section = page[page.index("## B: another") :]
-    places = [section.index(f"| {each.what} |") for each in reversed(rows)]
-    # Without a goal the larger ratio is first, too.
+    files = {"launch": record(*rows), "others": record(row("another", 9, "value <= 1"))}
+    page = performance.page(files, figures(*(each.what for each in rows)))
+    order = [
+        "## Missed goals", "the missed by much", "the missed by a little",
+        "## Goals that are met", "the fast", "## Figures without a goal", "the plain",
+    ]  # fmt: skip
+    places = [page.index(words) for words in order]
     assert places == sorted(places)
-    assert page.index("## B: another") < page.index("## A launch: a GPU")
-    head = page[page.index("## Missed goals") : page.index("## B: another")]
-    assert head.index("B: missed by much") < head.index("B: missed by a little")
-    assert "| 2026-01-02 |" in head and "fine" not in head
-    assert "6 figures: 2 goals are missed, 2 are met, 2 figures have no goal." in page
+    assert "another" not in page
+    assert "4 figures: 2 goals are missed, 1 are met, figures without a goal: 1." in page
+    line = next(each for each in page.splitlines() if "the missed by much" in each)
+    assert line == (
+        "| a part: the missed by much | 9 ms |  | <= 2 ms | missed by 4.50 x "
+        "| a GPU, 2026-01-02, revision 0123456 |"
+    )
 
 
-def test_a_record_is_stale_when_what_it_measures_has_changed(tmp_path):
-    (tmp_path / "csrc").mkdir()
-    source, other = tmp_path / "csrc/a.cpp", tmp_path / "csrc/notes.txt"
-    source.write_text("int a;")
-    other.write_text("no source")
-    before = records.digest(["csrc"], tmp_path)
-    other.write_text("changed")
-    assert records.digest(["csrc"], tmp_path) == before
-    source.write_text("int b;")
-    assert records.digest(["csrc"], tmp_path) != before
-    assert records.digest(["csrc/a.cpp"], tmp_path) != records.digest(["csrc/b.cpp"], tmp_path)
+def test_a_figure_names_its_floor():
+    floor = "title: the floor"
+    made = records.Row("title: fast", 3, "ms", floor, 2, 1.5, "ratio <= 1.05")
+    page = performance.page({"launch": record(made)}, figures("title: fast"))
+    assert "| 3 ms, 1.500 x | 2 ms, the floor | <= 1.05 x |" in page
 
-    fresh = record(row("a", 1, "value <= 0.5"))
-    assert not fresh.stale() and "stale," not in results.missed([fresh])
-    stale = dataclasses.replace(fresh, digest="0" * 16)
-    assert stale.stale() and "a GPU, stale" in results.missed([stale])
-    assert "**Stale**" in results.page([stale]) and "**Stale**" not in results.page([fresh])
+
+@pytest.mark.parametrize(("name", "lacking"), [("fast", "record"), ("slow", "row")])
+def test_a_listed_figure_that_the_records_lack_is_an_error(name, lacking):
+    files = {"launch": record(row("fast", 1))} if lacking == "row" else {}
+    with pytest.raises(SystemExit, match=f"the {name}: no {lacking} launch.json: {name}"):
+        performance.page(files, figures(name))
+
+
+def test_a_suite_without_a_record_is_an_error():
+    found = [each for each in records.all_records() if each.name != "pycuda_suite"]
+    with pytest.raises(SystemExit, match="no record of pycuda_suite: run"):
+        compatibility.page(found)
+
+
+def test_the_list_of_figures():
+    words = [each.words for each in performance.FIGURES]
+    assert len(set(words)) == len(words) and set(performance.HEADLINES) <= set(words)
+    parts = list(dict.fromkeys(each.part for each in performance.FIGURES))
+    expected = ["launch", "operations", "arrays", "algorithms", "start", "build", "scaling"]
+    assert sorted(parts) == sorted([*expected, "CPU device"])
+
+
+def test_pictures_are_svg():
+    for name, text in performance.pictures(records.by_file()).items():
+        root = ElementTree.fromstring(text)
+        width, height = map(float, root.attrib["viewBox"].split()[2:])
+        tag = "{http://www.w3.org/2000/svg}"
+        bars = [each.attrib for each in root.iter(f"{tag}rect") if each.attrib["height"] != "10"]
+        labels = [each.text for each in root.iter(f"{tag}text")]
+        assert len(bars) >= 15 and len(labels) > len(bars), name
+        for bar in bars:
+            assert float(bar["x"]) > 0 and float(bar["x"]) + float(bar["width"]) < width
+            assert 0 < float(bar["y"]) < height
+
+
+def test_bars_are_as_long_as_their_logarithms():
+    text = charts.bars("a title", "times", [charts.Bar("a", 4.0), charts.Bar("<b>", 0.25)])
+    places = re.findall(r'<rect x="([\d.]+)" y="\d+" width="([\d.]+)" height="14"', text)
+    (a, long), (b, wide) = [[float(number) for number in pair] for pair in places]
+    assert long == wide > 0 and b + wide == pytest.approx(a, abs=0.2)
+    assert "&lt;b&gt;" in text
 
 
 def test_a_record_that_says_what_its_figures_do_not(tmp_path):
@@ -172,7 +195,7 @@ def test_a_command_writes_its_record(driver, tmp_path):
     (path,) = tmp_path.iterdir()
     found = records.read(path)
     assert found.command == "python benchmarks/bench_graph.py"
-    assert (found.name, found.stale()) == ("graph", False)
+    assert found.name == "graph"
     names = {f"{what}, nodes: {n}" for n in (1, 10) for what in ("run()",)}
     assert names <= {each.what for each in found.rows if each.goal and each.ratio > 0}
     for each in found.rows:

@@ -27,7 +27,6 @@ from cupola.on_cpu.environment import variables
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 records = importlib.import_module("records")
 
-MEASURES = ("csrc/cudart", "csrc/cpu", "csrc/ptx")
 WAIVED = 2  # the samples' status
 TITLE = "NVIDIA's CUDA samples that run on the CPU device."
 COMMAND = "python tools/cuda_samples.py FOLDER BUILD"
@@ -170,7 +169,7 @@ def main() -> int:
     out = None if options.only else options.out
     sys.argv[1:] = []  # folders of this machine, which the record does not name
     told = {"command": COMMAND, "device": device, "extra": driver}
-    records.publish(out, __file__, TITLE, [share, *rows], MEASURES, **told)
+    records.publish(out, __file__, TITLE, [share, *rows], **told)
     return 0
 
 

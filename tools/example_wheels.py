@@ -149,8 +149,7 @@ def main() -> int:
         }
     # Paths of environments say nothing elsewhere; the rows have their versions.
     sys.argv[1:] = [one for one in sys.argv[1:] if one not in options.pythons]
-    measures = [*records.RUNTIME, "examples/heat", "examples/norm"]
-    records.publish(options.out, __file__, __doc__, rows, measures, extra=extra)
+    records.publish(options.out, __file__, __doc__, rows, extra=extra)
     return 1 if any(one.value for one in rows) else 0
 
 

@@ -11,7 +11,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "benchmarks"))
 records = importlib.import_module("records")
 RECORD = records.FOLDER / "fuzz.json"
-MEASURES = (*records.CPU_DEVICE, "csrc/image")
 PTX = ("ptx_fuzz", "run_fuzz")
 TITLE = "Inputs that the fuzzers have run, over all runs"
 ALL = "PTX, all fuzzers"
@@ -31,6 +30,6 @@ def add(name: str, inputs: int, edges: int) -> None:
     if name in PTX:
         count(ALL, "value >= 100000000")
     script = ROOT / "tools" / "fuzz.py"
-    made = records.made(script, TITLE, list(rows.values()), MEASURES, device=records.processor())
+    made = records.made(script, TITLE, list(rows.values()), device=records.processor())
     RECORD.parent.mkdir(parents=True, exist_ok=True)
     RECORD.write_text(made.text())

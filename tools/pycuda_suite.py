@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "benchmarks"))
 records = importlib.import_module("records")
 
-MEASURES = ("package/cupola", "pyx/cupola", "csrc/runtime", "csrc/kernels", "csrc/cpu", "csrc/ptx")
 TITLE = "PyCUDA's own tests against cupola.pycuda."
 COMMAND = "python tools/pycuda_suite.py"
 VERSION = "2026.1"
@@ -144,7 +143,7 @@ def main() -> int:
     rows = rows_of(run(download(folder), folder, left_out), left_out)
     sys.argv[1:] = []  # folders of this machine, which the record does not name
     more = {"command": COMMAND, "extra": {"PyCUDA": VERSION}}
-    records.publish(options.out, __file__, TITLE, rows, MEASURES, **more)
+    records.publish(options.out, __file__, TITLE, rows, **more)
     return int(any("unknown: " in (row.note or "") for row in rows))
 
 

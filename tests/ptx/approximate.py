@@ -82,7 +82,6 @@ def main():
         rows.append(records.Row(opcode, part, "of the bound", goal="value <= 1", note=note))
     records.publish(
         *(records.parser(__doc__).parse_args().out, __file__, __doc__, rows),
-        ["csrc/cpu/interpreter", "csrc/cpu/isa", "csrc/ptx"],
         device=driver.name(),
         command="python -m ptx.approximate",
     )
