@@ -2,7 +2,7 @@
 """Writes what the documents say of benchmarks/results/*.json, and nothing else.
 
 `make results` runs it. With ``--check`` nothing is written: the exit status is 1 where a document
-differs from the records.
+differs from the records. benchmarks/compare.py compares two sets of records.
 """
 
 from __future__ import annotations
