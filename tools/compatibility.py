@@ -78,7 +78,7 @@ def samples(record: records.Record) -> str:
     made = table(
         ["sample", "s", "result"], [[r.what, f"{r.value:g}", r.note or ""] for r in others]
     )
-    names = textwrap.fill(" ".join(passed), 98, break_on_hyphens=False, break_long_words=False)
+    names = textwrap.fill(" ".join(passed), 84, break_on_hyphens=False, break_long_words=False)
     return (
         f"On {origin(record)}, {record.host['cores']} cores: {share(record).note}.\n\n{made}\n\n"
         f"These pass:\n\n```text\n{names}\n```\n"

@@ -18,7 +18,8 @@ Each figure was measured by a command of [`benchmarks`](../benchmarks), and come
 
 A **floor** is the time of the same work by other means on the same machine, such as a C++ loop over
 the driver's function. A figure of 1.1 x takes 1.1 times as long as its floor. A **goal** is a bound
-that cupola sets itself. The records have many more figures; a JSON file has the rows of one command.
+that cupola sets itself. The records have many more figures: a JSON file for each command and
+device.
 
 The CPU device runs kernels without a GPU. It is for tests and development.
 """
