@@ -34,7 +34,6 @@ GPU = {
     "bench_arrays": [],
     "bench_peers": [],
     "bench_extension": [],
-    "bench_examples": [],
     "bench_import": [],
     "bench_start": [],
     "bench_nvrtc_saxpy": [],
