@@ -22,7 +22,7 @@ def is_device_array(value: Any) -> bool:
 
 
 def require_device(title: str, name: str, array: Array, device: int) -> None:
-    """Check that an array is on the device of the others."""
+    """Check that an array is on the device of the other arguments."""
     if array.device_index != device:
         raise ArgumentValueError(
             f"{title}: argument {name} is on device {array.device_index}, and another argument on "

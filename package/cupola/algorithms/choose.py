@@ -77,7 +77,7 @@ def _launch(out: Array, condition: Array, x: Array, y: Array | None) -> None:
 
 
 def _repeated(array: Array, shape: tuple[int, ...]) -> Array:
-    """One element, or an array of that shape in C order."""
+    """An array of one element as it is; another array broadcast to the shape, in C order."""
     if array.size == 1:
         return array.reshape(-1)
     if array.shape != shape:

@@ -13,7 +13,8 @@ from cupola.array import Array
 from cupola.creation import empty, zeros
 from cupola.stream import refuse_captured
 
-# Up to so many bytes results are first as long as the input; above, the count comes first.
+# The limit in bytes of an input whose results are written to memory of the input's length. Above
+# the limit, the results are counted first.
 MOST_ASIDE = 1 << 31
 WAIT = (
     "the size of the result depends on the elements; use cupola.where with three arguments, or "

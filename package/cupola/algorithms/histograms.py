@@ -23,7 +23,7 @@ from cupola.stream import refuse_captured
 
 COUNTING = 512  # threads of a block that counts
 SHARED = 48 << 10  # bytes of shared memory that each device has for a block
-# So many bytes of counters leave room for several blocks on a multiprocessor.
+# Bytes of counters of a block that leave room for several blocks on a multiprocessor.
 SPARING = 16 << 10
 MAX_COPIES = 8
 # Integers without a kernel of their own, and a type that holds them.
@@ -201,7 +201,7 @@ def _are_numbers(limits: Any) -> bool:
 
 @functools.lru_cache(64, typed=True)
 def _equal_edges(dtype: np.dtype[Any], bins: int, low: float, high: float) -> np.ndarray[Any, Any]:
-    """The edges of equal bins, which take NumPy longer than the counts a GPU."""
+    """The edges of equal bins. They are cached: NumPy needs longer for them than a GPU to count."""
     return np.histogram_bin_edges(np.empty(0, dtype), bins, (low, high))
 
 

@@ -198,7 +198,7 @@ def _values(title: str, target: Array, values: Any) -> Array:
 
 
 def _along(title: str, array: Array, axis: Any) -> tuple[Array, int]:
-    """The array, with one axis where there is none to choose, and the axis."""
+    """The array and the axis. Without an axis, the array is flattened and the axis is 0."""
     if axis is None:
         return array.reshape(-1), 0
     return array, axis_of(title, axis, array.ndim)

@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 
 
 def merged(shape: Sequence[int], strides: Sequence[int]) -> Axis | None:
-    """One axis with the elements of all; None where they are not evenly spaced."""
+    """One axis with the elements of all axes; None where the elements are not evenly spaced."""
     length, step = 1, 0
     for count, stride in zip(shape, strides, strict=True):
         if count == 1:

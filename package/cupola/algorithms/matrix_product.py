@@ -24,7 +24,7 @@ class Family(NamedTuple):
     image: str
     name: str
     tile: int  # rows and columns
-    large: int  # those of a second kernel, 0 where there is none
+    large: int  # rows and columns of a second kernel's tile; 0 if no second kernel exists
     shared: int = 0  # bytes of dynamic shared memory
 
 

@@ -37,7 +37,7 @@ def matrices(x: Array, lead: tuple[int, ...], depth: int) -> Matrices:
     view = broadcast_to(x, (*lead, *x.shape[-2:]))
     found = _view(view, depth)
     if found is None:
-        # Without the broadcast axes, where the others are evenly spaced in a copy.
+        # Copy the array before it is broadcast, if its own axes are evenly spaced in the copy.
         found = _view(broadcast_to(x.copy(), view.shape), depth) or _view(view.copy(), depth)
     assert found is not None
     return found

@@ -156,7 +156,7 @@ class NumpyFunctions:
     """The tables from NumPy's functions to cupola's, each imported when it is first used."""
 
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
-        """The function for NumPy's; None where there is none."""
+        """cupola's function for one of NumPy; None if cupola has no such function."""
         if like := _like_functions().get(function):
             return like
         name = _functions_of("numpy").get(function)

@@ -50,7 +50,7 @@ def check_out(
 
 
 def target_of(out: Array | None, x: Array, shape: tuple[int, ...], dtype: np.dtype) -> Array:
-    """The array that a kernel writes: `out` where it can, else a new one."""
+    """The array that a kernel writes: `out` if the kernel can write to it, else a new array."""
     if (
         out is not None
         and out.flags.c_contiguous
@@ -64,7 +64,7 @@ def target_of(out: Array | None, x: Array, shape: tuple[int, ...], dtype: np.dty
 
 
 def stored(out: Array | None, result: Array) -> Array:
-    """The result, in `out` where there is one."""
+    """The result; with `out`, a copy in `out`."""
     if out is None or out is result:
         return result
     if out.size:

@@ -23,7 +23,7 @@ STATISTICS: dict[str, Callable[[Array, int], Array]] = {
 
 
 def statistic(mode: str, known: Array, axis: int, at_end: bool, length: Any) -> Array:
-    """The border's value: a statistic of so many elements at an end of an axis, or of all."""
+    """The border's value: a statistic of `length` elements at an end of an axis, None: of all."""
     n = known.shape[axis]
     count = n if length is None else length
     if not hasattr(count, "__index__"):

@@ -31,7 +31,7 @@ def _mirrored(at: Indices, n: int) -> Indices:
     return np.where(place < n, place, 2 * n - 1 - place)
 
 
-# Which element is at a place before the first or after the last one.
+# The index of the element that a place outside of the array repeats, by mode.
 OUTSIDE: dict[str, Callable[[Indices, int], Indices]] = {
     "edge": lambda at, n: at.clip(0, n - 1),
     "reflect": _reflected,

@@ -22,7 +22,7 @@ from cupola.stream import refuse_captured
 RAISE, WRAP, CLIP, CHECKED = 0, 1, 2, 3
 MODES = {"raise": RAISE, "wrap": WRAP, "clip": CLIP}
 Indices = Any  # a numpy.ndarray or an Array, of integers
-# Up to so many indices the host finds out whether some are equal.
+# The number of indices up to which the host checks whether some are equal.
 MOST_SORTED = 1 << 16
 
 
@@ -122,7 +122,7 @@ class Positions:
         ]
 
     def single(self, steps: Sequence[int], width: int) -> tuple[Array, int, int]:
-        """One contiguous array of positions, their step in words, and their mode."""
+        """A contiguous array of positions, the step of a position in words, and the mode."""
         if len(self.arrays) == 1:
             step = steps[0] // width
             if isinstance(self.arrays[0], np.ndarray):
@@ -131,7 +131,7 @@ class Positions:
         return self._combined([step // width for step in steps]), 1, CHECKED
 
     def places(self) -> Array:
-        """The positions' numbers among those of all axes, in C order, as int64."""
+        """The index of each position in the flattened array, in C order, as int64."""
         weights = [math.prod(self.sizes[axis + 1 :]) for axis in range(len(self.sizes))]
         return self._combined(weights, wide=True)
 

@@ -156,7 +156,7 @@ class _Long:
 
 
 class _Buffers:
-    """The buffers of each pass: two in turn, of which `out` may be one."""
+    """The buffers of each pass. Passes alternate between two buffers; one may be `out`."""
 
     def __init__(self, x: Array, out: Array | None, indices: Array | None, index: np.dtype) -> None:
         self.indices, self.passes = indices, x.itemsize

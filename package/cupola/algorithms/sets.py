@@ -221,7 +221,7 @@ def isin(
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
-    """The different elements of the first array that are not in the second one.
+    """The different elements of the first array that are not in the second array.
 
     Like ``numpy.setdiff1d``; the call waits as `unique` does.
     """

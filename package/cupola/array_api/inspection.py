@@ -36,7 +36,7 @@ class Information:
         }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
-        """The data types by name, all or those of a kind or of several."""
+        """The data types by name: all of them, or only those of the given kinds."""
         if kind is None:
             return dict(DTYPES)
         kinds = kind if isinstance(kind, tuple) else (kind,)

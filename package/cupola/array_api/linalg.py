@@ -39,7 +39,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
 
 
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
-    """Norms of matrices; those of singular values raise an error."""
+    """Norms of matrices. A norm that needs singular values raises an error."""
     return _products.matrix_norm(x, keepdims=keepdims, ord=ord)
 
 

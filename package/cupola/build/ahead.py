@@ -92,7 +92,7 @@ class Driver:
                 raise SystemExit(f"{path} does not start: error {code}")
 
     def functions(self, image: bytes, names: Sequence[str]) -> list[ctypes.c_void_p]:
-        """The kernels that the device can run; prints the reason for each other one."""
+        """The kernels that the device can run. Prints why it cannot run each other kernel."""
         module, found = ctypes.c_void_p(), []
         if self.library.cuModuleLoadData(ctypes.byref(module), image):
             return self._without("the image")

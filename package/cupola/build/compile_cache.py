@@ -28,7 +28,7 @@ _LINES = {"-lineinfo", "--generate-line-info", "--device-debug"}
 
 
 def key(step: Step, root: Path) -> str | None:
-    """The key of a step's result; None without a cache."""
+    """The key under which the cache has a step's result; None without a cache."""
     cache = _cache()
     if cache is None:
         return None
@@ -37,7 +37,7 @@ def key(step: Step, root: Path) -> str | None:
 
 
 def fetch(key: str, step: Step, root: Path) -> str | None:
-    """Restore an earlier result and return the compiler's output; None where there is none."""
+    """Restore an earlier result and return the compiler's output; None without a result."""
     cache = _cache()
     if cache is None:
         return None

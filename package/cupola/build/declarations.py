@@ -73,7 +73,7 @@ def read(path: Path) -> list[Declared]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """(indent, statement) without comments, a statement of several lines as one."""
+    """Pairs (indent, statement) without comments. A statement of several lines becomes one line."""
     text = re.sub(r'"""(.*?)"""', "", text, flags=re.DOTALL)
     kept, indent = "", 0
     for line in text.splitlines():

@@ -74,7 +74,7 @@ def write_manifest(
 
 
 def written(manifest: dict[str, Any]) -> str:
-    """The JSON text, with one line for each kernel, so that one can be read without the others."""
+    """The JSON text, with a line for each kernel, which a reader can parse alone."""
     lines = [f"{json.dumps(name)}: {json.dumps(manifest[name])}" for name in manifest
              if name != "kernels"]  # fmt: skip
     kernels = ",\n".join(json.dumps(kernel) for kernel in manifest["kernels"])

@@ -8,9 +8,10 @@ import sys
 
 
 class Progress:
-    """One line for each step. A terminal shows one line, a file a few of many steps."""
+    """Lines about steps. A terminal shows the current step's line; a file gets some lines."""
 
-    # A file gets each of up to EACH steps, and of more steps the first one of each part.
+    # A file gets a line for each step of up to EACH steps. More steps are divided into PARTS parts,
+    # and the file gets the line of each part's first step.
     EACH, PARTS = 24, 8
 
     def __init__(self) -> None:

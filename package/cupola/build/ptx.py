@@ -191,7 +191,7 @@ def _ordered(parts: list[_Part]) -> list[str]:
 
 
 def _definitions(parts: list[_Part]) -> dict[str, _Part]:
-    """The one definition of each name that sources share."""
+    """The definition of each name that several sources define; only one of them is kept."""
     chosen: dict[str, _Part] = {}
     for part in parts:
         if not part.linkage or not part.defines:

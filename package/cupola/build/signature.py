@@ -173,7 +173,7 @@ def _describe_pointer(entry: Any, depth: int) -> Description:
 
 
 def _described_array(declared: Any, depth: int = 2) -> Description:
-    """`_describe`, with the ``shape`` of an array."""
+    """Describe a type as `_describe` does; an array's description also has its ``shape``."""
     entry, _ = _unqualified(declared)
     shape = []
     while entry.tag == "DW_TAG_array_type":

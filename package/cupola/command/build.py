@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     if options.dry_run:
         sys.argv.append("--dry-run")
     os.chdir(folder)
-    sys.path.insert(0, str(folder))  # as where Python runs it
+    sys.path.insert(0, str(folder))  # as Python does for a script that it runs
     try:
         if (folder / "setup.py").is_file():
             runpy.run_path("setup.py", run_name="__main__")

@@ -116,7 +116,7 @@ def show(found: Contents, options: argparse.Namespace, release: str) -> None:
 
 
 def parts(found: Contents) -> list[str]:
-    """What code there is; what is alike on one line."""
+    """A line for each kind of code in the image; equal kinds share a line."""
     alike: dict[tuple[str, str, bool], list[int]] = {}
     for part in found.parts:
         alike.setdefault((part.what, part.architecture, part.compressed), []).append(part.nbytes)
@@ -143,7 +143,7 @@ def resources(kernel: Kernel) -> list[list[str]]:
 
 
 def warnings(kernel: Kernel) -> list[str]:
-    """What slows it down, or may."""
+    """Warnings about what slows a kernel down, or may do so."""
     lines = []
     for one in kernel.resources:
         if one.spill_stores or one.spill_loads:

@@ -25,7 +25,7 @@ with this cupola, install it and run its tests."""
 # Requirements of a build: for the Cython module of a package without --op, and for the manifest.
 BUILD_REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31")
 
-# What a package of that name would hide, or be hidden by.
+# Names that a new package must not have: another package or folder already has them.
 TAKEN = {"cupola", "numpy", "cython", "setuptools", "wheel", "pip", "pytest", "conftest", "tests",
          "csrc"}  # fmt: skip
 

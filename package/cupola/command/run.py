@@ -49,7 +49,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 
 def program_of(options: argparse.Namespace) -> list[str]:
-    """The program with its arguments, without the -- before it; empty where there is none."""
+    """The program and its arguments, without the `--` before them; empty without a program."""
     given: list[str] = options.program
     return given[1:] if given[:1] == ["--"] else given
 

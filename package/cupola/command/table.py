@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def table(rows: Sequence[Sequence[str]], indent: str = "") -> str:
-    """The first column to the left, the others to the right."""
+    """Align the first column to the left, and each further column to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for first, *others in rows:

@@ -44,7 +44,7 @@ class Breakpoint:
 
     @property
     def place(self) -> str:
-        """Its place, as it was given."""
+        """The place of the breakpoint, as the user gave it."""
         return "*" if self.every else self.function or f"{self.file}:{self.line}"
 
     @property

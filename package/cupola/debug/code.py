@@ -43,7 +43,7 @@ class Function(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Its C++ name without parameters."""
+        """The function's C++ name without parameters."""
         return title_of(self.name)
 
 

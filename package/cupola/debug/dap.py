@@ -373,6 +373,6 @@ def _listed(given: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def environment_of(launch: dict[str, Any]) -> dict[str, str]:
-    """The variables of the process with those of a launch."""
+    """The process's environment variables, updated by those of a launch request."""
     given = launch.get("env") or {}
     return {**os.environ, **{str(name): str(value) for name, value in given.items()}}

@@ -28,7 +28,7 @@ class References:
         self._children: list[Children] = []
 
     def look_at(self, warp: int, lane: int) -> None:
-        """Make a lane that of its warp."""
+        """Choose the lane whose variables are shown for a warp."""
         self._lanes[warp] = lane
 
     def threads(self) -> list[dict[str, Any]]:

@@ -230,7 +230,7 @@ def place_of(expression: Expression) -> Place | None:
 
 
 def location(value: Any, sources: SourceMap, line: int) -> Place | None:
-    """The place of a variable at a line of the text; None where it has none there."""
+    """The place of a variable at a line of the PTX text; None if it has no place at this line."""
     if isinstance(value, Expression):
         return place_of(value)
     section = sources.sections.get(".debug_loc")

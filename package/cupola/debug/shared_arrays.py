@@ -127,7 +127,7 @@ def _type_of(operation: str, operands: list[str], registers: dict[str, str]) -> 
     if kind is None:
         return "i1"
     letter, bits = kind[1], int(kind[2])
-    if letter == "b":  # of no type: that of the value's register
+    if letter == "b":  # .b32 names no type: use the type of the value's register
         for one in operands:
             declared = registers.get(re.sub(r"\d+$", "", one.removeprefix("%")), "")
             if declared == f"f{bits}":

@@ -19,7 +19,7 @@ from cupola.debug.values import Pointer
 from cupola.exceptions import Error
 
 PROMPT = "(cupola) "
-AROUND = 5  # lines that `l` shows before and after one
+AROUND = 5  # lines of source that `l` shows before and after a line
 
 
 class Shell(cmd.Cmd):

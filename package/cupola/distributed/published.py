@@ -209,7 +209,7 @@ def require_same_version(client: Client) -> None:
     wrong = [
         f"{worker} has {_described(version)}"
         for worker, version in known.items()
-        # One that ended meanwhile has no version; the next one is checked by its tasks.
+        # A worker that ended meanwhile has no version. Tasks check the worker that replaces it.
         if version != __version__ and not isinstance(version, OSError)
     ]
     if wrong:

@@ -188,7 +188,7 @@ class DeviceSpillBuffer(MutableMapping[Any, Any]):
         while left > 0 and self._device.fast:
             try:
                 _, _, nbytes = self._device.fast.evict()
-            except KeyError:  # another thread moved the last one
+            except KeyError:  # another thread moved the last value
                 break
             except Exception:  # zict keeps the value on the device; callers of evict() rely on -1
                 _logger.error("a value of the device can't be copied to the host", exc_info=True)

@@ -192,7 +192,7 @@ def factor(title: str, norm: str | None, lengths: Sequence[int], direction: int)
 def finished(
     title: str, made: Array, times: float, out: Any, dtype: np.dtype[Any] | None = None
 ) -> Array:
-    """The result with its factor, as a type, and in `out` where there is one."""
+    """The result multiplied by its factor and converted to a type; with `out`, a copy in `out`."""
     kind = dtype or made.dtype
     target = check_out(title, out, made, made.shape, kind)
     if times != 1 and made.size:

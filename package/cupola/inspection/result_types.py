@@ -19,7 +19,7 @@ class DriverInfo(NamedTuple):
     version: int
     """The CUDA version it implements: 13000 is 13.0."""
     reason: str
-    """One line: why this driver was chosen."""
+    """Why this driver was chosen, in one line."""
     notice: str
     """A warning about a rejected driver, or an empty text."""
 
@@ -41,9 +41,9 @@ class Parameter(NamedTuple):
     type: str
     """The C type of a pointer's elements or of a value; empty where it is unknown."""
     offset: int
-    """Its offset in the argument buffer, in bytes."""
+    """The parameter's offset in the argument buffer, in bytes."""
     size: int
-    """Its size, in bytes."""
+    """The parameter's size, in bytes."""
     dtype: np.dtype[Any] | None = None
     """The dtype of a value, or of a pointer's target; None where it is unknown."""
     const: bool = False

@@ -168,7 +168,7 @@ def results_of(title: str, listed: Sequence[Parameter]) -> list[Parameter]:
     Raises
     ------
     ArgumentValueError
-        Where there is none.
+        Where no parameter is a result.
     """
     results = [one for one in listed if one.result]
     if not results:
@@ -177,7 +177,7 @@ def results_of(title: str, listed: Sequence[Parameter]) -> list[Parameter]:
 
 
 def texts_of(title: str, key: str, value: Any) -> tuple[str, ...]:
-    """One piece of code, or several."""
+    """The texts of code, which is given as one text or as several."""
     several = value if isinstance(value, (tuple, list)) else (value,)
     if not several:
         raise ArgumentValueError(f"{title}: {key} is empty")

@@ -1,5 +1,5 @@
 # cupola/makers/groups.py - the groups of elements that a reduction or scan works on.
-"""Groups: the kept axes count them, the others count the elements of each."""
+"""Groups of elements. Kept axes count the groups, the other axes count a group's elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.makers.strides import Axes, axes_of, merged
 
 BLOCK = 256
-# These decide the order in which elements are combined, which follows from the shape alone.
+# These bounds decide the order in which elements are combined. They depend on no device, so equal
+# shapes have equal orders.
 _THREAD, _WARP = 32, 1024  # the longest groups that a thread, or a warp, does alone
 _CHUNK = 4096  # the shortest chunk of a group that several blocks do
 _TASKS = 1024  # blocks that fill a device
@@ -25,9 +26,9 @@ class Groups(NamedTuple):
     """The groups of a call."""
 
     shape: tuple[int, ...]  # of the inputs together
-    axes: tuple[int, ...]  # those of the elements of a group
+    axes: tuple[int, ...]  # the axes that count the elements of a group
     groups: int
-    n: int  # elements of each
+    n: int  # elements of each group
 
     def split(self, title: str, arrays: Sequence[Array]) -> tuple[Axes, Axes]:
         """The axes that count the groups, and those that count the elements of each."""

@@ -65,7 +65,7 @@ def _wrong(definition: Definition, text: str) -> ArgumentTypeError:
 
 
 def device_of(definition: Definition, values: Mapping[str, Any]) -> int:
-    """The device of a call: that of its first array of a device, else the current one."""
+    """The device of the call's first array on a device; without one the current device."""
     for one in definition.parameters:
         value = values.get(one.name)
         if one.array and isinstance(value, Array):

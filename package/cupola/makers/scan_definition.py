@@ -92,7 +92,7 @@ class ScanDefinition(GroupDefinition):
         )
 
     def code(self, form: str) -> str:
-        """The kernel that writes, that of the chunks' totals, and that of their offsets."""
+        """The kernels that write the results, the totals of chunks, and the offsets of chunks."""
         call = (
             "{value}cupola::scan(cupola_chunks.begin(cupola_task), "
             "cupola_chunks.end(cupola_task),\ncupola_chunks, {prefix}, cupola_neutral, cupola_map, "

@@ -17,7 +17,7 @@ from .c_types import CXX
 from .definition import Definition
 
 _COMMON = ("name", "kind", "parameters", "types", "preamble", "structs", "contiguous")
-# The functions that read each kind, the keys that must be there, and the others.
+# For each kind of kernel: the function that reads its table, the required keys, the optional keys.
 _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
     "elementwise": (elementwise_definition.define, ("body",), ("before", "after")),
     "reduction": (

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Launch(NamedTuple):
-    """One launch of a call."""
+    """A launch; a call makes one or more launches."""
 
     kernel: Kernel
     grid: int

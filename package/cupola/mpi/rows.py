@@ -34,7 +34,7 @@ class Rows:
         return Part(self, start, stop, load)
 
     def bytes(self, start: int, stop: int) -> Any:
-        """These bytes of each row, as a view (rows, bytes) of the array."""
+        """A range of bytes of each row, as a view (rows, bytes) of the array."""
         return self.buffer.contents.reshape(self.rows, self.width)[:, start:stop]
 
 

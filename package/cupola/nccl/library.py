@@ -98,7 +98,7 @@ class Nccl(MathLibrary):
             raise self.error(f"{title}: {name} failed with", status, handle)
 
     def end_failed_group(self) -> None:
-        """End a group of which a call failed; its status is that of the call."""
+        """End a group in which a call failed. The group's status is the call's status."""
         self._calls["ncclGroupEnd"]()
 
     def error(self, what: str, status: int, handle: c_void_p | None) -> DriverError:

@@ -229,7 +229,7 @@ def other_byte_order(where: str) -> ArgumentTypeError:
 
 
 def results_of(results: Sequence[Any]) -> Any:
-    """One result by itself, several as a tuple, None for none."""
+    """A single result as it is, several results as a tuple, and None without a result."""
     return None if not results else results[0] if len(results) == 1 else tuple(results)
 
 

@@ -89,7 +89,7 @@ def argument(value: Array, view: View) -> Array:
 
 
 def stream(call: Call, device: int) -> dict[str, Any]:
-    """The stream of the call, or the current one."""
+    """The stream of the call, or the current stream."""
     if call.stream is None:
         return {}
     from cupola.stream import Stream

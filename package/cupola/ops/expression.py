@@ -22,7 +22,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 
 class ExpressionError(ValueError):
-    """An expression is invalid, or has no value."""
+    """An expression is invalid, or cannot be computed from the given values."""
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ class JaxOperation:
         flags: tuple[bool, ...],
         size: int,
     ) -> tuple[Any, ...]:
-        """One call for a batch, by the declaration's vmap."""
+        """A single call for the whole batch, as the declaration's vmap says."""
         declaration = self.declaration
         mutated = {one.name for one in declaration.inputs if one.mutated}
         every = declaration.vmap == "batch"
@@ -295,7 +295,7 @@ def _named(names: Iterable[str], values: Sequence[Any]) -> dict[str, Any]:
 def _sequential(
     function: Callable[..., tuple[Any, ...]], arrays: Sequence[Any], flags: tuple[bool, ...]
 ) -> tuple[Any, ...]:
-    """One call after the other, for each element of a batch."""
+    """Call the operation for each element of a batch, in order."""
 
     def one(moving: Sequence[Any]) -> tuple[Any, ...]:
         rest = iter(moving)

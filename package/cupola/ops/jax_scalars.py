@@ -57,7 +57,7 @@ class Scalars(NamedTuple):
         )
 
     def without_values(self) -> Scalars:
-        """The same without the operands' values, which a function must not hold."""
+        """These scalars without the operands' values, which a cached function must not hold."""
         return self._replace(operands=dict.fromkeys(self.operands))
 
 

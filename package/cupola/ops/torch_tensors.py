@@ -366,7 +366,7 @@ class TorchOperation:
     def _one_by_one(
         self, function: Any, arguments: Sequence[Any], flags: Sequence[bool], size: int
     ) -> tuple[Any, Any]:
-        """One call after the other, for each element of a batch."""
+        """Call the operation for each element of a batch, in order."""
         found = [
             function(*(one[i] if flag else one for one, flag in zip(arguments, flags, strict=True)))
             for i in range(size)

@@ -162,7 +162,7 @@ class _Run:
             try:
                 timeout = max(POLL, self.worker_timeout)
                 inputs = self.client.scatter(pieces, hash=False, timeout=timeout)
-            except (OSError, TimeoutError):  # a worker ended just then, or none is there
+            except (OSError, TimeoutError):  # a worker has just ended, or no worker has joined
                 self.unsent.extendleft(reversed(tasks))
                 self.look_at_workers()
                 return

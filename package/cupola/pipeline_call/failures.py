@@ -8,7 +8,7 @@ from cupola.pipelines import Chunk
 
 
 def named(first: Chunk, last: Chunk) -> str:
-    """The chunk, or those of which one failed."""
+    """Name the chunk that failed, or the range of chunks that contains it."""
     rows = f"rows {first.start} to {last.stop - 1}"
     if first == last:
         return f"chunk {first.index} ({rows})"

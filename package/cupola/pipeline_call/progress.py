@@ -12,7 +12,7 @@ from cupola.exceptions import ArgumentTypeError
 
 @contextlib.contextmanager
 def progress_report(asked: Any, rows: int) -> Iterator[Callable[[int, int], object] | None]:
-    """The function to call with the rows that are done and all rows; None where there is none."""
+    """The function that shows progress, or None. It takes the numbers of done and of all rows."""
     if asked is None or asked is False:
         yield None
     elif asked is True:

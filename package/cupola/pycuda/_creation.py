@@ -41,7 +41,7 @@ def ones(shape, dtype=np.float64, allocator=drv.mem_alloc, order="C"):
 
 
 def empty_like(other_ary, dtype=None, order="K"):
-    """An array of the shape, dtype and order of another one."""
+    """An array of the shape, dtype and order of another array."""
     kind = other_ary.dtype if dtype is None else np.dtype(dtype)
     allocator = getattr(other_ary, "allocator", drv.mem_alloc)
     if order == "A":

@@ -58,7 +58,7 @@ class ArrayDescriptor:
 
 
 class ArrayDescriptor3D(ArrayDescriptor):
-    """The same with depth and flags."""
+    """An `ArrayDescriptor` that also has a depth and flags."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,11 +97,11 @@ class Array:
         self._array.free()
 
     def get_descriptor(self):
-        """An `ArrayDescriptor` like that of the constructor."""
+        """An `ArrayDescriptor` equal to the one that the constructor got."""
         return self._describe(ArrayDescriptor())
 
     def get_descriptor_3d(self):
-        """An `ArrayDescriptor3D` like that of the constructor."""
+        """An `ArrayDescriptor3D` equal to the one that the constructor got."""
         made = self._describe(ArrayDescriptor3D())
         made.depth, made.flags = self._descriptor[2:]
         return made

@@ -154,7 +154,7 @@ class GPUArray:
         return self.set(ary, async_=True, stream=stream)
 
     def get(self, ary=None, pagelocked=False, async_=False, stream=None, **kwargs):
-        """Copy to a host array of the same shape and dtype; by default to a new one."""
+        """Copy to a host array of the same shape and dtype; by default to a new host array."""
         kwargs.pop("async", None)
         if ary is None:
             order = "F" if self.flags.f_contiguous and not self.flags.c_contiguous else "C"

@@ -189,7 +189,7 @@ def _filled(host: np.ndarray[Any, Any], shape: tuple[int, ...], fmt: Any, channe
 
 
 def _ordered(matrix: Any, order: str) -> tuple[Any, tuple[int, ...]]:
-    """The matrix in memory order, and its lengths, that of the fastest axis first."""
+    """The matrix in memory order, and its lengths, beginning with the fastest axis."""
     if order.upper() not in ("C", "F"):
         raise LogicError("order must be either F or C")
     if order.upper() == "F":

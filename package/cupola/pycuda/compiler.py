@@ -77,7 +77,7 @@ def _compiled(
     try:
         separate = [word for option in given for word in option.split()]
         found, words = _options.architecture(separate)
-        if launches:  # nvcc includes it by itself
+        if launches:  # nvcc includes this header without an option; NVRTC does not
             # The header itself calls a deprecated function.
             words = [*words, "--pre-include=cuda_device_runtime_api.h", "--diag-suppress=1215"]
         made = cupola.compile(

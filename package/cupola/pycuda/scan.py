@@ -167,6 +167,6 @@ class InclusiveScanKernel(_ScanKernel):
 
 
 class ExclusiveScanKernel(_ScanKernel):
-    """The same without the element itself; the first result is the neutral element."""
+    """A scan whose result excludes the element itself; the first result is the neutral element."""
 
     exclusive = True

@@ -54,7 +54,7 @@ def get_default_device(default=0):
 
 
 def make_default_context(ctx_maker=None):
-    """A context of the device that is wanted, else of the first one that has one."""
+    """A context of the wanted device, else of the first device that can have a context."""
     make = ctx_maker or (lambda device: device.make_context())
     count = _drv.Device.count()
     if count == 0:

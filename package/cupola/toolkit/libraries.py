@@ -52,7 +52,7 @@ class Library:
     def calls(
         self, prototypes: Mapping[str, list[Any]], oldest: str
     ) -> dict[str, Callable[..., int]]:
-        """Its functions of these names, with these argument types and a status as result."""
+        """The library's functions of these names and argument types. Each returns a status."""
         found = {}
         for name, arguments in prototypes.items():
             call = getattr(self.library, name, None)
@@ -120,7 +120,7 @@ def _load(name: str) -> Library:
 
 
 def report(name: str) -> str:
-    """One line: where the library was found, or that it was not."""
+    """A line of text: where the library was found, or that it was not found."""
     try:
         found = load(name)
     except MissingFileError as error:

@@ -138,7 +138,7 @@ def _write_header(folder: Path, name: str, text: str) -> None:
 
 
 def find(beside: Library) -> tuple[Nvcc | None, list[str]]:
-    """nvcc, None where there is none, and what was found in each searched place.
+    """nvcc, or None if it was not found; and a text about each searched place.
 
     Parameters
     ----------

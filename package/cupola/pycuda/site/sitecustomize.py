@@ -22,7 +22,7 @@ class _Same:
         return module
 
     def exec_module(self, module):
-        module.__spec__ = self.known  # importlib has set that of the other name
+        module.__spec__ = self.known  # importlib has set the spec of the name `pycuda...`
 
 
 class _Finder:
