@@ -59,6 +59,7 @@ class GridStops final : public observe::GridObserver {
     const interpreter::DecodedOp* before(interpreter::BlockState& block, interpreter::Warp& w,
                                          const interpreter::DecodedOp* ip);
     std::unique_ptr<observe::BlockObserver> of_block(interpreter::BlockState& block) override;
+    bool sees_effects() const override { return false; }
     bool pauses() const override { return true; }
 
     // By the front end. The sizes of statements and breakpoints are those of the code.

@@ -23,7 +23,7 @@ const DecodedOp* BlockState::arrive_at(Warp& w, const DecodedOp* ip, std::uint32
     used_barriers |= 1u << id;
     awaited = true;
     const bool plain = static_cast<BarrierKind>(ip->count) == BarrierKind::plain;
-    if (waits && plain && count == 0 && !observer_ && is_whole(w, w.mask))
+    if (waits && plain && count == 0 && !effects_are_seen_ && is_whole(w, w.mask))
         return arrive_whole_warp(w, ip, id, &release_if_complete_of) ? ip + 1 : &halt;
     notify([&](auto& each) { each.arrive(w, ip, id, count, b.come[w.index], b.threads); });
     b.come[w.index] |= w.mask;
@@ -83,7 +83,7 @@ void BlockState::wake(std::int32_t barrier) {
         const bool whole = w.status == Status::blocked && w.waiting_count == 1 &&
                            w.ready_count == 0 && w.waiting[0].barrier == barrier;
         if (whole) {
-            if (observer_ || !is_plain(w.waiting[0])) pass(w, w.waiting[0], barrier);
+            if (effects_are_seen_ || !is_plain(w.waiting[0])) pass(w, w.waiting[0], barrier);
             w.resume = {w.waiting[0].mask, w.waiting[0].pc};
             w.forced = 0;
             w.waiting_count = 0;

@@ -109,6 +109,7 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
         thread[2] = affine_thread_index(threads_of_[n].z, 0);
     }
     for (auto at = launch.observers.rbegin(); at != launch.observers.rend(); ++at) {
+        effects_are_seen_ |= (*at)->sees_effects();
         auto each = (*at)->of_block(*this);
         each->next = std::move(observer_);
         observer_ = std::move(each);

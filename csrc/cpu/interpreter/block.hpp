@@ -84,7 +84,8 @@ class BlockState final : public Block {
     const Launch& launch() const { return launch_; }
     ClusterState& cluster_state() const { return cluster_; }
     unsigned rank() const { return rank_; }
-    bool is_observed() const { return observer_ != nullptr; }
+    // Whether an observer sees accesses and barriers. Shortcuts that hide them are then not taken.
+    bool effects_are_seen() const { return effects_are_seen_; }
     // Calls `f` with each observer of the block.
     template <class F>
     void notify(F f) const {
@@ -150,6 +151,7 @@ class BlockState final : public Block {
     const std::shared_ptr<const SteppedCode> stepped_;  // nullptr: without observers
     const MachineCode* const native_;                   // nullptr: interpreted
     std::unique_ptr<observe::BlockObserver> observer_;  // the first of them, or nullptr
+    bool effects_are_seen_ = false;
     const DecodedOp* const code_;
     ClusterState& cluster_;
     const unsigned rank_;

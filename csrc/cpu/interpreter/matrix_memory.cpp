@@ -150,7 +150,7 @@ std::byte* find_whole(const DecodedOp* ip, Warp& w, const std::byte* r, const Ma
                         column = bits_to(op.form, stride, 0, 1);
     const std::uint64_t line = (op.form.column_a ? column : row) / 8;
     const std::uint64_t end = (layout.last_row * row + layout.last_column * column) / 8 + bytes;
-    if (w.mask != all_lanes || b.is_observed() || ((base | line) & (bytes - 1)) != 0 ||
+    if (w.mask != all_lanes || b.effects_are_seen() || ((base | line) & (bytes - 1)) != 0 ||
         end >> 28 != 0)
         return nullptr;
     const unsigned address_bytes = ip->flags & flag::address32 ? 4 : 8;
