@@ -441,7 +441,7 @@ class Recipe:
             *(f"cpu/{name}/*.cpp" for name in ("observe", "sanitizer", "coverage"))
         )
         debugger = self.sources("cpu/debugger/*.cpp")
-        folders = ("ir", "passes", "emitter", "compiler")
+        folders = ("analysis", "emitter", "compiler")
         jit = self.sources(*(f"cpu/{folder}/*.cpp" for folder in folders))
         semantics = {"CUPOLA_SEMANTICS": SEMANTICS}
         values = {name: path.as_posix() for name, path in semantics.items()}

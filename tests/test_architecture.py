@@ -118,10 +118,22 @@ def members_elsewhere(texts):
 
 def test_members_are_defined_beside_their_class():
     texts = {str(path.relative_to(CSRC)): path.read_text() for path in sources(CSRC)}
-    known = {("cpu/passes", "KernelAnalysis"), ("runtime/launch", "Kernel")}
+    known = {("runtime/launch", "Kernel")}
     assert members_elsewhere(texts) == known
     planted = {"cpu/device/a.cpp": "void BlockState::wake(int barrier) {\n}\n"}
     assert members_elsewhere({**texts, **planted}) == known | {("cpu/device", "BlockState")}
+
+
+def test_the_pipeline_calls_the_passes_of_the_page_in_their_order():
+    page = (ROOT / "docs/internals/machine-code.md").read_text()
+    table = re.search(r"^\| pass \| finds \|\n.*\n((?:\|.*\n)+)", page, re.MULTILINE)[1]
+    listed = re.findall(r"^\| `(\w+)`", table, re.MULTILINE)
+    analysis = CSRC / "cpu/analysis"
+    pipeline = (analysis / "pipeline.cpp").read_text()
+    assert listed == re.findall(r"^    (\w+)\(analysis\);$", pipeline, re.MULTILINE)
+    for name in listed:
+        text = (analysis / f"{name}.cpp").read_text()
+        assert f"\nvoid {name}(KernelAnalysis& analysis) {{\n" in text
 
 
 @pytest.mark.parametrize("folder", sorted(ARROWS))

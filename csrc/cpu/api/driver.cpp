@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "cpu/analysis/ir_text.hpp"
 #include "cpu/compiler/aot.hpp"
 #include "cpu/compiler/machine_code.hpp"
 #include "cpu/context.hpp"
 #include "cpu/error_names.hpp"
-#include "cpu/ir/ir_text.hpp"
 #include "cpu/library.hpp"
 #include "cpu/load_error.hpp"
 #include "cpu/module.hpp"

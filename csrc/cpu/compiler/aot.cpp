@@ -19,6 +19,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "cpu/analysis/pipeline.hpp"
 #include "cpu/base/sha256.hpp"
 #include "cpu/compiler/cache.hpp"
 #include "cpu/compiler/host_compiler.hpp"
@@ -74,7 +75,7 @@ const interpreter::AotKernel* entry_of(const Loaded& loaded, const std::string& 
 
 // A kernel's source with number n and its entry. The key is a hash of the source with number 0.
 std::string source_with_entry(const Kernel& kernel, const std::string& level, std::size_t n) {
-    const KernelAnalysis analysis(static_cast<const interpreter::KernelCode&>(kernel));
+    const KernelAnalysis analysis = analyse(static_cast<const interpreter::KernelCode&>(kernel));
     const std::string key = key_of(level, source_of(analysis, 0).text());
     const std::string text = source_of(analysis, n).text();
     if (text.size() > max_aot_source)

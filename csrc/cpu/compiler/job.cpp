@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "cpu/analysis/pipeline.hpp"
 #include "cpu/base/sha256.hpp"
 #include "cpu/compiler/cache.hpp"
 #include "cpu/interpreter/block_barrier.hpp"
@@ -68,7 +69,7 @@ void Job::fail_all(const char* why) noexcept {
 
 void Job::add(const KernelCode& kernel) {
     try {
-        const KernelAnalysis analysis(kernel);
+        const KernelAnalysis analysis = analyse(kernel);
         auto frame = frame_of(analysis);
         Source emitted = source_of(analysis, slots.size());
         hint += hint_of(kernel);

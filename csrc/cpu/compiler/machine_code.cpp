@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "cpu/analysis/pipeline.hpp"
 #include "cpu/compiler/aot.hpp"
 #include "cpu/compiler/background.hpp"
 #include "cpu/compiler/job.hpp"
@@ -157,7 +158,7 @@ std::string state_of(const Kernel& kernel) {
 
 std::string emitted_source(const Kernel& kernel) {
     try {
-        const KernelAnalysis analysis(static_cast<const KernelCode&>(kernel));
+        const KernelAnalysis analysis = analyse(static_cast<const KernelCode&>(kernel));
         return source_of(analysis, 0).text();
     } catch (const UnsupportedKernel& no) {
         return "// not compiled: " + no.why + "\n";

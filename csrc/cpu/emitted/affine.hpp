@@ -1,11 +1,11 @@
 // csrc/cpu/emitted/affine.hpp - affine values of a warp, as scalars.
 //
-// passes/find_affine.cpp finds which values are likely to be affine. Emitted code tests at run time
-// whether they are.
+// analysis/find_affine.cpp finds which values are likely to be affine. Emitted code tests at run
+// time whether they are.
 #pragma once
 
+#include "cpu/analysis/proof.hpp"
 #include "cpu/emitted/vectors.hpp"
-#include "cpu/ir/proof.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 

@@ -23,7 +23,7 @@ struct RowsOf {
     using row = RowOf<std::tuple_element_t<I, std::tuple<S...>>, Rows, I>;
 };
 
-// Other groups are run by their handlers: see has_row_type() in ir/op_effects.cpp.
+// Other groups are run by their handlers: see has_row_type() in analysis/describe_operations.cpp.
 #define FORM(mnemonic, semantics, ...) , semantics
 using IntegerRows = RowsOf<ptx::table::integer
 #include "ptx/table/integer.inc"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/analysis/kernel_analysis.hpp"
 #include "cpu/emitter/source.hpp"
-#include "cpu/ir/kernel_analysis.hpp"
 
 namespace cupola::cpu::compiler {
 

@@ -4,6 +4,7 @@
 // this iteration, of the next one and of a later one are allowed, and their distances match the
 // strides, those between are allowed too. If the lanes that exit first do not exit by then, no lane
 // does.
+#include "cpu/analysis/passes.hpp"
 #include "cpu/emitter/cpp_emitter.hpp"
 
 namespace cupola::cpu::compiler {

@@ -27,7 +27,7 @@ struct RuntimeCallbacks {
 // Runs from an entry. Returns the pc where the interpreter continues, or nullptr where the warp
 // leaves. `ip` then belongs to Block::running_warp, as later warps of the block may have run too.
 //
-// With a null pc, where the kernel allows it (passes/find_block_batches.cpp): runs whole blocks
+// With a null pc, where the kernel allows it (analysis/find_block_batches.cpp): runs whole blocks
 // whose rows of threads are full warps, from `index_of_block` along a row to `batch_end`. It stops
 // at the first block that cannot run so. It leaves that block's index in `index_of_block`, and the
 // number of warps that it ran there in `batched_warps`. `w` is any warp of a block that has not

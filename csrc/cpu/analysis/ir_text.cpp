@@ -1,14 +1,14 @@
-// csrc/cpu/ir/ir_text.cpp - prints the analysis of a kernel as text.
+// csrc/cpu/analysis/ir_text.cpp - prints the analysis of a kernel as text.
 //
 // Each operation has its operands and their values: %u is uniform, %a affine in the lane with a
 // step in brackets, %v divergent, %p a predicate. %U and %A do not change while a warp lives. A
 // step of 0 means one value in each half of a warp.
-#include "cpu/ir/ir_text.hpp"
+#include "cpu/analysis/ir_text.hpp"
 
 #include <cstdio>
 #include <map>
 
-#include "cpu/ir/kernel_analysis.hpp"
+#include "cpu/analysis/pipeline.hpp"
 
 namespace cupola::cpu::compiler {
 namespace {
@@ -231,7 +231,7 @@ class IrText {
 
 std::string ir_of(const Kernel& kernel) {
     try {
-        return IrText(KernelAnalysis(static_cast<const KernelCode&>(kernel))).text();
+        return IrText(analyse(static_cast<const KernelCode&>(kernel))).text();
     } catch (const UnsupportedKernel& no) {
         return "kernel " + kernel.name() + " has no analysis: " + no.why + "\n";
     }

@@ -1,21 +1,22 @@
-// csrc/cpu/passes/find_uniform.cpp - finds registers with one value in all lanes, which never
+// csrc/cpu/analysis/find_uniform.cpp - finds registers with one value in all lanes, which never
 // changes.
-#include "cpu/ir/kernel_analysis.hpp"
+#include "cpu/analysis/passes.hpp"
 
 namespace cupola::cpu::compiler {
 
 // A register that is written once, from values that never change, never changes either. All lanes
 // that read it see the same value.
-void KernelAnalysis::find_uniform() {
+void find_uniform(KernelAnalysis& analysis) {
     std::vector<std::uint32_t> work;
-    for (std::uint32_t n = 0; n < registers.size(); ++n)
-        if (registers[n].special && registers[n].uniform) uniform.push_back(n);
+    for (std::uint32_t n = 0; n < analysis.registers.size(); ++n)
+        if (analysis.registers[n].special && analysis.registers[n].uniform)
+            analysis.uniform.push_back(n);
     // Code order finds nearly all in one pass. The bound limits the time for hostile code.
     unsigned passes = 16;
     for (bool changed = true; changed && passes-- > 0;) {
         changed = false;
-        for (std::uint32_t n = 0; n < ops.size(); ++n) {
-            const OpEffects& op = ops[n];
+        for (std::uint32_t n = 0; n < analysis.ops.size(); ++n) {
+            const OpEffects& op = analysis.ops[n];
             if (op.guarded || (op.kind != Kind::lanes && op.kind != Kind::parameter)) continue;
             bool can = true, fresh = false, of_warp = false, of_x = false;
             for (const Access& access : op.accesses) {
@@ -23,7 +24,7 @@ void KernelAnalysis::find_uniform() {
                     can &= access.write;
                     continue;
                 }
-                const Register& r = *at(access.offset);
+                const Register& r = *analysis.at(access.offset);
                 if (access.write) {
                     can &= r.writes == 1 && !r.in_file && !r.special && !r.constant;
                     fresh |= !r.uniform;
@@ -36,10 +37,10 @@ void KernelAnalysis::find_uniform() {
             if (!can || !fresh) continue;
             for (const Access& access : op.accesses)
                 if (access.write && access.offset != 0) {
-                    reg(access.offset).uniform = true;
-                    reg(access.offset).per_warp = of_warp;
-                    reg(access.offset).varies_in_x = of_x;
-                    uniform.push_back(by_offset_.at(access.offset));
+                    analysis.reg(access.offset).uniform = true;
+                    analysis.reg(access.offset).per_warp = of_warp;
+                    analysis.reg(access.offset).varies_in_x = of_x;
+                    analysis.uniform.push_back(analysis.index_at(access.offset));
                 }
             changed = true;
         }

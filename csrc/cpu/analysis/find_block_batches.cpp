@@ -1,11 +1,11 @@
-// csrc/cpu/passes/find_block_batches.cpp - finds a path through a kernel that all threads of a
+// csrc/cpu/analysis/find_block_batches.cpp - finds a path through a kernel that all threads of a
 // block may take.
 //
 // Most thread blocks of a kernel without loops behave alike: no thread is past the end of the
 // arrays, and all run from the first instruction to the last. Where addresses and branch operands
 // are affine over a row of a block's threads, the first and the last thread of the row decide for
 // all. Such rows need neither the state of warps nor a check for each warp.
-#include "cpu/ir/kernel_analysis.hpp"
+#include "cpu/analysis/passes.hpp"
 
 #include <set>
 
@@ -13,7 +13,6 @@ namespace cupola::cpu::compiler {
 
 using namespace interpreter;
 
-// An integer comparison whose result is monotonic in its operands.
 bool is_ordered(const OpEffects& op) {
     using Op = ptx::Compare;
     if (op.kind != Kind::lanes || op.guarded || op.accesses.size() != 4 ||
@@ -35,8 +34,10 @@ bool is_ordered(const OpEffects& op) {
     }
 }
 
+namespace {
+
 // Facts after the operations of the path so far.
-struct KernelAnalysis::PathChecker {
+struct PathChecker {
     const KernelAnalysis& analysis;
     std::set<std::int32_t> written, affine,
         uniform;  // registers; affine registers; predicates that are uniform in the block
@@ -123,12 +124,14 @@ struct KernelAnalysis::PathChecker {
     }
 };
 
-void KernelAnalysis::find_block_batches() {
-    if (waits() || kernel.call_depth != 0) return;
-    PathChecker path{*this, {}, {}, {}};
+}  // namespace
+
+void find_block_batches(KernelAnalysis& analysis) {
+    if (analysis.waits() || analysis.kernel.call_depth != 0) return;
+    PathChecker path{analysis, {}, {}, {}};
     std::vector<PathStep> steps;
-    for (std::uint32_t n = 0; n < ops.size();) {
-        const OpEffects& op = ops[n];
+    for (std::uint32_t n = 0; n < analysis.ops.size();) {
+        const OpEffects& op = analysis.ops[n];
         if (op.guarded) return;
         std::uint32_t next = n + 1;
         bool taken = false;
@@ -140,7 +143,7 @@ void KernelAnalysis::find_block_batches() {
             case Kind::parameter:
                 if (op.kind == Kind::parameter)
                     for (const Access& access : op.accesses)
-                        if (access.offset != 0 && !at(access.offset)->uniform) return;
+                        if (access.offset != 0 && !analysis.at(access.offset)->uniform) return;
                 if (!path.computes(op)) return;
                 break;
             case Kind::load:
@@ -162,7 +165,7 @@ void KernelAnalysis::find_block_batches() {
                 if (!path.can_read(op.accesses[0])) return;
                 break;
             case Kind::exit:
-                batch_path = std::move(steps);
+                analysis.batch_path = std::move(steps);
                 return;
             default:
                 return;

@@ -1,5 +1,5 @@
-// csrc/cpu/passes/relax_nans.cpp - finds results whose NaNs no reader distinguishes.
-#include "cpu/ir/kernel_analysis.hpp"
+// csrc/cpu/analysis/relax_nans.cpp - finds results whose NaNs no reader distinguishes.
+#include "cpu/analysis/passes.hpp"
 
 namespace cupola::cpu::compiler {
 
@@ -7,7 +7,7 @@ using ptx::Opcode;
 
 // Arithmetic on f32 produces the canonical NaN. If all readers of a result are f32 arithmetic,
 // comparisons, or conversions to narrower floats, any NaN will do, as no other NaN is observable.
-void KernelAnalysis::relax_nans() {
+void relax_nans(KernelAnalysis& analysis) {
     const auto is_arithmetic = [](const OpEffects& op) {
         if (!op.has_form || op.kind != Kind::lanes || op.origin.key.type != ptx::Type::f32 ||
             !has_row_type(op.origin.form))
@@ -30,9 +30,10 @@ void KernelAnalysis::relax_nans() {
         return op.has_form && op.kind == Kind::lanes && op.origin.form.opcode() == Opcode::cvt &&
                op.origin.key.type == to && op.origin.key.type2 == from;
     };
-    std::vector<bool> is_observed(registers.size(), false);
-    for (std::uint32_t r = 0; r < registers.size(); ++r) is_observed[r] = registers[r].in_file;
-    for (const OpEffects& op : ops) {
+    std::vector<bool> is_observed(analysis.registers.size(), false);
+    for (std::uint32_t r = 0; r < analysis.registers.size(); ++r)
+        is_observed[r] = analysis.registers[r].in_file;
+    for (const OpEffects& op : analysis.ops) {
         const bool compares = op.has_form && op.kind == Kind::lanes &&
                               op.origin.key.type == ptx::Type::f32 &&
                               op.origin.form.opcode() == Opcode::setp;
@@ -41,13 +42,13 @@ void KernelAnalysis::relax_nans() {
             continue;
         for (const Access& access : op.accesses)
             if (!access.write && access.offset != 0)
-                is_observed[by_offset_.at(access.offset)] = true;
+                is_observed[analysis.index_at(access.offset)] = true;
     }
-    for (OpEffects& op : ops) {
+    for (OpEffects& op : analysis.ops) {
         if (!is_arithmetic(op) && !converts(op, ptx::Type::f32, ptx::Type::f16)) continue;
         for (const Access& access : op.accesses)
             if (access.write && access.offset != 0)
-                op.any_nan = !is_observed[by_offset_.at(access.offset)];
+                op.any_nan = !is_observed[analysis.index_at(access.offset)];
     }
 }
 

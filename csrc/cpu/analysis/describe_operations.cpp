@@ -1,7 +1,7 @@
-// csrc/cpu/passes/describe_operations.cpp - finds the operands and successors of each operation of
-// a kernel.
+// csrc/cpu/analysis/describe_operations.cpp - finds the operands and successors of each operation
+// of a kernel.
+#include "cpu/analysis/passes.hpp"
 #include "cpu/interpreter/control.hpp"
-#include "cpu/ir/kernel_analysis.hpp"
 
 namespace cupola::cpu::compiler {
 
@@ -14,9 +14,22 @@ namespace field = ptx::field;
 
 namespace {
 
+// Branches may share a table of targets, but each operation has its own copy.
+constexpr std::size_t max_targets = std::size_t{1} << 18;
+
 bool is_in(ptx::FormId form, InstructionGroupId group) {
     return form.group() == static_cast<unsigned>(group);
 }
+
+}  // namespace
+
+bool has_row_type(ptx::FormId form) {
+    return is_in(form, InstructionGroupId::integer) || is_in(form, InstructionGroupId::real) ||
+           is_in(form, InstructionGroupId::compare) || is_in(form, InstructionGroupId::convert) ||
+           is_in(form, InstructionGroupId::move);
+}
+
+namespace {
 
 bool directed(const Key& key) {
     const auto round = static_cast<ptx::Round>(field::round.get(key.modifiers));
@@ -76,32 +89,57 @@ bool bytes_at(OperandConstraint shape, const Key& key, std::uint8_t& bytes, bool
     return wide != 0;
 }
 
-}  // namespace
-
-bool has_row_type(ptx::FormId form) {
-    return is_in(form, InstructionGroupId::integer) || is_in(form, InstructionGroupId::real) ||
-           is_in(form, InstructionGroupId::compare) || is_in(form, InstructionGroupId::convert) ||
-           is_in(form, InstructionGroupId::move);
+// Describes loads, stores and atomics, as Decoder::memory encodes them.
+bool describe_memory(KernelAnalysis& analysis, std::uint32_t n) {
+    OpEffects& op = analysis.ops[n];
+    const DecodedOp& c = analysis.kernel.code[n];
+    const Opcode opcode = op.origin.form.opcode();
+    const Key& key = op.origin.key;
+    const auto bytes = static_cast<std::uint8_t>(ptx::bytes_of(key.type));
+    const auto address = static_cast<std::uint8_t>((c.flags & flag::address32) ? 4 : 8);
+    const bool load = ptx::is_load(opcode), store = opcode == Opcode::st;
+    if (opcode == Opcode::prefetch) return true;
+    if (!load && !store && !ptx::is_atomic(opcode)) return false;
+    op.accesses.push_back({c.op[4], address, false});
+    if (!load && !store) {
+        const bool swaps = op.origin.form.form().operands.count == 4;
+        op.accesses.push_back({c.op[1], bytes, false});
+        if (swaps) op.accesses.push_back({c.op[2], bytes, false});
+        if (opcode == Opcode::atom) op.accesses.push_back({c.op[0], bytes, true});
+        const auto space = static_cast<ptx::Space>(field::space.get(key.modifiers));
+        if (bytes <= 8 && !(c.flags & (flag::acquire | flag::release)) &&
+            space != ptx::Space::local)
+            op.kind = Kind::atomic;
+        return true;
+    }
+    for (unsigned k = 0; k < c.count; ++k) op.accesses.push_back({c.op[k], bytes, load});
+    const auto space = static_cast<ptx::Space>(field::space.get(key.modifiers));
+    const bool simple =
+        !(c.flags & flag::strong) && bytes <= 8 && space != ptx::Space::local && c.count != 3;
+    if (simple) op.kind = load ? Kind::load : Kind::store;
+    return true;
 }
 
-void KernelAnalysis::describe_operation(std::uint32_t n) {
-    OpEffects& op = ops[n];
-    const DecodedOp& c = kernel.code[n];
-    if (const interpreter::Origin* origin = kernel.origin_of(c)) {
-        op.has_form = true;
-        op.origin = *origin;
-        return describe_row(n);
-    }
-    describe_pseudo(n);
+void describe_barrier(KernelAnalysis& analysis, std::uint32_t n) {
+    OpEffects& op = analysis.ops[n];
+    const DecodedOp& c = analysis.kernel.code[n];
+    const auto kind = static_cast<BarrierKind>(c.count);
+    op.changes_flow = op.entry_after = true;
+    op.accesses = {{c.op[1], 4, false}, {c.op[2], 4, false}};
+    if (c.pseudo == Pseudo::barrier && kind == BarrierKind::plain) op.kind = Kind::barrier;
+    if (c.op[3] != 0) op.accesses.push_back({c.op[3], 0, false});
+    if (kind != BarrierKind::plain)
+        op.accesses.push_back(
+            {c.op[0], static_cast<std::uint8_t>(kind == BarrierKind::popc ? 4 : 0), true});
 }
 
 // Describes a row of the table. If its operands' encoding is unknown, so are its accesses.
-void KernelAnalysis::describe_row(std::uint32_t n) {
-    OpEffects& op = ops[n];
-    const DecodedOp& c = kernel.code[n];
+void describe_row(KernelAnalysis& analysis, std::uint32_t n) {
+    OpEffects& op = analysis.ops[n];
+    const DecodedOp& c = analysis.kernel.code[n];
     const ptx::Form& form = op.origin.form.form();
     const Key& key = op.origin.key;
-    if (describe_memory(n)) return;
+    if (describe_memory(analysis, n)) return;
     const bool sync = is_in(op.origin.form, InstructionGroupId::sync);
     if (form.opcode == Opcode::isspacep) {
         const auto bytes = static_cast<std::uint8_t>((c.flags & flag::address32) ? 4 : 8);
@@ -144,43 +182,13 @@ void KernelAnalysis::describe_row(std::uint32_t n) {
         op.kind = Kind::logic;
 }
 
-// Describes loads, stores and atomics, as Decoder::memory encodes them.
-bool KernelAnalysis::describe_memory(std::uint32_t n) {
-    OpEffects& op = ops[n];
-    const DecodedOp& c = kernel.code[n];
-    const Opcode opcode = op.origin.form.opcode();
-    const Key& key = op.origin.key;
-    const auto bytes = static_cast<std::uint8_t>(ptx::bytes_of(key.type));
-    const auto address = static_cast<std::uint8_t>((c.flags & flag::address32) ? 4 : 8);
-    const bool load = ptx::is_load(opcode), store = opcode == Opcode::st;
-    if (opcode == Opcode::prefetch) return true;
-    if (!load && !store && !ptx::is_atomic(opcode)) return false;
-    op.accesses.push_back({c.op[4], address, false});
-    if (!load && !store) {
-        const bool swaps = op.origin.form.form().operands.count == 4;
-        op.accesses.push_back({c.op[1], bytes, false});
-        if (swaps) op.accesses.push_back({c.op[2], bytes, false});
-        if (opcode == Opcode::atom) op.accesses.push_back({c.op[0], bytes, true});
-        const auto space = static_cast<ptx::Space>(field::space.get(key.modifiers));
-        if (bytes <= 8 && !(c.flags & (flag::acquire | flag::release)) &&
-            space != ptx::Space::local)
-            op.kind = Kind::atomic;
-        return true;
-    }
-    for (unsigned k = 0; k < c.count; ++k) op.accesses.push_back({c.op[k], bytes, load});
-    const auto space = static_cast<ptx::Space>(field::space.get(key.modifiers));
-    const bool simple =
-        !(c.flags & flag::strong) && bytes <= 8 && space != ptx::Space::local && c.count != 3;
-    if (simple) op.kind = load ? Kind::load : Kind::store;
-    return true;
-}
-
-void KernelAnalysis::describe_pseudo(std::uint32_t n) {
-    OpEffects& op = ops[n];
-    const DecodedOp& c = kernel.code[n];
+void describe_pseudo(KernelAnalysis& analysis, std::uint32_t n) {
+    OpEffects& op = analysis.ops[n];
+    const DecodedOp& c = analysis.kernel.code[n];
     const auto to = static_cast<std::uint32_t>(static_cast<std::int64_t>(n) + c.target);
     const auto saved = [&](bool write) {
-        for (const auto& [offset, bytes] : kernel.calls[static_cast<std::size_t>(c.imm)].saved)
+        for (const auto& [offset, bytes] :
+             analysis.kernel.calls[static_cast<std::size_t>(c.imm)].saved)
             op.accesses.push_back({offset, static_cast<std::uint8_t>(bytes), write});
     };
     switch (c.pseudo) {
@@ -207,7 +215,7 @@ void KernelAnalysis::describe_pseudo(std::uint32_t n) {
         case Pseudo::branch_indexed:
             op.changes_flow = op.no_fallthrough = true;
             op.accesses = {{c.op[0], 4, false}};
-            for (const std::int32_t each : kernel.tables[static_cast<std::size_t>(c.imm)])
+            for (const std::int32_t each : analysis.kernel.tables[static_cast<std::size_t>(c.imm)])
                 op.targets.push_back(
                     static_cast<std::uint32_t>(static_cast<std::int64_t>(n) + each));
             break;
@@ -220,10 +228,10 @@ void KernelAnalysis::describe_pseudo(std::uint32_t n) {
             } else {
                 op.accesses.push_back({c.op[0], 8, false});
                 for (const auto& [address, start] :
-                     kernel.calls[static_cast<std::size_t>(c.imm)].targets)
+                     analysis.kernel.calls[static_cast<std::size_t>(c.imm)].targets)
                     op.targets.push_back(start);
             }
-            returns_.push_back(n + 1);
+            analysis.returns.push_back(n + 1);
             break;
         case Pseudo::call_end:
             saved(true);
@@ -239,7 +247,7 @@ void KernelAnalysis::describe_pseudo(std::uint32_t n) {
             break;
         case Pseudo::barrier:
         case Pseudo::barrier_arrive:
-            return describe_barrier(n);
+            return describe_barrier(analysis, n);
         case Pseudo::cluster_arrive:
         case Pseudo::cluster_wait:
             op.changes_flow = op.entry_after = true;
@@ -283,17 +291,34 @@ void KernelAnalysis::describe_pseudo(std::uint32_t n) {
     }
 }
 
-void KernelAnalysis::describe_barrier(std::uint32_t n) {
-    OpEffects& op = ops[n];
-    const DecodedOp& c = kernel.code[n];
-    const auto kind = static_cast<BarrierKind>(c.count);
-    op.changes_flow = op.entry_after = true;
-    op.accesses = {{c.op[1], 4, false}, {c.op[2], 4, false}};
-    if (c.pseudo == Pseudo::barrier && kind == BarrierKind::plain) op.kind = Kind::barrier;
-    if (c.op[3] != 0) op.accesses.push_back({c.op[3], 0, false});
-    if (kind != BarrierKind::plain)
-        op.accesses.push_back(
-            {c.op[0], static_cast<std::uint8_t>(kind == BarrierKind::popc ? 4 : 0), true});
+void describe_operation(KernelAnalysis& analysis, std::uint32_t n) {
+    OpEffects& op = analysis.ops[n];
+    const DecodedOp& c = analysis.kernel.code[n];
+    if (const interpreter::Origin* origin = analysis.kernel.origin_of(c)) {
+        op.has_form = true;
+        op.origin = *origin;
+        return describe_row(analysis, n);
+    }
+    describe_pseudo(analysis, n);
+}
+
+}  // namespace
+
+void describe_operations(KernelAnalysis& analysis) {
+    bool guarded = false;
+    std::size_t targets = 0;
+    for (std::uint32_t n = 0; n < analysis.ops.size(); ++n) {
+        describe_operation(analysis, n);
+        OpEffects& op = analysis.ops[n];
+        if (op.kind == Kind::guard_end) guarded = false;
+        op.guarded = guarded;
+        if (op.kind == Kind::guard_begin) guarded = true;
+        if (guarded && op.opaque) op.changes_flow = op.may_retry = op.entry_after = false;
+        if (guarded && op.changes_flow)
+            throw UnsupportedKernel{"it has a guarded instruction that waits"};
+        targets += op.targets.size();
+        if (targets > max_targets) throw UnsupportedKernel{"it has too many branches"};
+    }
 }
 
 }  // namespace cupola::cpu::compiler

@@ -1,34 +1,15 @@
-// csrc/cpu/passes/find_affine.cpp - finds registers that are affine in the lane.
-//
-// In each half of a warp, %tid.x rises by one and %tid.y is the same, whatever shape usual thread
-// blocks have. A value computed from these by additions and multiplications is *affine*: it has a
-// value in lane 0, one in lane 16, and a step between lanes. The results of / and %, as of flat
-// indices, are affine too unless a multiple of the divisor lies between the lanes. Machine code
-// computes affine values as scalars beside the vectors. It tests at run time whether they are
-// affine, so this analysis only has to be likely.
+// csrc/cpu/analysis/affine_step.cpp - the step of one operation's result between lanes.
 #include <algorithm>
 
-#include "cpu/ir/kernel_analysis.hpp"
+#include "cpu/analysis/kernel_analysis.hpp"
 
 namespace cupola::cpu::compiler {
-
-using namespace interpreter;
 
 namespace {
 
 // Larger steps are never contiguous accesses.
 constexpr std::int64_t max_step = 1 << 12;
 constexpr std::int64_t half_warp = interpreter::lanes / 2;
-
-bool is_integer_or_bits(ptx::Type t) {
-    return ptx::is_integer(t) || t == ptx::Type::b16 || t == ptx::Type::b32 || t == ptx::Type::b64;
-}
-
-// Whether an operation is of integers that addresses and counters are made of.
-bool is_of_index_words(const OpEffects& op) {
-    const unsigned bytes = ptx::bytes_of(op.origin.key.type);
-    return op.has_form && is_integer_or_bits(op.origin.key.type) && (bytes == 4 || bytes == 8);
-}
 
 enum class Rule : std::uint8_t {
     none,
@@ -213,92 +194,6 @@ const Register* KernelAnalysis::affine_quotient(std::uint32_t n) const {
     const bool divides = opcode == ptx::Opcode::div || opcode == ptx::Opcode::rem;
     const Register* r = divides ? at(op.accesses[0].offset) : nullptr;
     return r && r->bytes >= 4 && r->is_affine && !r->uniform ? r : nullptr;
-}
-
-// Finds the step of each register on which all its writers agree.
-void KernelAnalysis::find_affine() {
-    enum class Known : std::uint8_t { nothing, step, none };
-    std::vector<Known> known(registers.size(), Known::nothing);
-    for (std::uint32_t r = 0; r < registers.size(); ++r) {
-        Register& reg = registers[r];
-        if (reg.uniform || reg.constant || reg.is_affine) known[r] = Known::step;
-        if ((reg.in_file || reg.special) && known[r] != Known::step) known[r] = Known::none;
-    }
-    // The bound limits the time for hostile code. Registers that are not found by then stay
-    // divergent.
-    unsigned passes = 8;
-    for (bool changed = true; changed && passes-- > 0;) {
-        changed = false;
-        for (std::uint32_t n = 0; n < ops.size(); ++n) {
-            std::vector<std::int64_t> sources;
-            bool all = true, some = true;  // all sources are known; none is known to be divergent
-            bool per_half = false;
-            for (const Access& access : ops[n].accesses) {
-                if (access.write) continue;
-                const std::uint32_t r = access.offset == 0 ? 0 : by_offset_.at(access.offset);
-                sources.push_back(access.offset == 0 ? 0 : registers[r].step);
-                if (access.offset == 0) continue;
-                all &= known[r] == Known::step;
-                some &= known[r] != Known::none;
-                per_half |= registers[r].step != 0 || registers[r].per_half;
-            }
-            if (!all && some && (ops[n].kind == Kind::lanes || ops[n].kind == Kind::load)) continue;
-            AffineStep result;
-            // A load from a uniform address gives a uniform value.
-            const bool found =
-                all && (ops[n].kind == Kind::load ? !per_half && is_of_index_words(ops[n])
-                                                  : affine_step(n, sources, result));
-            for (const Access& access : ops[n].accesses) {
-                if (!access.write || access.offset == 0) continue;
-                const std::uint32_t r = by_offset_.at(access.offset);
-                Register& reg = registers[r];
-                if (reg.uniform || reg.constant || reg.special || known[r] == Known::none) continue;
-                const bool fits = found && (known[r] == Known::nothing || reg.step == result.step);
-                if (fits && known[r] == Known::step && (reg.per_half || !per_half)) continue;
-                known[r] = fits ? Known::step : Known::none;
-                reg.step = fits ? result.step : 0;
-                reg.per_half |= per_half;
-                changed = true;
-            }
-        }
-    }
-    for (std::uint32_t r = 0; r < registers.size(); ++r)
-        registers[r].is_affine = known[r] == Known::step && !registers[r].in_file;
-    find_invariant_affine();
-}
-
-// Like find_uniform(), for affine values.
-void KernelAnalysis::find_invariant_affine() {
-    for (Register& r : registers) r.invariant_affine = r.special && r.is_affine && !r.uniform;
-    unsigned passes = 16;
-    for (bool changed = true; changed && passes-- > 0;) {
-        changed = false;
-        for (std::uint32_t n = 0; n < ops.size(); ++n) {
-            if (ops[n].guarded || ops[n].kind != Kind::lanes) continue;
-            std::uint32_t result = 0;
-            bool can = true, any = false;
-            for (const Access& access : ops[n].accesses) {
-                if (access.offset == 0) {
-                    can &= !access.write;
-                    continue;
-                }
-                const std::uint32_t r = by_offset_.at(access.offset);
-                const Register& reg = registers[r];
-                if (access.write) {
-                    any = true;
-                    result = r;
-                    can &=
-                        reg.is_affine && !reg.invariant_affine && !reg.uniform && reg.writes == 1;
-                } else {
-                    can &= reg.invariant_affine || reg.uniform || reg.constant;
-                }
-            }
-            if (!can || !any) continue;
-            registers[result].invariant_affine = true;
-            invariant_affine.push_back(result);
-            changed = true;
-        }
-    }
 }
 
 }  // namespace cupola::cpu::compiler

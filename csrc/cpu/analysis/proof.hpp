@@ -1,4 +1,5 @@
-// csrc/cpu/ir/proof.hpp - how emitted code proves that a result is affine where its sources are.
+// csrc/cpu/analysis/proof.hpp - how emitted code proves that a result is affine where its sources
+// are.
 //
 // The analysis and emitted code share it.
 #pragma once

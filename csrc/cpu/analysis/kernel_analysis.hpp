@@ -1,4 +1,4 @@
-// csrc/cpu/ir/kernel_analysis.hpp - the analysis of a decoded kernel.
+// csrc/cpu/analysis/kernel_analysis.hpp - the analysis of a decoded kernel.
 //
 // It has what each operation reads and writes, the basic blocks and loops, and which registers are
 // live between blocks.
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "cpu/analysis/proof.hpp"
 #include "cpu/interpreter/decoded_origin.hpp"
 #include "cpu/interpreter/kernel.hpp"
-#include "cpu/ir/proof.hpp"
 
 namespace cupola::cpu::compiler {
 
@@ -113,15 +113,18 @@ struct PathStep {
     bool is_uniform;  // its predicate is the same for all threads of the block
 };
 
+// The operations and values of a kernel, which the passes fill in.
 class KernelAnalysis {
   public:
-    // Throws UnsupportedKernel.
-    explicit KernelAnalysis(const KernelCode& kernel);
+    explicit KernelAnalysis(const KernelCode& decoded)
+        : kernel(decoded), ops(decoded.code.size()) {}
 
     const KernelCode& kernel;
     std::vector<OpEffects> ops;  // one for each DecodedOp
     std::vector<Register> registers;
     std::vector<Block> blocks;
+    std::vector<std::uint32_t> block_of;          // by operation
+    std::vector<std::uint32_t> returns;           // operations after calls
     std::vector<std::uint32_t> uniform;           // uniform registers, definitions before uses
     std::vector<std::uint32_t> invariant_affine;  // the same for affine registers that never change
     std::vector<std::uint32_t> hoisted;           // hoisted operations, definitions before uses
@@ -146,52 +149,24 @@ class KernelAnalysis {
     }
     // nullptr for offset 0, which stands for no register.
     const Register* at(std::int32_t offset) const;
-    std::uint32_t block_at(std::uint32_t code) const { return block_of_[code]; }
+    std::uint32_t index_at(std::int32_t offset) const { return by_offset_.at(offset); }
+    Register& reg(std::int32_t offset);  // a new one for an offset without a register
+    std::uint32_t block_at(std::uint32_t code) const { return block_of[code]; }
     bool is_leader(std::uint32_t code) const {
-        return code < ops.size() && blocks[block_of_[code]].first == code;
+        return code < ops.size() && blocks[block_of[code]].first == code;
     }
 
   private:
-    void find_registers();
-    void record(const Access& access, std::uint32_t n);
-    Register& reg(std::int32_t offset);
-
-    // Passes and their parts, in the order they run.
-    void describe_operation(std::uint32_t n);
-    void describe_row(std::uint32_t n);
-    bool describe_memory(std::uint32_t n);
-    void describe_pseudo(std::uint32_t n);
-    void describe_barrier(std::uint32_t n);
-    void find_parameter_loads();
-    void build_cfg();
-    void find_blocks();
-    void find_loops();
-    void find_liveness();
-    void propagate_constants();
-    const Register* moved_constant(const OpEffects& op) const;
-    void find_uniform();
-    void find_affine();
-    void find_invariant_affine();
-    void hoist_invariants();
-    void find_hoisted(const std::vector<std::uint32_t>& found);
-    void relax_nans();
-    void find_block_batches();
-    struct PathChecker;
-    void form_barrier_regions();
-
     std::map<std::int32_t, std::uint32_t> by_offset_;
-    std::vector<std::uint32_t> block_of_;  // by operation
-    std::vector<std::uint32_t> returns_;   // operations after calls
 };
 
-bool is_ordered(const OpEffects& op);  // find_block_batches.cpp
+inline bool is_integer_or_bits(ptx::Type t) {
+    return ptx::is_integer(t) || t == ptx::Type::b16 || t == ptx::Type::b32 || t == ptx::Type::b64;
+}
 
 // Why a kernel is not compiled.
 struct UnsupportedKernel {
     std::string why;
 };
-
-// Whether emitted code has rows of this group as types: see emitted/rows.hpp.
-bool has_row_type(ptx::FormId form);
 
 }  // namespace cupola::cpu::compiler

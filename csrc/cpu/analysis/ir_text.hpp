@@ -1,4 +1,4 @@
-// csrc/cpu/ir/ir_text.hpp - the analysis of a kernel as text.
+// csrc/cpu/analysis/ir_text.hpp - the analysis of a kernel as text.
 #pragma once
 
 #include <string>
