@@ -28,10 +28,8 @@ typedef enum cupola_reduction {
  * shape; those of reduced axes are ignored. y, only for dot products, has them too; those of kept
  * axes are ignored. Indices need an `out` of int64.
  *
- * The order of additions depends only on the shape and the axes: results have the same bits in each
- * run, on each device and for all strides. So sums that round may need memory for a copy of x in C
- * order. A dot product is excluded: its order depends on the strides. With `at_once`, returns
- * CUPOLA_WOULD_WAIT instead of waiting. */
+ * The order of additions depends only on the shape: results have the same bits in each run and on
+ * each device. With `at_once`, returns CUPOLA_WOULD_WAIT instead of waiting. */
 CUPOLA_API int cupola_reduce(int reduction, int element, const cupola_operand* out,
                              const cupola_operand* x, const cupola_operand* y, const int64_t* shape,
                              int ndim, uint64_t axes, cupola_stream* stream, int at_once);

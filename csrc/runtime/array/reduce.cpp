@@ -1,10 +1,6 @@
 // csrc/runtime/array/reduce.cpp - checks the request to reduce an array along axes.
 #include "runtime/array/reduce.hpp"
 
-#include <optional>
-
-#include "runtime/array/operation.hpp"
-#include "runtime/array/reduction_order.hpp"
 #include "runtime/array/reduction_plan.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/copy/loop_nest.hpp"
@@ -13,8 +9,6 @@ namespace cupola {
 namespace {
 
 using reducing::Axis;
-using reducing::Extent;
-using reducing::InOrder;
 using reducing::ReductionSpec;
 
 void require_element(int element, const char* name) {
@@ -105,22 +99,6 @@ bool reduce(int reduction, int element, const cupola_operand& out, const cupola_
         problem.y = y->address;
     }
     if (reduction == CUPOLA_MEAN) problem.mean = problem.length();
-    if (problem.rounds() && problem.length() > 1) {
-        const Extent extent{shape, ndim, axes};
-        const std::int64_t step = problem.is_fast() ? element_sizes[x.element] : 0;
-        const bool x_fits = has_plan_of_c_order(extent, x.strides, step);
-        const bool out_fits = has_results_of_c_order(extent, out.strides);
-        if (!x_fits || !out_fits) {
-            if (no_wait) return false;  // to allocate memory for the copies
-            std::optional<InOrder> elements, results;
-            if (!x_fits) elements.emplace(x, extent, ~std::uint64_t{0}, stream).copy_in();
-            if (!out_fits) results.emplace(out, extent, ~axes, stream);
-            reduce(reduction, element, results ? results->operand() : out,
-                   elements ? elements->operand() : x, nullptr, shape, ndim, axes, stream, false);
-            if (results) results->copy_out();
-            return true;
-        }
-    }
     reducing::Plan plan(stream, no_wait);
     try {
         plan.add(std::move(problem));

@@ -67,6 +67,18 @@ void simplify(ReductionSpec& p) {
     merge_axes(p.reduced, &Axis::x, &Axis::y, &Axis::out);
 }
 
+// Whether the kernels of x's stored type accumulate as the computed type requires.
+bool is_fast(const ReductionSpec& p) {
+    const int x = p.x_element;
+    if (p.index) return false;
+    if (p.reduce_op >= reductions::minimum) return p.truth || x == p.element;
+    if (is_integer(x) && is_integer(p.element)) return true;
+    // Sums of narrow integers are exact in 64 bits.
+    if (p.mean && is_integer(x) && element_sizes[x] <= 4 && p.element <= elements::f64)
+        return p.mean < std::uint64_t{1} << 31;
+    return accumulator(x) == accumulator(p.element);
+}
+
 // Whether a kernel of that type can store the requested result: see store_result() of reduce.cuh.
 bool can_store(int kernel, const Reduced& r) {
     if (kernel == accumulator(kernel)) return true;
@@ -140,22 +152,6 @@ std::uint64_t ReductionSpec::length() const {
     std::uint64_t n = 1;
     for (const Axis& axis : reduced) n *= axis.length;
     return n;
-}
-
-bool ReductionSpec::is_fast() const {
-    const int x = x_element;
-    if (index) return false;
-    if (reduce_op >= reductions::minimum) return truth || x == element;
-    if (is_integer(x) && is_integer(element)) return true;
-    // Sums of narrow integers are exact in 64 bits.
-    if (mean && is_integer(x) && element_sizes[x] <= 4 && element <= elements::f64)
-        return mean < std::uint64_t{1} << 31;
-    return accumulator(x) == accumulator(element);
-}
-
-bool ReductionSpec::rounds() const {
-    const int accumulated = accumulator(is_fast() ? x_element : element);
-    return !index && !y && reduce_op <= reductions::multiply && !is_integer(accumulated);
 }
 
 std::uint64_t Plan::scratch(std::uint64_t count, std::size_t size) {
@@ -335,7 +331,7 @@ void Plan::add_index(const ReductionSpec& p) {
 void Plan::add_one_axis(const ReductionSpec& p, std::size_t which) {
     ReductionSpec first = p, rest = p;
     const Axis axis = p.reduced[which];
-    const int accumulated = p.is_fast() ? accumulator(p.x_element) : accumulator(p.element);
+    const int accumulated = is_fast(p) ? accumulator(p.x_element) : accumulator(p.element);
     const auto size = static_cast<std::int64_t>(element_sizes[accumulated]);
     rest.reduced.erase(rest.reduced.begin() + static_cast<std::ptrdiff_t>(which));
     std::int64_t step = size;
@@ -387,7 +383,7 @@ void Plan::add(ReductionSpec p) {
         return;
     }
     if (p.index) return add_index(p);
-    const bool product = p.y != 0, fast = p.is_fast();
+    const bool product = p.y != 0, fast = is_fast(p);
     const auto size = static_cast<std::int64_t>(element_sizes[p.x_element]);
     const bool in_order = p.reduced.empty() || (p.reduced.size() == 1 && p.reduced[0].x == size);
     if (product) {

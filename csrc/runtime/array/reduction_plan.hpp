@@ -30,11 +30,6 @@ struct ReductionSpec {
 
     std::uint64_t results() const;
     std::uint64_t length() const;
-    // Whether the kernels of x's stored type accumulate as the computed type requires.
-    bool is_fast() const;
-    // Whether the bits depend on the order of the elements. A product of two arrays is excluded:
-    // its order follows from the strides.
-    bool rounds() const;
 };
 
 // Thrown where a call that must not wait would have to.
