@@ -39,7 +39,7 @@ class Operand:
 def elements(choose, dtype, shape):
     """Small numbers, so that sums and products of several are exact."""
     count = int(np.prod(shape, dtype=int))
-    low = 0 if dtype.kind in "bu" else -4
+    low = 0 if dtype.kind in ("b", "u") else -4
     host = np.array([choose.randint(low, 4) for _ in range(count)], float)
     if dtype.kind in "fc":
         host /= 2
