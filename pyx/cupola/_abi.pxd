@@ -1,5 +1,5 @@
 # cupola/_abi.pxd - declares the C ABI of libcupola.so, for cupola's own .pyx files.
-# Other projects cimport cupola.kernel, cupola.stream and so on: those need no library to link.
+# Other projects cimport cupola.kernel, cupola.stream and so on, and link no library for that.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 

@@ -14,9 +14,9 @@ from cupola.texture cimport TextureObject
 # Actions that remain for an argument after it was packed.
 cdef enum Remainder:
     NOTHING = 0
-    USE = 1  # after the launch: its memory belongs to another stream than the first array's
+    USE = 1  # after the launch: the array's memory belongs to another stream than the first array's
     TRANSFER = 2  # before the launch: host memory has to be copied
-    OTHER = 4  # it is of a rare type: put_other has to pack it
+    OTHER = 4  # the argument is of a rare type: put_other has to pack it
     AWAIT = 8  # before the launch: wait for the queue's `awaited` stream
 
 cdef class Signature:
@@ -27,8 +27,8 @@ cdef class Signature:
     cdef readonly size_t nbytes
     cdef readonly int device_index
     cdef KeywordBinder names_  # None until an argument is given by name
-    cdef list layouts  # dtypes of its parameters, where a manifest has them; else None
-    cdef object fitting  # dtypes of structs whose layout was found to fit
+    cdef list layouts  # dtypes of the kernel's parameters, where a manifest has them; else None
+    cdef object fitting  # dtypes of structs that had a parameter's layout when they were checked
 
     cdef KeywordBinder names(self)
     # Writes arguments into the buffer; returns a set of Remainder. Only pack_array returns AWAIT.

@@ -9,9 +9,9 @@ cdef class Held:
 
 # The object for `owner` or `data`, with the library's reference: drop() takes it back.
 cdef Held hold(object what)
-# The same for a callable and its arguments.
+# The object for a callable and its arguments, held in the same way.
 cdef Held hold_call(object function, tuple arguments)
-# The C functions that call it and release it.
+# The C functions that call such a callable, and that release it.
 cdef void run_call(void* data) noexcept nogil
 cdef void drop(void* data) noexcept nogil
 # Adds what a graph keeps: objects, and calls.

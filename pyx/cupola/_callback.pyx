@@ -1,10 +1,10 @@
 # cupola/_callback.pyx - Python callables that the driver calls on threads of its own.
 # cython: language_level=3
 #
-# Such a thread takes the GIL to run one. No thread may wait in the driver for a stream while it
-# holds the GIL: see cupola_callbacks_pending. No thread may take the GIL after finalization has
-# begun: Python would end that thread inside the driver. So from then on no callable is called, and
-# finalization waits for those that are running.
+# A thread of the driver takes the GIL to run a callable. No thread may wait in the driver for a
+# stream while it holds the GIL: see cupola_callbacks_pending. No thread may take the GIL after
+# finalization has begun: Python would end that thread inside the driver. So from then on no
+# callable is called, and finalization waits for the callables that are running.
 
 import atexit
 import os

@@ -1,7 +1,7 @@
 # cupola/_foreign.pyx - reads arrays of other libraries fast, for launches.
 #
-# It uses the C functions that types offer since DLPack 1.3, CuPy's attributes, or else
-# __cuda_array_interface__.
+# An array is read by the C functions that its type offers since DLPack 1.3, by CuPy's attributes,
+# or else by __cuda_array_interface__.
 # cython: language_level=3
 
 from cpython.exc cimport PyErr_Clear

@@ -14,8 +14,8 @@ from cupola.stream cimport Stream
 # A launch's stream and the streams of its arrays. The launch itself looks up this thread's current
 # stream, unless it is needed earlier or code runs that could change it.
 cdef struct Queue:
-    cupola_stream* native  # NULL: the current one
-    cupola_stream* owning_stream  # of the first array's memory; NULL: no array yet
+    cupola_stream* native  # the launch's stream; NULL: this thread's current stream
+    cupola_stream* owning_stream  # the stream of the first array's memory; NULL: no array yet
     uint64_t awaited  # a stream that the launch has to wait for, after AWAIT
     int device
     bint held

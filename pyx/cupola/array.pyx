@@ -138,7 +138,7 @@ cdef class Array(ArrayMethods):
 
     @property
     def memory_nbytes(self):
-        """Bytes of the memory that it keeps alive: those of the whole allocation for a view.
+        """Bytes of the memory that the array keeps alive. A view keeps its whole allocation alive.
 
         `nbytes` where other code owns the memory; 0 after `free`.
         """

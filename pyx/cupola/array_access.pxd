@@ -48,7 +48,7 @@ cdef class CupolaAccess(ArrayAccess):
 
 cdef class CupyAccess(ArrayAccess):
     cdef StreamFunction current_stream
-    cdef object current_device  # a function; None where there is one device
+    cdef object current_device  # a function; None on a host with a single device
 
 cdef class TorchAccess(ArrayAccess):
     cdef CupolaExchange* exchange
@@ -56,5 +56,5 @@ cdef class TorchAccess(ArrayAccess):
     cdef tuple transforms
     cdef object casts
 
-# The access for a class; None where there is none.
+# The access for arrays of a class; None for a class without an access.
 cdef ArrayAccess access_of(type kind)

@@ -233,7 +233,7 @@ cdef class TorchAccess(ArrayAccess):
         count = out.ndim
         if out.lanes != 1 or 2 * count > room:
             return GENERAL
-        # DLPack does not carry these two, which say that the elements are to be changed.
+        # DLPack has no flags for PyTorch's pending negation and conjugation of the elements.
         if not flags & MADE and (value.is_neg() or (out.code == COMPLEX and value.is_conj())):
             return GENERAL
         memcpy(lengths, out.shape, count * sizeof(int64_t))

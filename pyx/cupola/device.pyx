@@ -78,7 +78,7 @@ cdef int device_index(object device) except -1:
 
 
 cdef class Device:
-    """A device: ``Device(0)`` is the first one, ``Device()`` the current one.
+    """A device: ``Device(0)`` is the first device, ``Device()`` the current device.
 
     ``with Device(1):`` makes it this thread's current device, which functions use by default.
     Devices compare equal by index.

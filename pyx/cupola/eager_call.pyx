@@ -336,7 +336,7 @@ cdef class EagerCall:
         cdef cupola_op* native = plan.native.native
         cdef int status
         if used != NULL and call.stream == NULL:
-            call.stream = current_stream(device).native  # valid while it is the current one
+            call.stream = current_stream(device).native  # valid while it is the current stream
         begin_traced()
         with nogil:  # it may wait for the stream, or for the work of host tensors
             status = cupola_op_launch(native, call)

@@ -9,10 +9,10 @@ cdef object binary(int number, object left, object right)
 cdef object unary(int number, object x)
 cdef object inplace(int number, object left, object right)
 cdef object power(object base, object exponent)
-# The same into `out`, or a new array where it is None.
+# The same operations, with the result in `out`, or in a new array if `out` is None.
 cdef object binary_to(int number, object left, object right, ArrayData out)
 cdef object unary_to(int number, ArrayData x, ArrayData out)
-# With any operands; `right` is ABSENT for unary operations.
+# An operation with any operands; `right` is ABSENT for unary operations.
 cdef object ABSENT
 cdef object apply(int number, object left, object right, object out, object dtype)
 # A new array in C order, with room for `size` elements of a type of promotion.pxd.

@@ -408,13 +408,13 @@ cdef ArrayData run_function(
 
 
 cdef ArrayData target_of(const Plan* plan, ArrayData x, ArrayData y, object out, Stream queue):
-    """The checked `out`, or a new array."""
+    """The array for the result: `out`, after checks, or a new array."""
     cdef tuple shape = joint_shape(x, y)
     cdef ArrayData like = y if x is None else x, target
     cdef Py_ssize_t size = 1
     result = dtype_of(plan.result)
     if out is None:
-        # Keep the memory order of axes where all operands share one.
+        # Keep the memory order of axes where all operands have the same order.
         if len(shape) > 1 and not like.contiguous and (
             x is None or y is None or (x.shape == y.shape and x.get_strides() == y.get_strides())
         ):

@@ -11,5 +11,5 @@ cdef class Event(NativeEvent):
     cdef int wait_done(self) except -1 nogil
     cdef int is_done(self) except -1 nogil  # 0 or 1
     cdef int hold_up(self, Stream stream) except -1 nogil  # the stream waits for it, not the caller
-    # Seconds from the other event, which was recorded earlier; waits for this one.
+    # Seconds from the other event, which was recorded earlier; waits for this event.
     cdef double seconds_since(self, Event start) except? -1 nogil

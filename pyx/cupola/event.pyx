@@ -163,7 +163,7 @@ cdef class Event(NativeEvent):
         return done != 0
 
     def elapsed_since(self, Event start not None):
-        """Seconds from another event to this one. Waits for this one.
+        """Seconds from another event to this event. Waits for this event.
 
         Parameters
         ----------

@@ -313,7 +313,7 @@ cdef class Graph:
         return new_node(self, node)
 
     def add_edge(self, Node first not None, Node second not None):
-        """Let an existing node run after another one.
+        """Let an existing node run after another node.
 
         Parameters
         ----------
@@ -350,7 +350,7 @@ cdef class Graph:
 
     @property
     def nodes(self):
-        """Its nodes.
+        """The nodes of the graph.
 
         Returns
         -------
@@ -372,7 +372,7 @@ cdef class Graph:
 
     @property
     def edges(self):
-        """Its edges.
+        """The edges of the graph.
 
         Returns
         -------

@@ -76,7 +76,7 @@ cdef class GraphExec:
         status = cupola_graph_exec_launch_at_once(self.native, native)
         if status != CUPOLA_WOULD_WAIT:
             return check(status)
-        # It may call functions that take the GIL: no other thread may wait while it holds the GIL.
+        # A graph may call functions that take the GIL: no thread may wait with the GIL held.
         begin_traced()
         cupola_callbacks_hold()
         with nogil:

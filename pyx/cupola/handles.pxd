@@ -1,5 +1,5 @@
 # cupola/handles.pxd - opaque handle types of libcupola.so; they need no header.
-# It declares only types: no library to link and no module to import at run time.
+# This file declares only types: a user links no library and imports no module at run time.
 
 cdef extern from *:
     """

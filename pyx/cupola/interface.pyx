@@ -1,7 +1,7 @@
 # cupola/interface.pyx - reads other libraries' device memory.
 #
-# It uses __cuda_array_interface__, or else DLPack. All versions of the interface are read in one
-# way: RMM, whose buffers UCX fills, still has version 0.
+# Memory is read by __cuda_array_interface__, or else by DLPack. All versions of the interface are
+# read in the same way: RMM, whose buffers UCX fills, still has version 0.
 # cython: language_level=3
 
 from libc.stdint cimport uintptr_t

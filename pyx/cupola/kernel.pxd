@@ -42,7 +42,7 @@ cdef class Kernel:
     cdef int put_pointer(self, void* buffer, size_t index, uint64_t address) except -1 nogil
     cdef int put_bytes(
         self, void* buffer, size_t index, const void* data, size_t size) except -1 nogil
-    # grid and block are x, y, z; the buffer is copied; a stream of None is the current one.
+    # grid and block are x, y, z; the buffer is copied; a stream of None is the current stream.
     cdef int launch_packed(
         self, const unsigned* grid, const unsigned* block, const void* buffer, Stream stream,
         unsigned shared) except -1 nogil

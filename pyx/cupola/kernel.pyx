@@ -234,7 +234,7 @@ cdef Configured new_configured(Kernel kernel, const cupola_dimensions* dimension
 
 
 cdef inline Stream stream_in(Kernel kernel, object stream):
-    """The stream given in the brackets; None is the current one."""
+    """The stream given in the brackets; None is the current stream."""
     if (
         type(stream) is Stream and (<Stream>stream).native != NULL
         and (<Stream>stream).device_index == kernel.device_index

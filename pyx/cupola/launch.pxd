@@ -30,10 +30,10 @@ cdef class Launch:
     cdef bint replaced  # set_* replaced an argument, which `held` does not contain
     cdef unsigned attributes[6]
     cdef size_t nbytes  # of the buffer
-    cdef list held  # its arguments, kept alive
-    cdef list arrays  # its cupola.Array and Memory arguments; replaced, never changed
+    cdef list held  # the launch's arguments, kept alive
+    cdef list arrays  # cupola.Array and Memory arguments; replaced by a new list, never changed
 
-    # Queues it on the stream; None: on its own stream, or the current one.
+    # Queues the launch on the stream; None: on the launch's own stream, or the current stream.
     cdef int send(self, Stream stream) except -1
     cdef int note_arrays(self) except -1
     cdef int look(self) except -1

@@ -361,7 +361,7 @@ cdef int refuse_transfer(Kernel kernel) except -1:
         "use cupola.to_device(array)")
 
 
-# Its name in Python. The C name stays, as compiled modules cimport it.
+# Set the type's name in Python. The C name stays, as compiled modules cimport it.
 cdef extern from *:
     """
     static inline void cupola_set_type_name(PyTypeObject* type, const char* name) {

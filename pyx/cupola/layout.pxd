@@ -24,7 +24,7 @@ cdef tuple indexed(tuple shape, tuple strides, object key)
 cdef tuple resolved(tuple shape, Py_ssize_t size, tuple wanted)
 # Strides of the same elements in another shape; None where that needs a copy.
 cdef tuple reshaped(tuple shape, tuple strides, tuple wanted)
-# Strides that broadcast the shape to another one.
+# Strides that broadcast the shape to another shape.
 cdef tuple broadcast(tuple shape, tuple strides, tuple wanted)
 # Bytes from the first element's address to the lowest byte, and to the one after the highest.
 cdef tuple extent(tuple shape, tuple strides, Py_ssize_t itemsize)

@@ -368,7 +368,7 @@ cdef class Module:
 
     @property
     def name(self):
-        """Its name in messages: the file it came from."""
+        """The module's name in messages: the file that the image was read from."""
         self.require_ready()
         return self.image_.name
 
@@ -500,7 +500,7 @@ cdef void keep_image(void* owner, const void* image, size_t size) noexcept nogil
         try:
             (<list>owner).append(PyBytes_FromStringAndSize(<char*>image, size))
         except MemoryError:
-            pass  # link_images finds nothing there
+            pass  # link_images reports the empty list
 
 
 def link_images(list inputs, device):

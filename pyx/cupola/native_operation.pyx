@@ -221,7 +221,7 @@ cdef class NativeOperation:
 
 
 def host_device():
-    """The device that this thread's calls use for host memory; -1 where there is none.
+    """The device that this thread's calls use for host memory; -1 without such a device.
 
     The function of that name in cupola/operation.h says which.
     """

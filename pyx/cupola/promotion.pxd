@@ -2,14 +2,15 @@
 
 from cupola.array_data cimport ArrayData
 
-# Codes beside those of elements, for Python numbers, which have no width.
+# Codes of Python numbers, which have no width. They follow the codes of element types.
 cdef enum Weak:
     WEAK_INT = 15
     WEAK_FLOAT = 16
     WEAK_COMPLEX = 17
     KINDS_OF_OPERAND = 18
 
-# The numbers of ufuncs that code names; number_of() has those of all. UFUNCS starts with them.
+# The numbers of the ufuncs that code names. UFUNCS starts with these ufuncs; number_of() has the
+# number of every ufunc.
 cdef enum NamedUfunc:
     ADD, SUBTRACT, MULTIPLY, DIVIDE, FLOOR_DIVIDE, REMAINDER, POWER
     NEGATIVE, POSITIVE, ABSOLUTE, INVERT
@@ -23,12 +24,12 @@ cdef struct Plan:
     int result  # the result type
     bint flat  # operands have the computed type, so flat kernels can be used
     bint truth  # a scalar is replaced by its truth value
-    bint function  # its kernel has exactly these types: others are cast
+    bint function  # the kernel has exactly these types: operands of other types are cast
     bint known
 
-# The code of a dtype that arithmetic supports; 0 for others.
+# The code of a dtype that arithmetic supports; 0 for another dtype.
 cdef int element_of(object dtype)
-cdef int element_code(ArrayData array) except -1  # raises for the others
+cdef int element_code(ArrayData array) except -1  # raises an error for another dtype
 cdef object dtype_of(int element)
 cdef Py_ssize_t size_of(int element) noexcept
 cdef char letter_of(int element) noexcept  # NumPy's letter of its kind

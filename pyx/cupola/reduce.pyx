@@ -346,7 +346,7 @@ cdef object dot(object first, object second, object out):
         return product
     x, y = first, second
     if len(x.shape) > 1 and len(y.shape) > 1:
-        from cupola import _dot  # of a module above this one
+        from cupola import _dot  # a function of a module above this module
         return _dot(x, y, out)
     return product_of(x, y, out)
 
@@ -359,7 +359,7 @@ cdef object matmul(object first, object second, object out):
         if not (<ArrayData>each).shape:
             raise ArgumentValueError("the operator @ takes arrays with axes; use * for numbers")
     if len((<ArrayData>first).shape) > 1 and len((<ArrayData>second).shape) > 1:
-        from cupola import _matmul  # of a module above this one
+        from cupola import _matmul  # a function of a module above this module
         return _matmul(first, second, out)
     return product_of(first, second, out)
 

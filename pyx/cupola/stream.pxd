@@ -19,7 +19,7 @@ cdef Stream adopt(cupola_stream* native)
 cdef Stream current_stream(int device)
 
 # The stream for a stream= argument: a Stream, an object with __cuda_stream__, or None for the
-# device's current one.
+# device's current stream.
 cdef Stream as_stream(object stream, int device)
 
 # A stream of other code, by its CUstream; `owner` stays alive as long as cupola needs it.
