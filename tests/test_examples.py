@@ -61,7 +61,7 @@ def plots():
 
 
 def axes(black):
-    """The inner part of a figure's only axes, which a black frame is around."""
+    """The part of a picture inside of the black frame of its axes."""
     black = black.all(axis=-1)
     rows, columns = (np.flatnonzero(black.mean(axis=axis) > 0.6) for axis in (1, 0))
     assert rows.size >= 2 and columns.size >= 2

@@ -37,7 +37,7 @@ def copies(cuda, stream):
 
     def run(*boxes, on=stream, flags=0, call="cuMemcpy3DBatchAsync_v2"):
         data = b"".join(boxes)
-        cuda.cuCtxSynchronize()  # the stream does not wait for what was done before
+        cuda.cuCtxSynchronize()  # the stream does not wait for earlier work
         code = cuda.code(call, len(boxes), ctypes.create_string_buffer(data, len(data)), flags, on)
         cuda.cuStreamSynchronize(stream)
         return code
@@ -182,7 +182,7 @@ def test_ranges_that_are_wrong(cuda, ranges, stream):
 
 
 def test_a_context_waits_for_an_event(cuda, kernel, own):
-    """Streams that are there, and one that is made meanwhile."""
+    """Streams that exist before the wait, and a stream that is made during the wait."""
     flag, out, context = cuda.pinned(4), cuda.alloc(64), c_void_p()
     first, second, event = cuda.stream(NON_BLOCKING), cuda.stream(NON_BLOCKING), cuda.event(2)
     cuda.cuCtxGetCurrent(byref(context))

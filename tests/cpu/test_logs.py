@@ -148,7 +148,7 @@ def callback(mine):
         if threading.current_thread() is threads[mine]:
             meeting.wait(20)
             cuda.cuLogsUnregisterCallback(handles[1 - mine])
-            meeting.wait(20)  # both are still inside
+            meeting.wait(20)  # both threads are still inside of their calls
     return LogCallback(listen)
 
 def work():

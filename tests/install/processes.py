@@ -1,4 +1,4 @@
-# tests/install/processes.py - what is run to install, and where from.
+# tests/install/processes.py - commands that install cupola, and the folders that they run in.
 import subprocess
 from pathlib import Path
 

@@ -31,7 +31,7 @@ def of_bindings():
 
 
 def of_pycuda():
-    """The same of PyCUDA, in a context that it makes."""
+    """The same work by PyCUDA, in a context that PyCUDA makes."""
     import pycuda.autoinit
     import pycuda.gpuarray
 

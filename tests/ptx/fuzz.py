@@ -145,7 +145,7 @@ class Run:
         self.took = time.monotonic() - self.begun
 
     def turn(self, worker):
-        """Takes what a worker has, and gives it the next module."""
+        """Take the result that a worker has, and give the worker the next module."""
         if worker.task and (result := worker.take()) is not None:
             (at, count, *_), worker.task = worker.task, None
             if not isinstance(result, str):

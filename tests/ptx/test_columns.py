@@ -78,7 +78,7 @@ def column(shape, lower, upper, pixels, steps, start, shift=(0, 0, 0)):
     return found
 
 
-# shape, type, corners, channels, pixels, [(coordinates, offsets)], more
+# Each case: shape, type, corners, channels, pixels, [(coordinates, offsets)], further arguments.
 CASES = [
     ((3, 9, 16), "u4", (-1,), (-1,), 8, 20, [((0, -1, 0), (0,)), ((8, 3, 1), (2,)), ((12, 0, 2), (1,))], {}),
     ((2, 6, 7, 16), "f4", (-1, -1), (-1, -1), 16, 48, [((0, -1, -1, 0), (0, 0)), ((0, 2, 3, 0), (2, 1)), ((8, 5, 4, 1), (2, 2))], {}),

@@ -193,7 +193,7 @@ def test_a_truncated_header_is_made_again_where_a_load_waits(tmp_path, size):
 
 @pytest.mark.parametrize("changed", ["", "mode", "content", "empty"])
 def test_the_semantics_are_precompiled_once(tmp_path, changed):
-    """Unless others could have written the file, or g++ cannot read it."""
+    """The precompiled file is used, unless other users can write it or g++ cannot read it."""
     cache, log = tmp_path / "cache", tmp_path / "log"
     compiler = script(
         tmp_path / "c++", f'echo "$*" >> {log}; exec {real_compiler()} -Winvalid-pch "$@"'

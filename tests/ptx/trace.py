@@ -22,7 +22,7 @@ def digest(data, size=8):
 
 
 def number(argument):
-    """The value of a ctypes integer, also of one given by reference."""
+    """The value of a ctypes integer, which may be given by reference."""
     return getattr(argument, "_obj", argument).value
 
 

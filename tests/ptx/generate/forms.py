@@ -122,7 +122,7 @@ def any_spelling(row, rng):
         if "second_operation" in named:
             named["second_operation"] = "add"
     if row.chapter == "video" and named.get("accumulate") and named.get("saturate_video"):
-        named["saturate_video"] = None  # they exclude each other
+        named["saturate_video"] = None  # these two modifiers exclude each other
     t = rng.choice(row.types) if row.types else None
     t2 = rng.choice(row.types2) if row.types2 else None
     front = [named[a.name] for a in row.axes if named[a.name] and not a.trailing]

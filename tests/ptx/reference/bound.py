@@ -1,4 +1,4 @@
-"""A result that has to be near an exact one."""
+"""A result that has to be near the exact result."""
 
 import math
 
