@@ -14,12 +14,13 @@ from coverage_program import line
 
 from cupola.coverage.sources import Selection
 
+pytestmark = pytest.mark.campaign("nested runs of pytest")
+
 TEST = """
 import subprocess, sys
 import numpy as np
 import cupola
 
-pytestmark = pytest.mark.campaign("nested runs of pytest")
 
 def launch(n, rare=-1):
     x = cupola.zeros(128, np.int32)

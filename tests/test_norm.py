@@ -11,6 +11,8 @@ import hooks
 import images
 import pytest
 
+pytestmark = pytest.mark.campaign("builds of an example")
+
 ROOT = Path(__file__).resolve().parents[1]
 # The package and its operations import no framework, and the driver is not loaded.
 IMPORTED = """
@@ -19,7 +21,6 @@ import cupola
 begin = time.perf_counter()
 import norm.ops
 
-pytestmark = pytest.mark.campaign("builds of an example")
 print("seconds", time.perf_counter() - begin)
 assert not {"torch", "jax", "cupy"} & set(sys.modules)
 assert "rms_norm" in dir(norm.ops) and norm.ops.rms_norm.__name__ == "rms_norm"

@@ -14,6 +14,8 @@ from project import Project
 from cupola.build import BuildError, ahead, processors
 from cupola.build.architectures import hosts
 
+pytestmark = pytest.mark.campaign("builds of packages with machine code for the CPU device")
+
 FIRST = """
 __constant__ float table[4] = {1, 2, 3, 4};
 extern "C" __global__ void wander(float* out, int n) {
@@ -32,7 +34,6 @@ import ctypes, hashlib, json, warnings
 import numpy as np, cupola
 from slope import kernels
 
-pytestmark = pytest.mark.campaign("builds of packages with machine code for the CPU device")
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     kernel = kernels.wander

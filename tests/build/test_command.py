@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from project import FIRST, SECOND, TABLE, Project, compiled
 
+pytestmark = pytest.mark.campaign("builds of packages")
+
 PRODUCTS = {"kernels.fatbin", "kernels.json", "kernels.py", "kernels.pyi"}
 USE = """
 import json
 import numpy as np, cupola
 from slope import kernels
 
-pytestmark = pytest.mark.campaign("builds of packages")
 x = cupola.to_device(np.arange(4, dtype=np.float32))
 out = cupola.empty_like(x)
 kernels.step_float[1, 4, None, 16](out=out, x=x, n=4)

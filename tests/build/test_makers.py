@@ -11,6 +11,8 @@ from cupola.build import makers
 from cupola.build.error import BuildError
 from cupola.makers.table import struct_size
 
+pytestmark = pytest.mark.campaign("builds of packages")
+
 TEXT = """
 [[tool.cupola.makers]]
 name = "slope.axpy"
@@ -46,7 +48,6 @@ import json, sys
 import numpy as np, cupola
 from slope import makers
 
-pytestmark = pytest.mark.campaign("builds of packages")
 assert "cupola.compiler" not in sys.modules
 x = cupola.to_device(np.arange(12, dtype=np.float32).reshape(3, 4))
 y = cupola.to_device(np.array([1, 2, 3, 4], np.int32))

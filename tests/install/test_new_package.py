@@ -6,8 +6,6 @@ import sys
 import pytest
 from processes import call
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize("options", [(), ("--op",)], ids=["module", "operation"])
 def test_the_printed_commands_work_in_an_empty_environment(tmp_path, wheel, options):

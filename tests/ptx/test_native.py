@@ -17,11 +17,12 @@ from .native_kernels import FAULTS
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 
-pytestmark = [
-    pytest.mark.campaign("machine code of many kernels"),
+# Marks of the tests that compile kernels for the CPU device.
+COMPILED = [
     pytest.mark.skipif("CUPOLA_TEST_DRIVER" in os.environ, reason="of the CPU device alone"),
     pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no compiler"),
 ]
+pytestmark = [*COMPILED, pytest.mark.campaign("machine code of many kernels")]
 
 
 PROGRAM = ("-m", "ptx.native_kernels", str(rotation.number()))

@@ -3,7 +3,7 @@
 from . import test_native
 from .compiler_process import run
 
-pytestmark = test_native.pytestmark
+pytestmark = test_native.COMPILED
 
 HALF = [
     *("add.f16 {d}, {a}, {b};", "sub.f16 {d}, {a}, {b};", "mul.f16 {d}, {a}, {b};"),

@@ -7,7 +7,7 @@ import pytest
 from . import test_native
 from .compiler_process import real_compiler, run, script
 
-pytestmark = test_native.pytestmark
+pytestmark = test_native.COMPILED
 
 
 def test_the_source_of_many_calls_stays_small(tmp_path):
