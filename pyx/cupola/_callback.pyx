@@ -128,7 +128,7 @@ cdef void run_call(void* data) noexcept nogil:
 
 
 cdef void drop(void* data) noexcept nogil:
-    if cupola_enter_python():  # at exit the callable is dropped
+    if cupola_enter_python():  # false at exit: the callable is dropped
         with gil:
             Py_DECREF(<object>data)
         cupola_leave_python()

@@ -10,7 +10,7 @@ from cupola.handles cimport cupola_stream
 cdef enum Flags:
     WRITTEN = 1  # the kernel writes the array
     GRADIENTS = 2  # the library records what is computed
-    MADE = 4  # by `allocate`
+    MADE = 4  # the array was made by `allocate`
 
 cdef enum:
     GENERAL = -1  # only the general call, in Python, can handle it

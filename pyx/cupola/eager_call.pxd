@@ -14,37 +14,37 @@ cdef enum:
 
 # The arguments of one call; the caller keeps the objects alive.
 cdef struct Arguments:
-    PyObject* values[2 * MAX_TENSORS]  # of inputs and scalars; NULL: not given
+    PyObject* values[2 * MAX_TENSORS]  # values of inputs and scalars; NULL: not given
     CupolaTensor tensors[MAX_TENSORS]
     const void* given[MAX_TENSORS]
     cupola_op_scalar scalars[MAX_TENSORS]
     PyObject* access
     Py_ssize_t first  # the first input that is given
-    int flags  # of the access
+    int flags  # flags of the array access
     # The key of the plan: the access, then of each input its type, device, shape and strides,
     # then the integers among the scalars. The lengths of outputs follow.
     int64_t words[MAX_WORDS]
-    Py_ssize_t used  # of the words
+    Py_ssize_t used  # the number of words in use
 
 # The checked results of a call before: the kernels are bound, and the inputs need no copies.
 cdef class Plan:
     cdef bytes key  # Arguments.words of its inputs and integers
     cdef NativeOperation native
-    cdef tuple outputs  # of Allocation, as the next
+    cdef tuple outputs  # Allocations, as in the next member
     cdef tuple workspaces
-    cdef cupola_op_plan* prepared  # by the first call that used the plan; NULL: there is none
+    cdef cupola_op_plan* prepared  # made by the first call that used the plan; NULL before
     cdef bint tried  # to prepare it
 
 cdef class EagerCall:
-    cdef dict positions  # of the parameters by name
-    cdef dict plans  # by their keys
+    cdef dict positions  # positions of the parameters, by name
+    cdef dict plans  # plans by their keys
     cdef Plan last  # the plan of the last call
     cdef Py_ssize_t input_count, scalar_count, output_count
     cdef uint64_t align
     cdef bint autocast
     cdef object out_name, stream_name, device_name  # None where an input or scalar has the name
     cdef bint written[MAX_TENSORS]
-    cdef char kinds[MAX_TENSORS]  # of scalars: f, i, b
+    cdef char kinds[MAX_TENSORS]  # kinds of scalars: f, i or b
     cdef bint has_default[MAX_TENSORS]
     cdef cupola_op_scalar defaults[MAX_TENSORS]
 

@@ -34,7 +34,7 @@ cdef extern from *:
     void cupola_add_vectorcall(PyTypeObject* kind, Py_ssize_t offset)
 
 cdef enum:
-    MAX_PLANS = 256  # of an operation
+    MAX_PLANS = 256  # the most plans that an operation keeps
 
 UNKNOWN = object()
 cdef object _UNKNOWN = UNKNOWN

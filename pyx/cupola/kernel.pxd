@@ -24,7 +24,7 @@ from cupola.stream cimport Stream
 cdef class Kernel:
     cdef cupola_kernel* native
     cdef object packer  # packs and checks its arguments
-    cdef object recent_grid, recent_block  # of the last kernel[grid, block]
+    cdef object recent_grid, recent_block  # the grid and block of the last kernel[grid, block]
     cdef unsigned recent[7]  # and its cupola_dimensions
     cdef object parameters
     cdef int suggested

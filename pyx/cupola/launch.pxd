@@ -20,7 +20,7 @@ cdef class Launch:
     cdef cupola_kernel* native
     cdef void** pointers  # to each argument in the buffer, which follows them
     cdef char* buffer
-    cdef cupola_stream* own  # of `stream`; NULL where that is None
+    cdef cupola_stream* own  # the handle of `stream`; NULL if `stream` is None
     cdef cupola_stream* told  # the stream that the arrays were last notified of
     cdef unsigned long long seen  # memory.freed when the arrays were last checked
     cdef unsigned dimensions[7]  # cupola_dimensions, and attributes
@@ -29,7 +29,7 @@ cdef class Launch:
     cdef bint attributed
     cdef bint replaced  # set_* replaced an argument, which `held` does not contain
     cdef unsigned attributes[6]
-    cdef size_t nbytes  # of the buffer
+    cdef size_t nbytes  # the size of the argument buffer
     cdef list held  # the launch's arguments, kept alive
     cdef list arrays  # cupola.Array and Memory arguments; replaced by a new list, never changed
 

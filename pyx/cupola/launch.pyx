@@ -311,7 +311,7 @@ cdef int notify(list arrays, cupola_stream* stream) except -1:
 
 
 cdef dict attributes_of(Launch launch):
-    """The keywords it was prepared with, except stream and shared."""
+    """The keywords that a launch was prepared with, except stream and shared."""
     cdef cupola_attributes* attributes = <cupola_attributes*>launch.attributes
     found = {}
     if launch.attributed:

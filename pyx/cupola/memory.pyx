@@ -54,7 +54,7 @@ cdef Memory hold(cupola_memory* native, int device, Stream stream):
 
 
 cdef enum:
-    MAX_HELD_BYTES = 64 << 20  # for more the pool may have to reserve device memory
+    MAX_HELD_BYTES = 64 << 20  # the pool may have to reserve device memory for more bytes
 
 
 cdef unsigned long long freed = 0

@@ -11,7 +11,7 @@ cdef class Image:
     cdef readonly str name
     cdef readonly object manifest  # parameters by kernel name, or None
     cdef readonly dict names  # from names in the source to names in the image
-    cdef readonly str ptx  # of the same source, for parameter lists, or ""
+    cdef readonly str ptx  # PTX of the same source, for parameter lists, or ""
     cdef readonly str log
     cdef readonly dict types  # by kernel, from the compiler: a type's mangled name, names
     cdef readonly dict declared  # by kernel, from the user: a list of C parameters
@@ -21,7 +21,7 @@ cdef class Image:
     cdef dict elsewhere  # modules of the same image on other devices
     cdef dict bound  # textures and arrays of references, by name
     cdef object origin  # the package and the image's name in it, or None
-    cdef str sha256  # of the image and its description; None before the first use
+    cdef str sha256  # hash of the image and its description; None before the first use
 
     cdef bytes read(self)
     cdef str digest(self)
@@ -35,7 +35,7 @@ cdef class Module:
     cdef Kernel find(self, str name)
     cdef int add_types(self, cupola_kernel* native, str exact) except -1
     cdef int require_ready(self) except -1
-    cdef tuple contents(self)  # of its pickle, where that has the image
+    cdef tuple contents(self)  # the content of the module's pickle, if the pickle has the image
 
 # Wraps a module and takes over the caller's reference.
 cdef Module adopt(cupola_module* native, str name, object manifest)

@@ -24,7 +24,7 @@ from cupola.stream cimport Stream, current_stream
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef enum:
-    MAX_LENGTHS = 1024  # of all tensors of a call together
+    MAX_LENGTHS = 1024  # the most lengths of axes that all tensors of a call have together
 
 
 # The name of a capsule that JAX takes.

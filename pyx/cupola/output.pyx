@@ -43,7 +43,7 @@ cdef void write(const char* text, size_t size) noexcept with gil:
     cdef PyObject* kind
     cdef PyObject* value
     cdef PyObject* traceback
-    PyErr_Fetch(&kind, &value, &traceback)  # of a caller that releases objects
+    PyErr_Fetch(&kind, &value, &traceback)  # keep the error of a caller that releases objects
     try:
         write_text(text, size)
     except BaseException as error:  # the launch or the wait itself has not failed

@@ -38,8 +38,8 @@ cdef class Pipeline:
     cdef cupola_pipeline* native
     cdef readonly int64_t chunk_count
     cdef readonly size_t slot_count
-    cdef readonly int64_t rows  # of the host arrays
-    cdef readonly int64_t length  # rows of a chunk
+    cdef readonly int64_t rows  # the number of rows of the host arrays
+    cdef readonly int64_t length  # the number of rows of a chunk
     cdef readonly tuple slots
     cdef readonly tuple hosts  # the host arrays
     cdef tuple inputs, outputs  # their indices

@@ -19,7 +19,7 @@ cdef enum NamedUfunc:
     SQUARE, SQRT, RECIPROCAL
 
 cdef struct Plan:
-    int operation  # as elementwise.h numbers them
+    int operation  # the operation's number in elementwise.h
     int element  # the computed type
     int result  # the result type
     bint flat  # operands have the computed type, so flat kernels can be used

@@ -8,7 +8,7 @@ from cupola.stream cimport Stream
 cdef class CudaArray:
     cdef cupola_cuda_array* native  # NULL after free()
     cdef readonly tuple shape
-    cdef readonly object dtype  # of one channel
+    cdef readonly object dtype  # the dtype of one channel
     cdef readonly int channels
     cdef readonly bint layered
     cdef readonly bint surface

@@ -97,7 +97,7 @@ cdef class Variable:
 
     @property
     def dtype(self):
-        """The dtype of its elements, or of its struct; None where no manifest has it."""
+        """The dtype of the variable's elements or struct; None if no manifest has the variable."""
         manifest = (<Module>self.module).image_.manifest
         if manifest is None:
             return None
