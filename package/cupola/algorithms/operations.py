@@ -56,7 +56,7 @@ def operation_of(function: str, ufunc: np.ufunc, x: Array, dtype: Any, out: Any)
         )
     if ufunc in _NAMES and result.kind != "b":
         return _number(ufunc, x, result)
-    # A sum of bool is "or", the greatest one; a product is "and".
+    # A sum of bool is "or", that is the greatest element. A product is "and", the least element.
     least = ufunc in (MINIMUM, PRODUCT)
     x = x if x.dtype == result else x.astype(result)
     if result.kind == "c":

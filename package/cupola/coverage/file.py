@@ -14,7 +14,7 @@ from cupola.coverage.report import Counter, Function, Module, Report, Site, add_
 from cupola.exceptions import Error
 
 HEADER = b"cupola-coverage 1\n"
-NUMBER_DIGITS = 20  # of 64 bits
+NUMBER_DIGITS = 20  # digits of a number of 64 bits
 MAX_LINE = 1 << 31
 
 

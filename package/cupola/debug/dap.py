@@ -267,7 +267,7 @@ class Adapter:
                 shown = references.shown(references.stop.evaluate(text))
             except (Error, ConnectionError):
                 raise
-            except Exception as error:  # of the user's expression
+            except Exception as error:  # an error of the user's expression
                 raise Error(f"{type(error).__name__}: {error}") from error
         result = {"result" if key == "value" else key: each for key, each in shown.items()}
         self.messages.respond(request, result)

@@ -17,7 +17,9 @@ from cupola.debug.code import Code, Variable
 from cupola.debug.dwarf import Entry, Expression
 
 SYMBOL = re.compile(r"E(\d+)")
-NUMBER = re.compile(r"(?:_\d|__\d+_)?")  # of a second variable of that name in the function
+NUMBER = re.compile(
+    r"(?:_\d|__\d+_)?"
+)  # the ending of the name of a second variable with the same name
 STATEMENT = re.compile(r"(?:@!?%\w+\s+)?([a-z][\w.:]*)\s+([^;]*);")
 OPERAND = re.compile(r"[%$\w]+")
 ACCESS = re.compile(r"(?:ld|st|atom|red)\.")

@@ -52,7 +52,7 @@ class SourceMap:
     lines: list[str]
     debug: bool  # compiled with -G
     files: dict[int, str]
-    locations: list[Inlined | None]  # of each line of the text, from 1
+    locations: list[Inlined | None]  # the source location of each line of the PTX, from line 1 on
     labels: dict[str, int]  # the line of each
     targets: set[int]  # lines of labels that branches may go to
     sections: dict[str, Section]

@@ -28,9 +28,9 @@ Triple = tuple[int, int, int]
 class Frame:
     """A function's call in a thread; `level` 0 is where the thread is."""
 
-    level: int  # of the calls that were not inlined
+    level: int  # the depth of the calls that were not inlined
     op: int
-    base: int  # of its variables, in the thread's local memory
+    base: int  # the address of the frame's variables in the thread's local memory
     name: str
     at: Location
     inlined: bool = False  # into the function of the next frame

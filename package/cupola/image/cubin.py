@@ -26,7 +26,7 @@ STO_CUDA_ENTRY = 0x10  # in a symbol's st_other: a kernel, not a device function
 # Attributes in .nv.info sections.
 REGISTER_COUNT = 0x2F
 FRAME_SIZE = 0x11
-STACK_SIZE = 0x12  # of the function and all that it calls, where the linker knows it
+STACK_SIZE = 0x12  # of a function with all functions that it calls, if the linker knows them
 PARAMETER = 0x17
 
 # Since sm_90 a kernel's shared memory starts with bytes reserved by the system; a section of this

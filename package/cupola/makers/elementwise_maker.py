@@ -18,7 +18,7 @@ from cupola.makers.strides import axes_of, merged, packed, start
 from cupola.makers.work import Launch, Work
 
 BLOCK = 256
-_BLOCKS = 32  # of a multiprocessor, at most
+_BLOCKS = 32  # the most blocks of a multiprocessor
 
 
 class Elementwise(Maker):

@@ -13,7 +13,7 @@ from .c_types import element_of, spelled
 from .definition import FLAT, Definition, code_of, marked, view
 from .parameters import Parameter
 
-VALUE = "cupola_total cupola_value;\n"  # of a chunk, in a kernel
+VALUE = "cupola_total cupola_value;\n"  # declares the total of a chunk in a kernel
 ALIGN = 16  # bytes; the largest alignment of an accumulator
 
 

@@ -25,7 +25,7 @@ _TASKS = 1024  # blocks that fill a device
 class Groups(NamedTuple):
     """The groups of a call."""
 
-    shape: tuple[int, ...]  # of the inputs together
+    shape: tuple[int, ...]  # the shape to which all inputs are broadcast
     axes: tuple[int, ...]  # the axes that count the elements of a group
     groups: int
     n: int  # elements of each group
@@ -97,9 +97,9 @@ class Chunks(NamedTuple):
 
     groups: int
     n: int
-    chunks: int  # of each group
-    length: int  # of a chunk, in elements
-    threads: int  # of a chunk: 1, a warp or a block
+    chunks: int  # the number of chunks of each group
+    length: int  # the length of a chunk, in elements
+    threads: int  # threads that work on a chunk: 1, a warp or a block
 
     @property
     def tasks(self) -> int:

@@ -48,7 +48,7 @@ class MakerTable:
     name: str  # the package and the function: "waves.axpy"
     kind: str
     definition: Definition
-    types: tuple[dict[str, str], ...]  # for which there are kernels, by type variable
+    types: tuple[dict[str, str], ...]  # combinations of types that have kernels, by type variable
     structs: dict[str, list[list[str]]]  # fields and element types
 
 

@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 # PTX of the CPU device's compute capability is embedded beside what a build asks for, and the
 # runtime is the shared one.
 NVCC_FLAGS = "-cudart shared -gencode arch=compute_90,code=compute_90"
-USUAL_MAJOR = 13  # of the CUDA runtime, where there is no nvcc
+USUAL_MAJOR = 13  # the major version of the CUDA runtime for a machine without nvcc
 
 
 def variables(now: Mapping[str, str]) -> dict[str, str]:

@@ -36,7 +36,7 @@ class View(NamedTuple):
 class Arrays(Protocol):
     """The arrays of one library."""
 
-    title: str  # of an array, for messages: "a numpy.ndarray"
+    title: str  # the kind of an array, for messages: "a numpy.ndarray"
 
     def is_array(self, value: Any) -> bool:
         """Whether it is this library's."""
@@ -74,7 +74,7 @@ class Plan(NamedTuple):
     workspaces: tuple[tuple[tuple[int, ...], str], ...]
 
 
-_MOST_PLANS = 256  # of an operation
+_MOST_PLANS = 256  # the most plans that an operation keeps
 
 
 def plan_of(operation: Operation, call: Call, views: dict[str, View]) -> Plan:

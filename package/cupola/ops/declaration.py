@@ -109,7 +109,7 @@ class Declaration:
 
     name: str
     table: Mapping[str, Any]
-    kernels: dict[tuple[str, ...], str]  # by the types of the variables
+    kernels: dict[tuple[str, ...], str]  # kernels by the types of the type variables
     variables: tuple[str, ...]
     tensors: tuple[Tensor, ...]  # inputs, outputs, workspaces
     scalars: tuple[Scalar, ...]

@@ -37,7 +37,7 @@ if not hasattr(jax, "ffi"):
 # A handler for each platform. XLA may capture the first one's launches into a command buffer. The
 # second one waits for the values of operands.
 _TARGET, _TARGET_OF_OPERANDS = "cupola_op", "cupola_op_operands"
-_MOST_FUNCTIONS = 64  # of an operation, compiled for calls outside of a program's own jit
+_MOST_FUNCTIONS = 64  # compiled functions of an operation, for calls outside of a program's jit
 _lock = threading.Lock()
 _numbers = itertools.count()
 

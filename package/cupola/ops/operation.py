@@ -90,7 +90,7 @@ class Operation(CallableOperation):
         self._lock = threading.Lock()
         self._variants = {types: index for index, types in enumerate(declaration.kernels)}
         self._native = NativeOperation(declaration.native_text())
-        self._plans: dict[Any, Any] = {}  # of `cupola.ops.array_call`
+        self._plans: dict[Any, Any] = {}  # plans of `cupola.ops.array_call`
         self.eager = EagerCall(
             tuple([(one.name, one.mutated) for one in declaration.inputs]),
             tuple([(one.name, one.kind, one.default) for one in declaration.scalars]),

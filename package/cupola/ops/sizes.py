@@ -18,7 +18,7 @@ from cupola.ops.expression import ExpressionError
 from cupola.ops.expression import parse as _parse
 from cupola.ops.tensor_type import Length
 
-parse = lru_cache(maxsize=1024)(_parse)  # of lengths, whose names the declaration has checked
+parse = lru_cache(maxsize=1024)(_parse)  # parses lengths; the declaration has checked their names
 
 
 class Sizes:

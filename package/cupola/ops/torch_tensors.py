@@ -32,7 +32,7 @@ from cupola.ops.element_types import ELEMENT_TYPES
 from cupola.ops.operation import Call, Operation
 from cupola.ops.sizes import Sizes
 
-_NAMESPACE = "cupola_ops"  # of operations that no package has
+_NAMESPACE = "cupola_ops"  # the namespace of operations that no package has
 _CPU, _CUDA = 1, 2  # DLPack's device types
 _names = {getattr(torch, name): name for name in ELEMENT_TYPES if hasattr(torch, name)}
 _numbers = itertools.count()

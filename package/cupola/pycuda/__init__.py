@@ -4,6 +4,6 @@
 ``python -m cupola run --pycuda PROGRAM.py`` makes ``import pycuda`` find this package.
 """
 
-VERSION = (2026, 1)  # of the interface
+VERSION = (2026, 1)  # the version of PyCUDA whose interface this is
 VERSION_STATUS = ""
 VERSION_TEXT = ".".join(map(str, VERSION)) + VERSION_STATUS

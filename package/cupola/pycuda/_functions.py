@@ -141,7 +141,7 @@ class Function:
         self._kernel, self._module = kernel, module
         self._arguments: list[Any] | None = None
         self._shared, self._texrefs = 0, []
-        self._block: tuple[int, int, int] | None = None  # of the deprecated calls
+        self._block: tuple[int, int, int] | None = None  # the block of the deprecated calls
         self._configured: dict[Any, Any] = {}
 
     def __call__(
