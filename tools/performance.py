@@ -72,7 +72,7 @@ FIGURES = [
     Figure("start", "import-cupola-cpu-device-intel-r-xeon-r-processor",
            "import cupola, after numpy", "import cupola, after NumPy"),
     Figure("start", "start-cupola-cpu-device-intel-r-xeon-r-processor", "cupola over both",
-           "start of Python to a kernel's result, beyond `import numpy` and the same in C++"),
+           "start of Python to a kernel's result, beyond importing NumPy and the same work in C++"),
     Figure("start", "elementwise-nvidia-h100-80gb-hbm3", "first use in a process: x + x: cupola",
            "the first x + x of a process"),
     Figure("build", "build-amd-epyc", "again, nothing changed",
