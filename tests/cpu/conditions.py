@@ -49,7 +49,7 @@ TEXT = """
 
 
 def linked(cuda, text=TEXT):
-    """Links CUDA's device library on NVIDIA's driver, which defines the functions there."""
+    """Link the text with CUDA's device library, which NVIDIA's driver needs for these functions."""
     if not cuda.on_hardware:
         return text.encode() + b"\0"
     home = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))

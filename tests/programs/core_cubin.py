@@ -1,4 +1,4 @@
-"""cuda.core: a program to a cubin, as its default architecture has it, and one of two objects."""
+"""cuda.core: a cubin of a program for the default architecture, and a cubin of two objects."""
 
 import numpy as np
 from cuda.core import (

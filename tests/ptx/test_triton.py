@@ -29,7 +29,7 @@ def test_kernel(file, driver, load):
     module = load(text)
 
     def run(grid, *arguments):
-        scratch = [np.uint64(0)] * 2  # of global memory, and a profiler's
+        scratch = [np.uint64(0)] * 2  # pointers to scratch memory of the kernel and of a profiler
         module.run(entry, grid, threads, [*arguments, *scratch], shared)
 
     kind, _, of = name.partition("_")
