@@ -51,7 +51,7 @@ AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxp
 APART = {
     "csrc/cpu/base/sha256.cpp",
     "csrc/cpu/base/seeded_order.cpp",
-    "csrc/cpu/symbols.cpp",
+    "csrc/cpu/api/symbols.cpp",
     "csrc/cpu/isa/convert.cpp",
     "csrc/cpu/isa/real.cpp",
     "csrc/cudart/symbols.cpp",
@@ -435,7 +435,7 @@ class Recipe:
         flags = (*flags, "-Icsrc")
         isa_sources = self.sources("cpu/isa/*.cpp")
         readers = self.sources("ptx/**/*.cpp", "image/**/*.cpp", *self.oldest)
-        driver = self.sources("cpu/*.cpp", "cpu/api/*.cpp", "cpu/base/*.cpp")
+        driver = self.sources("cpu/device/**/*.cpp", "cpu/api/*.cpp", "cpu/base/*.cpp")
         interpreter = self.sources("cpu/interpreter/*.cpp")
         checks = self.sources(
             *(f"cpu/{name}/*.cpp" for name in ("observe", "sanitizer", "coverage"))

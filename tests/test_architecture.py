@@ -253,7 +253,7 @@ def test_behaviour_is_chosen_by_opcode(folder):
 
 def test_nvml_knows_the_device_by_its_description_alone():
     for path in sources(CSRC / "nvml"):
-        assert set(includes(path)) <= {"cpu/description.hpp", "nvml/absent.def"}, path
+        assert set(includes(path)) <= {"cpu/api/description.hpp", "nvml/absent.def"}, path
 
 
 def test_runtime_calls_the_driver_through_the_table_alone():

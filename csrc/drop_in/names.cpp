@@ -8,7 +8,7 @@ extern "C" int cupola_filtered() { __builtin_trap(); }
     extern "C" __attribute__((alias("cupola_filtered"), visibility("default"))) int symbol();
 #define CUPOLA_OWN(name, since, symbol) CUPOLA_ONE(name, since, symbol)
 #define CUPOLA_ALSO(name, since, symbol)
-#include "cpu/symbols.def"
+#include "cpu/api/symbols.def"
 #undef CUPOLA_ONE
 #undef CUPOLA_OWN
 #undef CUPOLA_ALSO

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "cpu/description.hpp"
+#include "cpu/api/description.hpp"
 
 #define CUPOLA_NVML extern "C" __attribute__((visibility("default")))
 // One more name for a function; names differ in their types, which the assembler does not know.

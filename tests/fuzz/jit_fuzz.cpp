@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/jit.cpp"
+#include "cpu/device/base/jit.cpp"
 
 namespace {
 

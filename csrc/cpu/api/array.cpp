@@ -1,8 +1,8 @@
 // csrc/cpu/api/array.cpp - cu* entry points: arrays and mipmapped arrays.
-#include "cpu/array.hpp"
+#include "cpu/device/texture/array.hpp"
 
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 using namespace cupola::cpu;
 

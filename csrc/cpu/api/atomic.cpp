@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <iterator>
 
-#include "cpu/driver.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 using namespace cupola::cpu;
 

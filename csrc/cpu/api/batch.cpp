@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "cpu/api/copy.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/memory.hpp"
-#include "cpu/pool.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/memory/memory.hpp"
+#include "cpu/device/stream/pool.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 #undef cuMemcpyBatchAsync
 

@@ -1,12 +1,12 @@
 // csrc/cpu/api/capture.cpp - cu* entry points: stream capture.
-#include "cpu/capture.hpp"
+#include "cpu/device/launch/capture.hpp"
 
 #include <algorithm>
 
 #include "cpu/api/graph.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 // cuda.h maps the plain name to the newest version.
 #undef cuStreamBeginCapture

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "cpu/driver.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 using namespace cupola::cpu;
 

@@ -1,11 +1,11 @@
 // csrc/cpu/api/context.cpp - cu* entry points: contexts.
-#include "cpu/context.hpp"
+#include "cpu/device/context/context.hpp"
 
-#include "cpu/capture.hpp"
-#include "cpu/context_lifecycle.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/pool.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/lifecycle/context_lifecycle.hpp"
+#include "cpu/device/stream/pool.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 using namespace cupola::cpu;
 

@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 namespace cupola::cpu {
 namespace {

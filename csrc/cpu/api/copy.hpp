@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/copy.hpp"
+#include "cpu/device/stream/copy.hpp"
 
 namespace cupola::cpu {
 

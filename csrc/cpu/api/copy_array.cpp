@@ -1,8 +1,8 @@
 // csrc/cpu/api/copy_array.cpp - cu* entry points: copies of bytes to, from and between arrays.
 #include "cpu/api/copy.hpp"
-#include "cpu/array.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/stream/stream.hpp"
+#include "cpu/device/texture/array.hpp"
 
 using namespace cupola::cpu;
 

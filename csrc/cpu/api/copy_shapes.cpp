@@ -1,10 +1,10 @@
 // csrc/cpu/api/copy_shapes.cpp - cu* entry points: 2-D and 3-D copies.
 #include "cpu/api/copy.hpp"
-#include "cpu/array.hpp"
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/stream/stream.hpp"
+#include "cpu/device/texture/array.hpp"
 
 #undef cuMemcpy3DBatchAsync
 

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <string>
 
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 using namespace cupola::cpu;
 

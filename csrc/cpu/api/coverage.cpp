@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cpu/driver.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 using namespace cupola::cpu;
 

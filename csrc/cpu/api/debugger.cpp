@@ -1,7 +1,7 @@
 // csrc/cpu/api/debugger.cpp - cupola's own exports for a debugger in the same process.
 #include "cpu/debugger/session.hpp"
 
-#include "cpu/cuda.hpp"
+#include "cpu/device/base/cuda.hpp"
 
 using cupola::cpu::debugger::Session;
 

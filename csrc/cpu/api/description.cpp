@@ -1,14 +1,14 @@
 // csrc/cpu/api/description.cpp - describes devices to libnvidia-ml.so.1.
-#include "cpu/description.hpp"
+#include "cpu/api/description.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
 
-#include "cpu/device.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/startup.hpp"
+#include "cpu/api/startup.hpp"
+#include "cpu/device/driver/device.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 using namespace cupola::cpu;
 

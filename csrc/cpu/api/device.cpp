@@ -1,15 +1,15 @@
 // csrc/cpu/api/device.cpp - cu* entry points: devices and their primary contexts.
-#include "cpu/device.hpp"
+#include "cpu/device/driver/device.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstring>
 
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/pool.hpp"
-#include "cpu/primary_context.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/lifecycle/primary_context.hpp"
+#include "cpu/device/stream/pool.hpp"
 
 using namespace cupola::cpu;
 

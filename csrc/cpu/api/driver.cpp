@@ -1,22 +1,22 @@
 // csrc/cpu/api/driver.cpp - cu* entry points: initialisation, version, errors, symbols, profiler.
-#include "cpu/driver.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cpu/analysis/ir_text.hpp"
+#include "cpu/api/startup.hpp"
+#include "cpu/api/symbols.hpp"
 #include "cpu/compiler/aot.hpp"
 #include "cpu/compiler/machine_code.hpp"
-#include "cpu/context.hpp"
-#include "cpu/error_names.hpp"
-#include "cpu/library.hpp"
-#include "cpu/load_error.hpp"
-#include "cpu/module.hpp"
-#include "cpu/nvidia_runtime.hpp"
+#include "cpu/device/base/error_names.hpp"
+#include "cpu/device/base/load_error.hpp"
+#include "cpu/device/base/nvidia_runtime.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/module/library.hpp"
+#include "cpu/device/module/module.hpp"
 #include "cpu/sanitizer/findings.hpp"
-#include "cpu/startup.hpp"
-#include "cpu/symbols.hpp"
 
 using namespace cupola::cpu;
 

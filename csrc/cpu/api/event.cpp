@@ -1,12 +1,12 @@
 // csrc/cpu/api/event.cpp - cu* entry points: events.
-#include "cpu/event.hpp"
+#include "cpu/device/stream/event.hpp"
 
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/pool.hpp"
-#include "cpu/shared_event.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/stream/pool.hpp"
+#include "cpu/device/stream/shared_event.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 using namespace cupola::cpu;
 

@@ -2,11 +2,11 @@
 // if the host can read the memory.
 #include <utility>
 
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/copy.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/stream/copy.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 using namespace cupola::cpu;
 

@@ -1,8 +1,8 @@
 // csrc/cpu/api/function.cpp - cu* entry points: functions and their attributes.
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/library.hpp"
-#include "cpu/module.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/module/library.hpp"
+#include "cpu/device/module/module.hpp"
 
 using namespace cupola::cpu;
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/device_graph.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/event.hpp"
-#include "cpu/module.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/launch/device_graph.hpp"
+#include "cpu/device/module/module.hpp"
+#include "cpu/device/stream/event.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 // cuda.h maps the plain name to the newest version.
 #undef cuGraphInstantiate

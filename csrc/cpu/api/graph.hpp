@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "cpu/device_graph.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/graph.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/device_graph.hpp"
+#include "cpu/device/launch/graph.hpp"
 
 namespace cupola::cpu {
 

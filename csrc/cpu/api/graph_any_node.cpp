@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/launch.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/launch/launch.hpp"
 
 // cuda.h maps the plain name to the newest version.
 #undef cuGraphAddNode

@@ -1,11 +1,11 @@
 // csrc/cpu/api/graph_memory.cpp - cu* entry points: memory nodes of graphs, and user objects.
-#include "cpu/graph_memory.hpp"
+#include "cpu/device/launch/graph_memory.hpp"
 
 #include <algorithm>
 
 #include "cpu/api/graph.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/user_object.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/stream/user_object.hpp"
 
 using namespace cupola::cpu;
 

@@ -4,13 +4,13 @@
 #include <cstring>
 #include <type_traits>
 
-#include "cpu/array.hpp"
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/event.hpp"
-#include "cpu/library.hpp"
-#include "cpu/module.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/module/library.hpp"
+#include "cpu/device/module/module.hpp"
+#include "cpu/device/stream/event.hpp"
+#include "cpu/device/texture/array.hpp"
 
 // cuda.h maps the plain name to the newest version.
 #undef cuGraphAddKernelNode

@@ -1,12 +1,12 @@
 // csrc/cpu/api/green_context.cpp - cu* entry points: resources of devices, and green contexts.
-#include "cpu/green_context.hpp"
+#include "cpu/device/context/green_context.hpp"
 
 #include <algorithm>
 
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/primary_context.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/lifecycle/primary_context.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 using namespace cupola::cpu;
 

@@ -1,11 +1,11 @@
 // csrc/cpu/api/ipc.cpp - cu* entry points: memory and events shared between processes.
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/event.hpp"
-#include "cpu/shared_event.hpp"
-#include "cpu/shared_file.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/memory/shared_file.hpp"
+#include "cpu/device/stream/event.hpp"
+#include "cpu/device/stream/shared_event.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 using namespace cupola::cpu;
 

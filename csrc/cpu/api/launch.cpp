@@ -1,17 +1,17 @@
 // csrc/cpu/api/launch.cpp - cu* entry points: kernel launches, including those of CUDA 2.
-#include "cpu/launch.hpp"
+#include "cpu/device/launch/launch.hpp"
 
 #include <cstring>
 #include <utility>
 
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
 #include "cpu/debugger/session.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/event.hpp"
-#include "cpu/library.hpp"
-#include "cpu/module.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/module/library.hpp"
+#include "cpu/device/module/module.hpp"
+#include "cpu/device/stream/event.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 using namespace cupola::cpu;
 

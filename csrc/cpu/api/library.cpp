@@ -1,9 +1,9 @@
 // csrc/cpu/api/library.cpp - cu* entry points: libraries and their kernels.
-#include "cpu/library.hpp"
+#include "cpu/device/module/library.hpp"
 
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/file.hpp"
+#include "cpu/device/base/file.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 using namespace cupola::cpu;
 

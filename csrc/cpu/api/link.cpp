@@ -1,9 +1,9 @@
 // csrc/cpu/api/link.cpp - cu* entry points: linking.
-#include "cpu/link.hpp"
+#include "cpu/device/module/link.hpp"
 
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/file.hpp"
+#include "cpu/device/base/file.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 // cuda.h maps the names of the first forms to the second ones.
 #undef cuLinkCreate

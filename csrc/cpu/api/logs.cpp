@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "cpu/driver.hpp"
-#include "cpu/log.hpp"
+#include "cpu/device/base/log.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 using namespace cupola::cpu;
 

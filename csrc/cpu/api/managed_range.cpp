@@ -1,9 +1,9 @@
 // csrc/cpu/api/managed_range.cpp - cu* entry points: attributes of ranges of managed memory.
 #include <algorithm>
 
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/memory.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/memory/memory.hpp"
 
 using namespace cupola::cpu;
 

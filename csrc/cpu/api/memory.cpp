@@ -5,19 +5,19 @@
 // this device does not fit 32 bits, so the old functions could only fail. Scripts often bind the
 // plain names with pointer-sized arguments, and these work. Sizes passed as 32-bit integers also
 // work: the calling conventions zero-extend them.
-#include "cpu/memory.hpp"
+#include "cpu/device/memory/memory.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <vector>
 
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/graph_memory.hpp"
-#include "cpu/pool.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/launch/graph_memory.hpp"
+#include "cpu/device/stream/pool.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 using namespace cupola::cpu;
 

@@ -1,12 +1,12 @@
 // csrc/cpu/api/memory_operation.cpp - cu* entry points: stream memory operations, and graph nodes
 // of them.
-#include "cpu/memory_operation.hpp"
+#include "cpu/device/stream/memory_operation.hpp"
 
 #include "cpu/api/graph.hpp"
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 // cuda.h maps the plain name to the newest version.
 #undef cuStreamWaitValue32

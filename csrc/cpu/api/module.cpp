@@ -1,10 +1,10 @@
 // csrc/cpu/api/module.cpp - cu* entry points: modules.
-#include "cpu/module.hpp"
+#include "cpu/device/module/module.hpp"
 
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/file.hpp"
+#include "cpu/device/base/file.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
 
 using namespace cupola::cpu;
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-#include "cpu/driver.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 using namespace cupola::cpu;
 

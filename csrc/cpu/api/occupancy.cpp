@@ -1,11 +1,11 @@
 // csrc/cpu/api/occupancy.cpp - cu* entry points: occupancy.
-#include "cpu/occupancy.hpp"
+#include "cpu/device/module/occupancy.hpp"
 
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/launch.hpp"
-#include "cpu/library.hpp"
-#include "cpu/module.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/launch.hpp"
+#include "cpu/device/module/library.hpp"
+#include "cpu/device/module/module.hpp"
 
 using namespace cupola::cpu;
 

@@ -1,10 +1,10 @@
 // csrc/cpu/api/pointer.cpp - cu* entry points: attributes of pointers.
 #include <algorithm>
 
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/memory.hpp"
-#include "cpu/pool.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/memory/memory.hpp"
+#include "cpu/device/stream/pool.hpp"
 
 using namespace cupola::cpu;
 

@@ -1,12 +1,12 @@
 // csrc/cpu/api/pool.cpp - cu* entry points: memory pools and stream-ordered allocation.
-#include "cpu/pool.hpp"
+#include "cpu/device/stream/pool.hpp"
 
 #include <climits>
 
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 using namespace cupola::cpu;
 

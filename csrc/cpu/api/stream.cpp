@@ -1,16 +1,16 @@
 // csrc/cpu/api/stream.cpp - cu* entry points: streams. With `_ptsz`, stream 0 is the per-thread
 // stream.
-#include "cpu/stream.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 #include <algorithm>
 
-#include "cpu/capture.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/event.hpp"
-#include "cpu/green_context.hpp"
-#include "cpu/host_function.hpp"
-#include "cpu/pool.hpp"
+#include "cpu/device/base/host_function.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/context/green_context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/capture.hpp"
+#include "cpu/device/stream/event.hpp"
+#include "cpu/device/stream/pool.hpp"
 
 using namespace cupola::cpu;
 

@@ -1,9 +1,9 @@
 // csrc/cpu/api/stream_attribute.cpp - cu* entry points: attributes of streams. All except the
 // priority are stored and returned, without effect.
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/launch.hpp"
-#include "cpu/stream.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/launch/launch.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 #undef cuStreamGetAttribute
 #undef cuStreamSetAttribute

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cpu/base/tensor_box.hpp"
-#include "cpu/driver.hpp"
+#include "cpu/device/driver/driver.hpp"
 
 using namespace cupola::cpu;
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "cpu/base/seeded_order.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/held_output.hpp"
+#include "cpu/device/base/held_output.hpp"
+#include "cpu/device/driver/driver.hpp"
 #include "cpu/sanitizer/findings.hpp"
 
 using namespace cupola::cpu;

@@ -1,9 +1,9 @@
 // csrc/cpu/api/texture.cpp - cu* entry points: texture and surface objects.
-#include "cpu/array.hpp"
-#include "cpu/array_limits.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/texture_object.hpp"
+#include "cpu/device/base/array_limits.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/texture/array.hpp"
+#include "cpu/device/texture/texture_object.hpp"
 
 using namespace cupola::cpu;
 

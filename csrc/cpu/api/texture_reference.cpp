@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/array.hpp"
-#include "cpu/array_limits.hpp"
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/library.hpp"
-#include "cpu/module.hpp"
-#include "cpu/texture_object.hpp"
-#include "cpu/texture_reference.hpp"
+#include "cpu/device/base/array_limits.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/module/library.hpp"
+#include "cpu/device/module/module.hpp"
+#include "cpu/device/texture/array.hpp"
+#include "cpu/device/texture/texture_object.hpp"
+#include "cpu/device/texture/texture_reference.hpp"
 
 using namespace cupola::cpu;
 

@@ -1,10 +1,10 @@
 // csrc/cpu/api/virtual_memory.cpp - cu* entry points: reserved addresses, physical memory, and
 // mappings.
-#include "cpu/virtual_memory.hpp"
+#include "cpu/device/memory/virtual_memory.hpp"
 
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/shared_file.hpp"
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/memory/shared_file.hpp"
 
 using namespace cupola::cpu;
 

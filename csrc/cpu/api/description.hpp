@@ -1,0 +1,20 @@
+// csrc/cpu/api/description.hpp - properties of a device that work without cuInit: the interface
+// between libcuda.so.1 and libnvidia-ml.so.1.
+#pragma once
+
+extern "C" {
+
+struct cupola_cpu_description {
+    int count;                       // number of devices
+    int driver_version;              // as in cuDriverGetVersion
+    int major, minor;                // compute capability
+    int domain, bus;                 // PCI address
+    unsigned long long total, free;  // bytes; `free` is for this process
+    unsigned char uuid[16];
+    char name[256];
+};
+
+// Returns 0, or a CUresult if an environment variable is malformed or the device does not exist. It
+// does not start or need the driver, and works in a forked child.
+int cupola_cpu_describe(int ordinal, cupola_cpu_description* description);
+}

@@ -1,0 +1,136 @@
+// csrc/cpu/device/launch/graph_memory.cpp - existing graph memory, and the part that the program
+// owns.
+#include "cpu/device/launch/graph_memory.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "cpu/device/driver/driver.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+// Bytes, counted like NVIDIA's driver: freed memory stays reserved for later launches until a trim.
+// All reserved memory counts as used.
+struct Levels {
+    cuuint64_t live = 0, kept = 0;  // kept: the maximum of `live` since the last trim
+    cuuint64_t used_high = 0, reserved_high = 0;
+
+    void take(std::size_t bytes) {
+        kept = std::max(kept, live += bytes);
+        used_high = std::max(used_high, kept);
+        reserved_high = std::max(reserved_high, kept);
+    }
+};
+
+// All graph memory by address; this map keeps live memory alive.
+struct Table {
+    std::mutex mutex;
+    std::map<std::uintptr_t, std::weak_ptr<GraphMemory>> all;
+    std::map<std::uintptr_t, std::shared_ptr<GraphMemory>> live;
+    std::map<int, Levels> levels;
+};
+
+Table& table() {
+    static auto* const made = new Table;
+    return *made;
+}
+
+}  // namespace
+
+GraphMemory::GraphMemory(const PoolPlace& place, std::size_t size)
+    : device_(Driver::get().device(place.on_device() ? place.location.id : 0)),
+      place_(place),
+      size_(size) {
+    Allocation like;
+    like.kind = Allocation::Kind::graph;
+    like.device = device_.ordinal();
+    like.place = place.managed() ? Allocation::Place::managed : Allocation::Place::device;
+    address_ = Driver::get().memory.allocate(like, size, 0, device_.budget());
+}
+
+GraphMemory::~GraphMemory() {
+    if (DriverState::get() != CUDA_SUCCESS) return;
+    {
+        std::lock_guard lock(table().mutex);
+        table().all.erase(address_);
+    }
+    Driver::get().memory.release(address_, device_.budget());
+}
+
+std::shared_ptr<GraphMemory> GraphMemory::make(const PoolPlace& place, std::size_t size) {
+    auto memory = std::make_shared<GraphMemory>(place, size);
+    std::lock_guard lock(table().mutex);
+    table().all[memory->address()] = memory;
+    return memory;
+}
+
+std::shared_ptr<GraphMemory> GraphMemory::at(std::uintptr_t address) {
+    std::lock_guard lock(table().mutex);
+    const auto it = table().all.find(address);
+    auto found = it == table().all.end() ? nullptr : it->second.lock();
+    require(found != nullptr);
+    return found;
+}
+
+bool GraphMemory::live() const {
+    std::lock_guard lock(table().mutex);
+    return live_;
+}
+
+bool GraphMemory::take() {
+    std::lock_guard lock(table().mutex);
+    if (live_) return false;
+    live_ = true;
+    table().live[address_] = shared_from_this();
+    table().levels[device_.ordinal()].take(size_);
+    return true;
+}
+
+bool GraphMemory::give() {
+    std::shared_ptr<GraphMemory> last;  // released after the lock
+    std::lock_guard lock(table().mutex);
+    if (!live_) return false;
+    live_ = false;
+    const auto it = table().live.find(address_);
+    last = std::move(it->second);
+    table().live.erase(it);
+    table().levels[device_.ordinal()].live -= size_;
+    return true;
+}
+
+cuuint64_t GraphMemory::get(int device, CUgraphMem_attribute attribute) {
+    std::lock_guard lock(table().mutex);
+    const Levels& levels = table().levels[device];
+    switch (static_cast<int>(attribute)) {
+        case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
+        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
+            return levels.kept;
+        case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+            return levels.used_high;
+        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+            return levels.reserved_high;
+        default:
+            fail(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+void GraphMemory::reset_high(int device, CUgraphMem_attribute attribute) {
+    std::lock_guard lock(table().mutex);
+    Levels& levels = table().levels[device];
+    if (attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH)
+        levels.used_high = levels.kept;
+    else if (attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
+        levels.reserved_high = levels.kept;
+    else
+        fail(CUDA_ERROR_INVALID_VALUE);
+}
+
+void GraphMemory::trim(int device) {
+    std::lock_guard lock(table().mutex);
+    Levels& levels = table().levels[device];
+    levels.kept = levels.live;
+}
+
+}  // namespace cupola::cpu

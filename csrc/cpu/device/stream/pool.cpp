@@ -1,0 +1,363 @@
+// csrc/cpu/device/stream/pool.cpp - allocates and frees memory of a pool in stream order.
+#include "cpu/device/stream/pool.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
+#include "cpu/device/stream/stream.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+// At most a quarter larger than needed, so that reuse wastes little.
+std::uintptr_t take_fitting(std::multimap<std::size_t, std::uintptr_t>& blocks, std::size_t size) {
+    const auto it = blocks.lower_bound(size);
+    if (it == blocks.end() || it->first > size + size / 4 + MemoryMap::alignment) return 0;
+    const std::uintptr_t begin = it->second;
+    blocks.erase(it);
+    return begin;
+}
+
+// In the file of a shareable pool, in place of a device's ordinal: the pool is of the host.
+constexpr int host_node = -1;
+
+PoolPlace place_of(const Device& device) {
+    PoolPlace place;
+    place.location.id = device.ordinal();
+    return place;
+}
+
+std::size_t device_index(const PoolPlace& place) {
+    return static_cast<std::size_t>(place.location.id);
+}
+
+// Pools of places other than device memory; a device stores its own pools.
+struct OtherPools {
+    struct Pools {
+        std::shared_ptr<Pool> first, current;
+    };
+    std::mutex mutex;
+    std::map<PoolPlace, Pools> all;
+
+    Pools& at(const PoolPlace& place) {
+        Pools& found = all[place];
+        if (!found.first) found.first = found.current = Pool::make(place, 0, true);
+        return found;
+    }
+};
+
+OtherPools& other_pools() {
+    static auto* const made = new OtherPools;
+    return *made;
+}
+
+bool of_device(const PoolPlace& place) { return place.on_device() && !place.managed(); }
+
+void erase_block(std::multimap<std::size_t, std::uintptr_t>& blocks, std::size_t capacity,
+                 std::uintptr_t begin) {
+    const auto [first, last] = blocks.equal_range(capacity);
+    for (auto it = first; it != last; ++it) {
+        if (it->second != begin) continue;
+        blocks.erase(it);
+        return;
+    }
+}
+
+}  // namespace
+
+std::shared_ptr<Pool> Pool::make(const PoolPlace& place, std::size_t limit, bool is_default) {
+    Device& device = *Driver::get().devices[place.on_device() ? device_index(place) : 0];
+    auto pool = std::make_shared<Pool>(device, place, limit, is_default);
+    Driver::get().pools.add(pool);
+    return pool;
+}
+
+std::shared_ptr<Pool> Pool::make_shareable(const PoolPlace& place, std::size_t limit) {
+    Device& device = *Driver::get().devices[place.on_device() ? device_index(place) : 0];
+    auto file = SharedFile::make(SharedFile::Use::pool, sizeof(SharedFile::Number),
+                                 place.on_device() ? device.ordinal() : host_node);
+    auto pool = std::make_shared<Pool>(device, place, limit, false, std::move(file));
+    Driver::get().pools.add(pool);
+    return pool;
+}
+
+std::shared_ptr<Pool> Pool::open(int descriptor) {
+    auto file = SharedFile::adopt(SharedFile::Use::pool, descriptor);
+    // The other process may have more devices than this one.
+    const auto& devices = Driver::get().devices;
+    const auto ordinal = static_cast<std::size_t>(file->device());
+    Device& device = *devices[ordinal < devices.size() ? ordinal : 0];
+    PoolPlace place = place_of(device);
+    if (file->device() == host_node) place.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
+    auto pool = std::make_shared<Pool>(device, place, 0, false, std::move(file), true);
+    Driver::get().pools.add(pool);
+    return pool;
+}
+
+PoolPlace PoolPlace::of(CUmemAllocationType type, CUmemLocation location, bool fresh) {
+    const bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+    require(managed || type == CU_MEM_ALLOCATION_TYPE_PINNED);
+    PoolPlace place{type, {location.type, 0}};
+    switch (static_cast<int>(location.type)) {
+        case CU_MEM_LOCATION_TYPE_NONE:
+            require(managed);
+            return place;
+        case CU_MEM_LOCATION_TYPE_DEVICE:
+            place.location.id = location.id;
+            require(location.id >= 0 && device_index(place) < Driver::get().devices.size());
+            return place;
+        case CU_MEM_LOCATION_TYPE_HOST:
+            return place;
+        case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+            require(managed && fresh);
+            place.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+            return place;
+        case CU_MEM_LOCATION_TYPE_HOST_NUMA:  // the host counts as one node
+            require(location.id == 0);
+            return place;
+        default:
+            fail(managed ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+bool PoolPlace::operator<(const PoolPlace& other) const {
+    return std::tie(type, location.type, location.id) <
+           std::tie(other.type, other.location.type, other.location.id);
+}
+
+std::shared_ptr<Pool> Pool::default_of(const PoolPlace& place) {
+    if (of_device(place)) return Driver::get().device(place.location.id).default_pool();
+    std::lock_guard lock(other_pools().mutex);
+    return other_pools().at(place).first;
+}
+
+std::shared_ptr<Pool> Pool::current_of(const PoolPlace& place) {
+    if (of_device(place)) return Driver::get().device(place.location.id).pool();
+    std::lock_guard lock(other_pools().mutex);
+    return other_pools().at(place).current;
+}
+
+void Pool::set_current(std::shared_ptr<Pool> pool) {
+    const PoolPlace place = pool->place();
+    if (of_device(place)) {
+        Device& device = pool->device();
+        return device.set_pool(std::move(pool));
+    }
+    std::lock_guard lock(other_pools().mutex);
+    other_pools().at(place).current = std::move(pool);
+}
+
+Budget& Pool::budget() const {
+    return place_.on_device() || place_.managed() ? device_.budget() : Driver::get().host_memory;
+}
+
+void Pool::open(bool access) {
+    if (place_.managed() || place_.on_device()) return;
+    std::lock_guard lock(mutex_);
+    if (open_.exchange(access) == access) return;
+    for (const auto& [begin, block] : blocks_) Driver::get().memory.open_pooled(begin, access);
+}
+
+void Pool::retire() {
+    std::lock_guard lock(mutex_);
+    if (used_ > 0) self_ = shared_from_this();
+}
+
+// Needs the lock. The caller must destroy the result after it has released the lock.
+std::shared_ptr<Pool> Pool::last_reference() {
+    return used_ == 0 ? std::move(self_) : std::shared_ptr<Pool>();
+}
+
+Pool::~Pool() {
+    if (DriverState::get() != CUDA_SUCCESS) return;
+    drop_spare(0);
+}
+
+std::uintptr_t Pool::reuse(Stream& stream, std::size_t size) {
+    std::uintptr_t begin = 0;
+    const auto mine = pending_.find(&stream);
+    // Under the checks, memory that kernels may still use is not reused.
+    if (mine != pending_.end() && !Driver::get().memory.exact())
+        begin = take_fitting(mine->second, size);
+    if (!begin) begin = take_fitting(spare_, size);
+    return begin;
+}
+
+std::uintptr_t Pool::allocate(Stream& stream, std::size_t size) {
+    require(!imported_);
+    MemoryMap& memory = Driver::get().memory;
+    const std::size_t capacity =
+        (size + MemoryMap::alignment - 1) / MemoryMap::alignment * MemoryMap::alignment;
+    require(capacity >= size, CUDA_ERROR_OUT_OF_MEMORY);
+    std::unique_lock lock(mutex_);
+    std::uintptr_t begin = reuse(stream, capacity);
+    for (int attempt = 0; !begin; ++attempt) {
+        Allocation like;
+        like.kind = Allocation::Kind::pool;
+        like.device = device_.ordinal();
+        like.pool = this;
+        like.shareable = file_ != nullptr;
+        like.open = open_;
+        like.place = place_.managed()     ? Allocation::Place::managed
+                     : place_.on_device() ? Allocation::Place::device
+                                          : Allocation::Place::host;
+        try {
+            require(!limit_ || reserved_ + capacity <= limit_, CUDA_ERROR_OUT_OF_MEMORY);
+            begin = memory.allocate(like, capacity, MemoryMap::alignment, budget());
+        } catch (const Failure&) {
+            // First release spare memory, then wait for pending frees, which may be enough.
+            if (attempt == 2) throw;
+            if (attempt == 1) {
+                lock.unlock();
+                synchronize(*stream.context_pointer());
+                lock.lock();
+            }
+            drop_spare(0);
+            continue;
+        }
+        blocks_[begin].capacity = capacity;
+        reserved_ += capacity;
+        reserved_high_ = std::max(reserved_high_, reserved_);
+    }
+    Block& block = blocks_.at(begin);
+    block.used = true;
+    block.pending = nullptr;
+    ++block.turn;
+    used_ += block.capacity;
+    used_high_ = std::max(used_high_, used_);
+    memory.hand_out(begin, size, stream.context());
+    return begin;
+}
+
+void Pool::free_on(Stream& stream, std::uintptr_t begin) {
+    const auto keep = shared_from_this();
+    std::uint64_t turn;
+    std::shared_ptr<Pool> last;
+    {
+        std::lock_guard lock(mutex_);
+        const auto it = blocks_.find(begin);
+        require(it != blocks_.end() && it->second.used);
+        Block& block = it->second;
+        block.used = false;
+        block.pending = &stream;
+        turn = ++block.turn;
+        used_ -= block.capacity;
+        last = last_reference();
+        Driver::get().memory.take_back(begin);
+    }
+    // Becomes reusable only after the free is submitted, so that the stream's order protects it.
+    stream.submit(
+        task([self = shared_from_this(), begin, turn](CUresult) { self->reached(begin, turn); }));
+    std::lock_guard lock(mutex_);
+    const auto it = blocks_.find(begin);
+    if (it != blocks_.end() && it->second.turn == turn && it->second.pending == &stream)
+        pending_[&stream].emplace(it->second.capacity, begin);
+}
+
+// The stream has reached the free. The memory becomes spare, unless the stream has reused it.
+void Pool::reached(std::uintptr_t begin, std::uint64_t turn) {
+    std::lock_guard lock(mutex_);
+    const auto it = blocks_.find(begin);
+    if (it == blocks_.end() || it->second.turn != turn) return;
+    Block& block = it->second;
+    if (const auto mine = pending_.find(block.pending); mine != pending_.end()) {
+        erase_block(mine->second, block.capacity, begin);
+        if (mine->second.empty()) pending_.erase(mine);
+    }
+    block.pending = nullptr;
+    Driver::get().memory.withdraw(begin);
+    spare_.emplace(block.capacity, begin);
+}
+
+void Pool::free_now(std::uintptr_t begin) {
+    const auto keep = shared_from_this();
+    std::shared_ptr<Pool> last;
+    std::lock_guard lock(mutex_);
+    const auto it = blocks_.find(begin);
+    require(it != blocks_.end() && it->second.used);
+    it->second.used = false;
+    ++it->second.turn;
+    used_ -= it->second.capacity;
+    last = last_reference();
+    Driver::get().memory.take_back(begin);
+    Driver::get().memory.withdraw(begin);
+    spare_.emplace(it->second.capacity, begin);
+}
+
+void Pool::drop_spare(std::size_t keep) {
+    while (reserved_ > keep && !spare_.empty()) {
+        const auto largest = std::prev(spare_.end());
+        const auto [capacity, begin] = *largest;
+        spare_.erase(largest);
+        blocks_.erase(begin);
+        reserved_ -= capacity;
+        Driver::get().memory.release(begin, budget());
+    }
+}
+
+void Pool::trim(std::size_t keep) {
+    std::lock_guard lock(mutex_);
+    drop_spare(keep);
+}
+
+void Pool::settle() {
+    std::lock_guard lock(mutex_);
+    if (reserved_ > threshold_) drop_spare(threshold_);
+}
+
+void Pool::get(CUmemPool_attribute attribute, void* value) {
+    std::lock_guard lock(mutex_);
+    const auto integer = [&](int it) { *static_cast<int*>(value) = it; };
+    const auto bytes = [&](std::uint64_t it) { *static_cast<cuuint64_t*>(value) = it; };
+    switch (static_cast<int>(attribute)) {
+        case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+            return integer(follow_events_);
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+            return integer(opportunistic_);
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+            return integer(internal_dependencies_);
+        case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+            return bytes(threshold_);
+        case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+            return bytes(reserved_);
+        case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+            return bytes(reserved_high_);
+        case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+            return bytes(used_);
+        case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+            return bytes(used_high_);
+        default:
+            fail(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+void Pool::set(CUmemPool_attribute attribute, const void* value) {
+    std::lock_guard lock(mutex_);
+    const auto flag = [&](int& it) { it = *static_cast<const int*>(value) != 0; };
+    const auto bytes = [&] { return *static_cast<const cuuint64_t*>(value); };
+    switch (static_cast<int>(attribute)) {
+        case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+            return flag(follow_events_);
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+            return flag(opportunistic_);
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+            return flag(internal_dependencies_);
+        case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+            threshold_ = bytes();
+            return;
+        case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:  // a high-water mark can only be reset
+            require(bytes() == 0);
+            reserved_high_ = reserved_;
+            return;
+        case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+            require(bytes() == 0);
+            used_high_ = used_;
+            return;
+        default:
+            fail(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+}  // namespace cupola::cpu

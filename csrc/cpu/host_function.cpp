@@ -1,8 +1,0 @@
-// csrc/cpu/host_function.cpp - marks the threads that are inside a host function.
-#include "cpu/host_function.hpp"
-
-namespace cupola::cpu {
-
-thread_local bool in_host_function = false;
-
-}  // namespace cupola::cpu
