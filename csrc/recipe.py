@@ -54,7 +54,7 @@ APART = {
     "csrc/cpu/api/symbols.cpp",
     "csrc/cpu/isa/convert.cpp",
     "csrc/cpu/isa/real.cpp",
-    "csrc/cudart/symbols.cpp",
+    "csrc/dropin/cudart/symbols.cpp",
 }
 # Sources that differ between the versions of the CUDA runtime.
 CUDART = {major: f"libcudart.so.{major}" for major in (12, 13)}
@@ -329,7 +329,7 @@ class Recipe:
         listed = self._exports(exports, "cu[A-Z]*", "cupola_cpu_*")
         names = list(
             self._objects(
-                self.sources("drop_in/*.cpp"), (*CALM, "-Icsrc"), toolkit, folder="device"
+                self.sources("dropin/libcuda/*.cpp"), (*CALM, "-Icsrc"), toolkit, folder="device"
             )
         )
         leading = ["-Wl,--no-as-needed", str(library), "-Wl,--as-needed", "-Wl,-rpath,$ORIGIN"]
@@ -346,7 +346,7 @@ class Recipe:
 
     def nvml_steps(self, toolkit: Any) -> list[Any]:
         """The libnvidia-ml.so.1 that programs find where they find the CPU device."""
-        sources, flags = self.sources("nvml/*.cpp", *self.oldest), (*CALM, "-Icsrc")
+        sources, flags = self.sources("dropin/nvml/*.cpp", *self.oldest), (*CALM, "-Icsrc")
         objects = list(self._objects(sources, flags, toolkit, folder="nvml"))
         target, exports = self.products()["cpu/libnvidia-ml.so.1"], self.native / "nvml.map"
         files = [step.target for step in objects]
@@ -360,7 +360,7 @@ class Recipe:
 
         Their symbols have the version that NVIDIA's have, which programs linked to those ask for.
         """
-        sources, flags = self.sources("nvrtc/*.cpp", *self.oldest), (*CALM, "-Icsrc")
+        sources, flags = self.sources("dropin/nvrtc/*.cpp", *self.oldest), (*CALM, "-Icsrc")
         objects = list(self._objects(sources, flags, toolkit, folder="nvrtc"))
         steps = [*objects]
         for major, name in NVRTC.items():
@@ -387,17 +387,17 @@ class Recipe:
         """
         flags = (*flags, "-Icsrc")
         own = (*flags, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM")
-        symbols = Path("csrc/cudart/symbols.cpp")
-        plain = self.sources("cudart/*.cpp", *self.oldest)
+        symbols = Path("csrc/dropin/cudart/symbols.cpp")
+        plain = self.sources("dropin/cudart/*.cpp", *self.oldest)
         plain.remove(symbols)
-        stream = self.sources("cudart/stream/*.cpp")
+        stream = self.sources("dropin/cudart/stream/*.cpp")
         shared = [
             *self._objects(plain, flags, toolkit, folder="cudart"),
             *self._objects(stream, flags, toolkit, folder="cudart"),
             *self._objects(stream, own, toolkit, folder="cudart-per-thread"),
         ]
-        plain = [symbols, *self.sources("cudart/versions/*.cpp")]
-        stream = self.sources("cudart/stream/versions/*.cpp")
+        plain = [symbols, *self.sources("dropin/cudart/versions/*.cpp")]
+        stream = self.sources("dropin/cudart/stream/versions/*.cpp")
         steps = [*shared]
         for major, name in CUDART.items():
             version, folder = f"-DCUPOLA_CUDART_MAJOR={major}", f"cudart-{major}"

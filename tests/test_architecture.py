@@ -252,8 +252,8 @@ def test_behaviour_is_chosen_by_opcode(folder):
 
 
 def test_nvml_knows_the_device_by_its_description_alone():
-    for path in sources(CSRC / "nvml"):
-        assert set(includes(path)) <= {"cpu/api/description.hpp", "nvml/absent.def"}, path
+    for path in sources(CSRC / "dropin/nvml"):
+        assert set(includes(path)) <= {"cpu/api/description.hpp", "dropin/nvml/absent.def"}, path
 
 
 def test_runtime_calls_the_driver_through_the_table_alone():

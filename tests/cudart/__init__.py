@@ -1,1 +1,1 @@
-"""Tests of cupola's CUDA runtime library, csrc/cudart."""
+"""Tests of cupola's CUDA runtime library, csrc/dropin/cudart."""

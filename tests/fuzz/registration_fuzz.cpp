@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "cudart/driver.cpp"
-#include "cudart/registry.cpp"
-#include "cudart/runtime.cpp"
+#include "dropin/cudart/driver.cpp"
+#include "dropin/cudart/registry.cpp"
+#include "dropin/cudart/runtime.cpp"
 
-#include "cudart/registration.cpp"
+#include "dropin/cudart/registration.cpp"
 
 const int cupola::cudart::runtime_major = 13;
 
