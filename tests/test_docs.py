@@ -140,7 +140,7 @@ def test_the_errors_of_troubleshooting_are_those_of_the_sources():
 
 
 READ = re.compile(
-    r"(?:getenv|environ\.get|environ|environment\.get|ENV|read_\w+|known_\w+|whole|switched_on)"
+    r"(?:getenv|environ\.get|environ|environment\.get|ENV|read_\w+|known_\w+|text_of|whole|switched_on)"
     r"[\[({]\"?(CUPOLA_[A-Z_]+)|^VARIABLE = \"(CUPOLA_[A-Z_]+)\"",
     re.MULTILINE,
 )
