@@ -7,7 +7,6 @@
 namespace cupola::cpu::interpreter {
 
 using ptx::Matrix;
-using ptx::MatrixForm;
 using ptx::MatrixKind;
 using ptx::OperandConstraint;
 
