@@ -136,7 +136,7 @@ IMAGES = {
     "/dev/null": "neither a fatbin",
     "empty": "neither a fatbin",
     "junk": "neither a fatbin",
-    "a.cu": "neither a fatbin",
+    "a.cu": "a.cu is a source: compile it first",
     "cut8.fatbin": "cut8.fatbin: ",
     "cut20.fatbin": "cut20.fatbin: ",
     "cut100.fatbin": "cut100.fatbin: ",

@@ -38,6 +38,7 @@ const Row rows[] = {
 #define CUPOLA_ONE(name, since, symbol) {#name, since, false, &symbol},
 #define CUPOLA_OWN(name, since, symbol) {#name, since, true, &symbol},
 #define CUPOLA_ALSO(name, since, symbol) {#name, since, false, &symbol},
+#include "cpu/api/symbols.def"
 #undef CUPOLA_ONE
 #undef CUPOLA_OWN
 #undef CUPOLA_ALSO

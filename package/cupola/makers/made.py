@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cupola.compiler.request import options_of as read_options
+from cupola.compiler.arguments import options_of as read_options
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
