@@ -200,3 +200,18 @@ def test_the_need_for_nvcc():
         False,
     )
     assert front_end._need(log, "", ["/cuda/incl"]) == ("", False)
+
+
+@pytest.mark.parametrize("name", ["seven.cu", "./seven.cu", "sub/../seven.cu"])
+def test_a_file_of_the_current_folder_finds_its_header(tmp_path, monkeypatch, name):
+    """nvcc runs in another folder."""
+    images.nvcc()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "seven.h").write_text("#define SEVEN 7\n")
+    source = '#include "seven.h"\n#include <vector>\n'
+    source += 'extern "C" __global__ void f(int* out) { *out = SEVEN; }\n'
+    (tmp_path / "seven.cu").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    out = cupola.zeros((), np.int32)
+    cupola.load(name)["f"][1, 1](out)
+    assert out.get() == 7

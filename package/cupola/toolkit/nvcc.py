@@ -79,7 +79,9 @@ class Nvcc:
         text = program.text if program.text.startswith(line) else line + program.text
         last = text.count("\n")  # the number of the source's last line
         text += f'\n#line 1 "name_expressions"\n{pointers}' if pointers else "\n"
-        beside = os.path.dirname(program.name)
+        # nvcc runs in another folder, so a file of the current folder needs its whole path.
+        file = os.path.isfile(program.name)
+        beside = os.path.dirname(os.path.abspath(program.name) if file else program.name)
         with tempfile.TemporaryDirectory(prefix="cupola-nvcc-") as folder:
             inside = Path(folder)
             given = inside / "headers"
