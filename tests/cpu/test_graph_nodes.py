@@ -130,7 +130,8 @@ def test_a_child_graph_is_moved_into_its_node(cuda, graph, memory):
         ("cuGraphAddMemFreeNode", byref(made), inner.handle, none, 0, address),
     ):
         assert cuda.code(*call) == NOT_SUPPORTED
-    cuda.cuGraphDestroyNode(child)
+    if not cuda.on_hardware:  # driver 580 does not destroy such a node
+        cuda.cuGraphDestroyNode(child)
 
 
 def test_an_empty_node_takes_empty_parameters(cuda, graph):
