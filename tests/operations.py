@@ -5,8 +5,8 @@ import functools
 import images
 
 import cupola
+from cupola.declare.operation import read
 from cupola.native_operation import NativeOperation
-from cupola.ops.declaration import read
 
 PLANE = dict(
     kernels={"float32": "scale_plane<float>", "float64": "scale_plane<double>"},

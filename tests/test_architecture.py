@@ -298,47 +298,26 @@ def test_public_declarations_need_no_header(path):
 
 
 PACKAGE = ROOT / "package/cupola"
-# Modules beside cupola.build that it imports.
-BESIDE_BUILD = {"compiler_remedies", "exceptions", "inspection.parameters"}
-BESIDE_BUILD |= {"image.cubin", "image.cxx_names", "image.processor_levels", "image.unpack"}
-BESIDE_BUILD |= {"ops.backward", "ops.declaration", "ops.element_types", "ops.expression"}
-BESIDE_BUILD |= {"ops.tensor_type"}
-BESIDE_BUILD |= {"makers.c_types", "makers.definition", "makers.group_definition"}
-BESIDE_BUILD |= {"makers.elementwise_definition", "makers.parameters", "makers.table"}
-BESIDE_BUILD |= {"makers.reduction_definition", "makers.scan_definition"}
+# The modules beside the folders: public ones, and what `import cupola` reads.
+TOP = {"__init__", "__main__", "cache", "deprecation", "exceptions", "paths", "testing", "version"}
 
-# The folders of package/cupola, with the other folders that each imports.
-FAMILIES = {
-    "algorithms": {"toolkit"},
-    "array_api": {"fft", "linalg"},
-    "build": {"image", "inspection", "makers", "ops"},
-    "command": {"build", "compiler", "coverage", "debug", "image", "on_cpu", "pycuda", "toolkit"},
-    "compiler": {"toolkit"},
-    "coverage": set(),
-    "distributed": {"launching"},
-    "fft": {"algorithms", "toolkit"},
-    "debug": {"image"},
-    "image": set(),
-    "inspection": set(),
-    "launching": set(),
-    "linalg": {"algorithms"},
-    "makers": {"compiler", "ops"},
-    "mpi": {"pipeline_call"},
-    "nccl": {"algorithms", "toolkit"},
-    "on_cpu": {"toolkit"},
-    "ops": set(),
-    "pipeline_call": {"distributed", "launching"},
-    "pycuda": {"algorithms", "compiler", "toolkit"},
-    "random": {"algorithms"},
-    "timeline": {"inspection"},
-    "toolkit": {"image"},
-}
-# The modules beside these folders: public ones, those of cupola/__init__.py, the loader, and the
-# pytest plugin.
-TOP = {"arguments", "cache", "exceptions", "kernel_library", "manifest", "paths"}
-TOP |= {"compiler_remedies", "deprecation", "library", "numpy_names", "version"}
-TOP |= {"__init__", "__main__", "host_library", "loader", "package_images", "struct_values"}
-TOP |= {"element_errors", "testing"}
+
+def families_of_the_table(text):
+    """Which folders of package/cupola each folder imports, by the table of the tour."""
+    table = re.search(
+        r"^\| folder of `package/cupola` \|.*\| imports \|\n((?:\|.*\n)+)", text, re.M
+    )[1]
+    families = {}
+    for row in table.splitlines()[1:]:
+        first, *_, last = re.split(r" *\| *", row.strip("| "))
+        families[first.strip("`")] = set(re.findall(r"`([\w/]+)`", last))
+        assert families[first.strip("`")] or last == "nothing else", row
+    return families
+
+
+FAMILIES = families_of_the_table(TOUR.read_text())
+# The folders whose modules the build may import, where these import the standard library alone.
+BESIDE_BUILD = ("cupola.declare.", "cupola.image.", "cupola.exceptions")
 
 
 def module_of(path):
@@ -347,9 +326,12 @@ def module_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def file_of(module):
-    """The file of a module of the package that is named without "cupola."."""
-    return PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
+def family_of(module):
+    """The innermost folder of a module, as the table names it; None beside the folders."""
+    parts = module.split(".")[1:]
+    while parts and "/".join(parts) not in FAMILIES:
+        parts.pop()
+    return "/".join(parts) or None
 
 
 def modules_of_the_package():
@@ -387,40 +369,47 @@ def test_build_imports_little():
     import sys
 
     known = modules_of_the_package()
-    paths = [*sorted(PACKAGE.glob("build/*.py")), *map(file_of, BESIDE_BUILD)]
-    beside = set()
-    for path in paths:
-        for name in imports(path, ast.parse(path.read_text()).body, known):
-            top, _, rest = name.partition(".")
+    todo = [name for name in known if name.startswith("cupola.build")]
+    for module in todo:
+        path = known[module]
+        text = ast.parse(path.read_text())
+        for name in imports(path, text.body, known):
+            top = name.partition(".")[0]
             allowed = {"setuptools"} if path.parent.name == "build" else set()
             if top in sys.stdlib_module_names | allowed:
                 continue
-            assert top == "cupola", f"{path} imports {name}"
-            if not name.startswith("cupola.build"):
-                beside.add(rest)
-    assert beside == BESIDE_BUILD
-
-
-def test_build_imports_relatively_at_its_start():
-    """setup.py loads it under another name, before cupola can be imported."""
-    paths = [*sorted(PACKAGE.glob("build/*.py")), *map(file_of, BESIDE_BUILD)]
-    for path in paths:
-        for node in ast.parse(path.read_text()).body:
+            assert name.startswith(("cupola.build", *BESIDE_BUILD)), f"{path} imports {name}"
+            todo += [name] if name not in todo else []
+        for node in text.body:  # setup.py loads them under another name, before cupola
             if isinstance(node, ast.ImportFrom) and not node.level:
                 assert not node.module.startswith("cupola"), f"{path}: {node.module}"
+    assert {family_of(module) for module in todo} == {"build", "declare", "image", None}
+
+
+def test_declarations_are_read_by_the_standard_library_alone():
+    import sys
+
+    known = modules_of_the_package()
+    for name, path in known.items():
+        if family_of(name) == "declare":
+            found = imports(path, ast.parse(path.read_text()).body, known)
+            others = {one for one in found if one.partition(".")[0] not in sys.stdlib_module_names}
+            allowed = ("cupola.declare", "cupola.exceptions")
+            assert not [one for one in others if not one.startswith(allowed)], f"{path}: {others}"
 
 
 def test_what_runs_does_not_import_the_build():
     known = modules_of_the_package()
     for name, path in known.items():
-        if name.startswith(("cupola.build", "cupola.command.")):
+        if name.startswith(("cupola.build", "cupola.tools.command.")):
             continue
         found = imports(path, ast.walk(ast.parse(path.read_text())), known)
         assert not [one for one in found if one.startswith("cupola.build")], f"{path}: {found}"
 
 
 def test_each_python_module_is_in_a_family():
-    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(FAMILIES)
+    folders = {str(path.parent.relative_to(PACKAGE)) for path in PACKAGE.rglob("__init__.py")}
+    assert folders - {"."} == set(FAMILIES)
     assert {path.stem for path in PACKAGE.glob("*.py")} == TOP
 
 
@@ -429,18 +418,22 @@ def test_families_import_as_the_table_says(family):
     known = modules_of_the_package()
     others = set()
     for path in PACKAGE.glob(f"{family}/*.py"):
-        for name in imports(path, ast.walk(ast.parse(path.read_text())), known):
-            parts = name.split(".")
-            if parts[0] == "cupola" and len(parts) > 1 and parts[1] in FAMILIES:
-                others.add(parts[1])
-    assert others - {family} == FAMILIES[family]
+        found = imports(path, ast.walk(ast.parse(path.read_text())), known)
+        others |= {family_of(name) for name in found if name.startswith("cupola.")}
+    assert others - {family, None} == FAMILIES[family]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_reversed_import_is_found(family):
+    for below in FAMILIES[family]:
+        assert circles({**FAMILIES, below: FAMILIES[below] | {family}})
 
 
 def test_families_form_no_circle():
     assert circles(FAMILIES) == []
 
 
-@pytest.mark.parametrize("family", ["image", "inspection", "toolkit"])
+@pytest.mark.parametrize("family", ["core", "declare", "image", "toolkit", "tools"])
 def test_a_folder_imports_nothing_when_one_of_its_modules_is_imported(family):
     tree = ast.parse((PACKAGE / family / "__init__.py").read_text())
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -451,7 +444,7 @@ def test_no_module_has_the_name_of_a_public_function():
     import cupola
 
     modules = {path.stem for path in (*PACKAGE.glob("*.py"), *ROOT.glob("pyx/cupola/*.pyx"))}
-    modules |= set(FAMILIES)
+    modules |= {family for family in FAMILIES if "/" not in family}
     assert not modules & {name for name in cupola._HOMES if name not in cupola._SUBMODULES}
 
 

@@ -163,7 +163,7 @@ def test_demo_takes_a_region(tmp_path, driver):
 
 
 def test_demo_names_the_interpreter_as_it_is_typed(monkeypatch):
-    from cupola.command import demo
+    from cupola.tools.command import demo
 
     monkeypatch.setattr("sys.executable", f"{os.getcwd()}/.venv/bin/python")
     assert all(
@@ -251,8 +251,8 @@ def test_bench_prints_a_table_beside_cpp(driver):
 
 def test_floor_refuses_what_measures_nothing(driver):
     import cupola
-    from cupola.command import bench
     from cupola.exceptions import Error
+    from cupola.tools.command import bench
 
     kernel = cupola.shipped_kernels()["saxpy"]
     with pytest.raises(Error, match="0 turns"):
@@ -272,5 +272,5 @@ def test_options_are_parsed_without_imports():
     code = "import sys; from cupola.__main__ import parser; parser(); print(*sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
-    assert {"cupola.command.bench", "argparse"} <= set(answer.stdout.split())
+    assert {"cupola.tools.command.bench", "argparse"} <= set(answer.stdout.split())
     assert not {"numpy", "statistics", "elftools", "cupola.driver"} & set(answer.stdout.split())

@@ -301,8 +301,8 @@ def test_inspect_unpacks_compressed_images(codes):
 def test_inspect_says_what_unpacks_an_image(monkeypatch, capsys):
     import images
 
-    from cupola.command import inspect
     from cupola.image import contents, unpack
+    from cupola.tools.command import inspect
 
     def missing():
         raise unpack.UnpackerMissingError("it is not there")

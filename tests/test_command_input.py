@@ -18,7 +18,7 @@ COVERAGE = b"cupola-coverage 1\n"
 SERVER = """
 import json, os, resource, sys, tempfile, traceback
 import numpy, setuptools
-from cupola import command
+from cupola.tools import command
 from cupola.__main__ import main
 list(command.modules())
 

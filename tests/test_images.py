@@ -15,9 +15,9 @@ from test_module import works
 from working import refused
 
 import cupola
-from cupola import struct_values
-from cupola.loader import LARGE
-from cupola.manifest import Manifest, dtype_of
+from cupola.core import struct_values
+from cupola.core.loader import LARGE
+from cupola.image.manifest import Manifest, dtype_of
 
 
 @pytest.mark.parametrize("name", ["missing.fatbin", "folder/missing", "missing.ptx"])

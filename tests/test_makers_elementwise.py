@@ -326,7 +326,7 @@ def test_offsets_of_more_than_32_bits(driver):
 
 def test_indices_of_more_than_32_bits(driver):
     """By the header's own functions: an array of so many elements takes too long."""
-    from cupola.makers.definition import HEADER
+    from cupola.declare.kernel_definition import HEADER
     from cupola.makers.strides import packed
 
     text = """

@@ -15,9 +15,9 @@ import pytest
 from working import refused
 
 import cupola
-from cupola import package_images
 from cupola.build import library
 from cupola.build.kernels import Kernels
+from cupola.core import package_images
 
 NAME = "tests_travel_package"
 

@@ -304,8 +304,8 @@ def test_restrict(named):
 
 
 def test_stand_ins_for_names_are_nobody_elses():
-    from cupola.inspection import parameters
-    from cupola.inspection.result_types import Parameter
+    from cupola.core import signatures as parameters
+    from cupola.core.result_types import Parameter
 
     given = [Parameter(name, "pointer", "float", 0, 8) for name in ("", "argument0")]
     shown = parameters.signature(given)

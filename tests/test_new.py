@@ -11,8 +11,8 @@ import hooks
 import pytest
 
 import cupola
-from cupola.command import new
-from cupola.command.template import FILES
+from cupola.tools.command import new
+from cupola.tools.command.template import FILES
 
 pytestmark = pytest.mark.campaign("builds of packages in new environments")
 

@@ -168,14 +168,15 @@ def test_dir_shows_public_names_alone(module):
 
 
 def test_a_module_of_the_package_is_imported_without_numpy():
-    code = "import sys; from cupola import command, image; from cupola.command import png; "
+    code = "import sys; from cupola import image; from cupola.tools import command; "
+    code += "from cupola.tools.command import png; "
     code += "assert 'numpy' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
 def test_what_the_errors_recommend_computes_on_the_device(driver):
-    from cupola import numpy_names
+    from cupola.core import numpy_names
 
     x = cupola.array([3.0, 1.0, 2.0])
     for name in numpy_names.METHODS:

@@ -10,7 +10,7 @@ import pytest
 from working import refused
 
 import cupola
-from cupola.ops.declaration import DeclarationError, read
+from cupola.declare.operation import DeclarationError, read
 
 
 def made(table, name="", **changes):
@@ -304,7 +304,7 @@ def test_the_texts_of_an_operation(driver):
 def test_nothing_is_imported_but_cupola():
     """The declarations alone need the standard library."""
     code = (
-        "import sys, cupola.ops, cupola.ops.declaration\n"
+        "import sys, cupola.ops, cupola.declare.operation\n"
         "assert not {'torch', 'jax', 'cupy', 'numpy'} & {*sys.modules} - {'numpy'}"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -330,7 +330,7 @@ def test_a_hostile_manifest_is_refused(tmp_path, monkeypatch, operations, words)
     folder.mkdir()
     (folder / "__init__.py").write_text("")
     (folder / "kernels.py").write_text(
-        "from cupola.kernel_library import KernelLibrary\n"
+        "from cupola.core.kernel_library import KernelLibrary\n"
         "_library = KernelLibrary(__name__, {'copy': 'copy'})\n"
     )
     (folder / "ops.py").write_text(

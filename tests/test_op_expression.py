@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from working import refused
 
 import cupola
+from cupola.declare.expression import ExpressionError, parse
+from cupola.declare.operation import DeclarationError, read
 from cupola.native_operation import NativeOperation
-from cupola.ops.declaration import DeclarationError, read
-from cupola.ops.expression import ExpressionError, parse
 
 MOST = 2**63 - 1
 

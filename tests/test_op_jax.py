@@ -47,7 +47,7 @@ def square(driver):
     module = operations.module()
 
     def add(name, kernel, **table):
-        from cupola.ops.declaration import read
+        from cupola.declare.operation import read
         from cupola.ops.operation import Operation
 
         made = Operation(

@@ -9,8 +9,8 @@ from operations import native, tensor
 from working import refused
 
 import cupola
+from cupola.declare.operation import read
 from cupola.native_operation import NativeOperation
-from cupola.ops.declaration import read
 
 
 @pytest.fixture

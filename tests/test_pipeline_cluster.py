@@ -23,7 +23,7 @@ from working import refused
 import cupola
 import cupola.distributed
 from cupola import Chunk
-from cupola.pipeline_call.file_parts import FilePart, OtherFileError, file_part
+from cupola.chunks.file_parts import FilePart, OtherFileError, file_part
 
 BENCHMARKS = str(Path(__file__).resolve().parents[1] / "benchmarks")
 sys.path.append(BENCHMARKS)
@@ -179,7 +179,7 @@ def test_a_mapped_input_is_sent_as_a_place(client, module, tmp_path, monkeypatch
     del sent[:]
     # A worker that does not see this file gets the elements.
     monkeypatch.setattr(
-        "cupola.pipeline_call.cluster.file_part",
+        "cupola.chunks.cluster.file_part",
         lambda array: dataclasses.replace(file_part(array), path=str(tmp_path / "none")),
     )
     out = np.zeros(10_000, np.int32)

@@ -12,7 +12,7 @@ from test_arguments import BOX, BOXES, Box
 from working import refused, refused_argument
 
 import cupola
-from cupola.struct_values import line_for, packed
+from cupola.core.struct_values import line_for, packed
 
 Named = collections.namedtuple("Named", "c a b")
 VALUES = {

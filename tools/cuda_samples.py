@@ -22,7 +22,7 @@ import sys
 import time
 from pathlib import Path
 
-from cupola.on_cpu.environment import variables
+from cupola.tools.run.environment import variables
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 records = importlib.import_module("records")

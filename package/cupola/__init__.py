@@ -23,7 +23,7 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from threading import RLock as _RLock
 
-from cupola import library as _library
+from cupola.core import library as _library
 from cupola.deprecation import renamed as _renamed
 from cupola.exceptions import (
     ArgumentError,
@@ -64,7 +64,7 @@ _HOMES = {
     "Out": "transfer",
     "Pool": "pool",
     "PreparedLaunch": "launch",
-    "Profile": "timeline",
+    "Profile": "tools.timeline",
     "Stream": "stream",
     "Surface": "texture",
     "Texture": "texture",
@@ -130,7 +130,7 @@ _HOMES = {
     "isclose": "algorithms.comparisons",
     "isin": "algorithms.sets",
     "lexsort": "algorithms.sorts",
-    "load": "loader",
+    "load": "core.loader",
     "managed": "creation",
     "mandelbrot": "kernels",
     "matmul": "algorithms.products",
@@ -152,8 +152,8 @@ _HOMES = {
     "pad": "algorithms.padding",
     "partition": "algorithms.order_statistics",
     "percentile": "algorithms.quantiles",
-    "pipeline": "pipeline_call",
-    "profile": "timeline",
+    "pipeline": "chunks",
+    "profile": "tools.timeline",
     "put": "algorithms.indexing",
     "put_along_axis": "algorithms.indexing",
     "quantile": "algorithms.quantiles",
@@ -168,7 +168,7 @@ _HOMES = {
     "saxpy": "kernels",
     "scan": "makers",
     "searchsorted": "algorithms.searching",
-    "set_trace": "debug",
+    "set_trace": "tools.debug",
     "setdiff1d": "algorithms.sets",
     "setxor1d": "algorithms.sets",
     "shipped_kernels": "kernels",
@@ -275,7 +275,7 @@ def __getattr__(name: str) -> object:
         _renamed(f"cupola.{name}", f"cupola.{_MOVED[name]}", stacklevel=3)
         with _importing:
             return _import_module(f"cupola.{_MOVED[name]}")
-    from cupola.numpy_names import missing
+    from cupola.core.numpy_names import missing
 
     raise missing("cupola", name)
 

@@ -107,7 +107,9 @@ from cupola.algorithms.splits import vsplit as vsplit
 from cupola.algorithms.statistics import std as std
 from cupola.algorithms.statistics import var as var
 from cupola.array import Array as Array
+from cupola.chunks import pipeline as pipeline
 from cupola.compiler import compile as compile  # noqa: A004
+from cupola.core.loader import load as load
 from cupola.creation import arange as arange
 from cupola.creation import array as array
 from cupola.creation import asarray as asarray
@@ -122,7 +124,6 @@ from cupola.creation import ones_like as ones_like
 from cupola.creation import to_device as to_device
 from cupola.creation import zeros as zeros
 from cupola.creation import zeros_like as zeros_like
-from cupola.debug import set_trace as set_trace
 from cupola.device import Device as Device
 from cupola.device import devices as devices
 from cupola.device import memory_info as memory_info
@@ -152,7 +153,6 @@ from cupola.kernels import mandelbrot as mandelbrot
 from cupola.kernels import saxpy as saxpy
 from cupola.kernels import shipped_kernels as shipped_kernels
 from cupola.launch import PreparedLaunch as PreparedLaunch
-from cupola.loader import load as load
 from cupola.makers import elementwise as elementwise
 from cupola.makers import reduction as reduction
 from cupola.makers import scan as scan
@@ -162,15 +162,15 @@ from cupola.memory import register_host as register_host
 from cupola.module import Module as Module
 from cupola.ops import op as op
 from cupola.paths import get_include as get_include
-from cupola.pipeline_call import pipeline as pipeline
 from cupola.pipelines import Chunk as Chunk
 from cupola.pool import Pool as Pool
 from cupola.stream import Stream as Stream
 from cupola.texture import CudaArray as CudaArray
 from cupola.texture import Surface as Surface
 from cupola.texture import Texture as Texture
-from cupola.timeline import Profile as Profile
-from cupola.timeline import profile as profile
+from cupola.tools.debug import set_trace as set_trace
+from cupola.tools.timeline import Profile as Profile
+from cupola.tools.timeline import profile as profile
 from cupola.transfer import In as In
 from cupola.transfer import InOut as InOut
 from cupola.transfer import Out as Out

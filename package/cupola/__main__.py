@@ -1,5 +1,5 @@
 # cupola/__main__.py - the command: python -m cupola, or cupola.
-"""cupola's command line; each command is a module of `cupola.command`."""
+"""cupola's command line; each command is a module of `cupola.tools.command`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cupola import command
 from cupola.exceptions import Error
+from cupola.tools import command
 from cupola.version import __version__
 
 

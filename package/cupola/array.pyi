@@ -6,8 +6,8 @@ from typing import Any, Literal, Protocol, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from cupola.core.flags import Flags
 from cupola.device import Device, _DeviceLike
-from cupola.inspection.flags import Flags
 from cupola.reductions import Reductions
 from cupola.stream import _StreamProtocol
 

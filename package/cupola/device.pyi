@@ -3,7 +3,7 @@ from typing import Literal, SupportsIndex, TypeAlias
 
 from typing_extensions import Self
 
-from cupola.inspection.result_types import MemoryInfo
+from cupola.core.result_types import MemoryInfo
 from cupola.pool import Pool
 
 _DeviceLike: TypeAlias = Device | SupportsIndex | Literal["cpu"]

@@ -1,5 +1,5 @@
 # cupola/driver.pyi - the CUDA driver in use.
-from cupola.inspection.result_types import DriverInfo
+from cupola.core.result_types import DriverInfo
 
 def info() -> DriverInfo: ...
 def loaded() -> bool: ...

@@ -5,8 +5,8 @@ from typing import Any, Generic, SupportsIndex, final
 
 from typing_extensions import ParamSpec, Self
 
+from cupola.core.result_types import KernelAttributes, KernelSignature, Parameter
 from cupola.device import Device
-from cupola.inspection.result_types import KernelAttributes, KernelSignature, Parameter
 from cupola.launch import PreparedLaunch
 from cupola.module import Module
 from cupola.stream import Stream, _StreamProtocol

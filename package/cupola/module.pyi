@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing_extensions import Buffer
 
 from cupola.device import Device, _DeviceLike
+from cupola.image.manifest import Parameter
 from cupola.kernel import Kernel
-from cupola.manifest import Parameter
 from cupola.texture_reference import TextureReferences
 from cupola.variable import Variables
 

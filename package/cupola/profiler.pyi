@@ -1,5 +1,5 @@
 # cupola/profiler.pyi - recordings.
-from cupola.inspection.result_types import Operation
+from cupola.core.result_types import Operation
 
 class Recording:
     def __init__(self, ranges: bool = False) -> None: ...

@@ -190,7 +190,7 @@ cdef int put_fields(Signature signature, char* buffer, size_t index, object valu
     cdef const cupola_parameter* parameter = &signature.parameters[index]
     layout = None if signature.layouts is None else signature.layouts[index]
     came = type_text(value)
-    from cupola.struct_values import line_for, packed
+    from cupola.core.struct_values import line_for, packed
     if layout is not None and layout.names is not None:
         try:
             made = packed(value, layout)
@@ -588,7 +588,7 @@ cdef class Signature:
         known = index, value.dtype
         if value.dtype is layout or known in self.fitting:
             return 0
-        from cupola.struct_values import difference
+        from cupola.core.struct_values import difference
         other = difference(value.dtype, layout)
         if other:
             return self.refuse(

@@ -130,7 +130,7 @@ cdef class Array(ArrayMethods):
     @property
     def flags(self):
         """`Flags`, a named tuple: c_contiguous, f_contiguous, writeable."""
-        from cupola.inspection.flags import Flags
+        from cupola.core.flags import Flags
         self.require_live()
         return Flags(
             self.contiguous, is_f_contiguous(self.shape, self.steps, self.itemsize),
@@ -697,11 +697,11 @@ cdef class Array(ArrayMethods):
         return object.__format__(self, specification)
 
     def __repr__(self):
-        from cupola.inspection.representation import summary
+        from cupola.core.representation import summary
         return self.text(summary)
 
     def __str__(self):
-        from cupola.inspection.representation import elements
+        from cupola.core.representation import elements
         return self.text(elements)
 
 

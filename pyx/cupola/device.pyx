@@ -190,7 +190,7 @@ cdef class Device:
     @property
     def memory(self):
         """`MemoryInfo`, a named tuple: `free` and `total` bytes."""
-        from cupola.inspection.result_types import MemoryInfo
+        from cupola.core.result_types import MemoryInfo
         cdef size_t free = 0, total = 0
         with nogil:
             check(cupola_device_memory(self.index, &free, &total))

@@ -56,7 +56,7 @@ def info():
     DriverError
         Where no driver is usable; the text lists those tried.
     """
-    from cupola.inspection.result_types import DriverInfo
+    from cupola.core.result_types import DriverInfo
     cdef cupola_driver_info found
     ensure()
     check(cupola_driver_get(&found))

@@ -580,20 +580,20 @@ cdef class Kernel:
         KernelSignature
             A named tuple: `kernel`, `parameters`, `known_by`.
         """
-        from cupola.inspection.result_types import KernelSignature
+        from cupola.core.result_types import KernelSignature
         signature_in(self)
         return KernelSignature(self.title, self.params, KNOWN_BY[cupola_kernel_known(self.native)])
 
     @property
     def __signature__(self):
         """The parameters, for `inspect.signature`."""
-        from cupola.inspection.parameters import signature
+        from cupola.core.signatures import signature
         return signature(self.params)
 
     @property
     def __doc__(self):
         """The parameters and their source, for `help`."""
-        from cupola.inspection.parameters import about
+        from cupola.core.signatures import about
         return about(self.title, self.params)
 
     @property
@@ -624,12 +624,12 @@ cdef class Kernel:
             Named tuples: `name`, `kind`, `type`, `offset` and `size` (bytes), `dtype` (for a
             struct, the dtype of a structured scalar), `const` and `restrict`.
         """
-        from cupola.inspection.result_types import Parameter
+        from cupola.core.result_types import Parameter
         cdef Signature signature = signature_in(self)
         cdef const cupola_parameter* one
         cdef size_t i
         if self.parameters is None:
-            from cupola.manifest import dtype_of_type
+            from cupola.image.manifest import dtype_of_type
             told = (self.image.manifest or {}).get(self.name)
             found = []
             for i in range(signature.count):
@@ -660,7 +660,7 @@ cdef class Kernel:
         KernelAttributes
             A named tuple.
         """
-        from cupola.inspection.result_types import KernelAttributes
+        from cupola.core.result_types import KernelAttributes
         return KernelAttributes(
             max_threads=self.attribute(MAX_THREADS_PER_BLOCK),
             registers=self.attribute(NUM_REGS),

@@ -45,7 +45,7 @@ def shipped_kernels(device=None):
     cdef int index = device_index(device)
     cdef cupola_module* native = NULL
     if index not in modules:
-        from cupola import manifest as manifests
+        from cupola.image import manifest as manifests
         with nogil:
             check(cupola_module_shipped(index, &native))
         library = (<bytes>cupola_library_path()).decode()

@@ -168,7 +168,7 @@ cdef class Module:
         A fatbin, a cubin, or PTX text.
     name : str
         For messages.
-    manifest : cupola.manifest.Manifest, optional
+    manifest : cupola.image.manifest.Manifest, optional
         Descriptions of the kernels' parameters.
     device : Device or int, optional
         The device to load it on; by default the current one.
@@ -470,7 +470,7 @@ cdef class Module:
             return shipped_kernels, (image.device_index,)
         if image.origin is None:
             return take_module, self.contents()
-        from cupola.package_images import take_from_package, version_of
+        from cupola.core.package_images import take_from_package, version_of
         if not self.loaded:
             raise ArgumentValueError(f"{self.name} was unloaded, and can't be pickled")
         return take_from_package, (

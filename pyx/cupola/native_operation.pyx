@@ -36,7 +36,7 @@ cdef dict TYPES = {}  # filled by type_of
 cdef tuple type_of(object dtype):
     found = TYPES.get(dtype)
     if found is None:
-        from cupola.ops.element_types import ELEMENT_TYPES
+        from cupola.declare.element_types import ELEMENT_TYPES
         found = ELEMENT_TYPES.get(dtype.name, (0, 0)) if dtype.isnative else (0, 0)
         TYPES[dtype] = found
     return <tuple>found

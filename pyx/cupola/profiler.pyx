@@ -17,7 +17,7 @@ from cupola.abi cimport require
 from cupola.error cimport check
 
 from cupola.exceptions import ArgumentValueError
-from cupola.inspection.result_types import Operation
+from cupola.core.result_types import Operation
 
 cdef dict KINDS = {
     CUPOLA_PROFILE_LAUNCH: "launch",

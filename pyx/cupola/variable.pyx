@@ -177,7 +177,7 @@ cdef class Variable:
 cdef object fields_of(Variable variable, object value):
     """A value with the fields of the variable's struct; any value where it has none."""
     layout = variable.dtype
-    from cupola.struct_values import difference, line_for, packed
+    from cupola.core.struct_values import difference, line_for, packed
     try:
         if isinstance(value, (np.void, np.ndarray)):
             if layout is not None and value.dtype.names is not None:

@@ -9,7 +9,7 @@ from project import Project
 
 from cupola.build import makers
 from cupola.build.error import BuildError
-from cupola.makers.table import struct_size
+from cupola.declare.maker_table import struct_size
 
 pytestmark = pytest.mark.campaign("builds of packages")
 

@@ -83,7 +83,7 @@ def test_they_are_stored_before_the_kernels():
     assert [one["name"] for one in found["operations"]] == ["heat.step", "heat.step_backward"]
     text = manifest.written(found)
     assert json.loads(text) == found and list(found)[-1] == "kernels"
-    from cupola.manifest import Manifest
+    from cupola.image.manifest import Manifest
 
     read = Manifest(text.encode(), "here")
     assert read.head["operations"] == found["operations"] and len(read) == 2

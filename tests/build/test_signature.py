@@ -11,7 +11,7 @@ from cupola.build.error import BuildError
 from cupola.build.intermediate import Declaration, read_declarations
 from cupola.build.merge import merge
 from cupola.image import cubin
-from cupola.manifest import dtype_of
+from cupola.image.manifest import dtype_of
 
 SOURCE = """
 #include <cstdint>

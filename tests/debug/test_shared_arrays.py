@@ -5,7 +5,7 @@ import sys
 import pytest
 import sessions
 
-from cupola.debug import shared_arrays
+from cupola.tools.debug import shared_arrays
 
 SOURCE = """\
 extern "C" __global__ void left(float* x) {

@@ -15,7 +15,7 @@ import sessions
 from sessions import PROGRAM, debug, image, line
 
 from cupola import paths
-from cupola.debug.breakpoints import Breakpoints
+from cupola.tools.debug.breakpoints import Breakpoints
 
 PLACE = re.compile(r"^> \S+kernels\.cu\((\d+)\) (\w+)(?: \(inlined\))?, "
                    r"block \((.*?)\), thread \((.*?)\)$", re.MULTILINE)  # fmt: skip

@@ -14,8 +14,8 @@ import operations
 from test_op import made
 
 import cupola
+from cupola.declare.operation import read
 from cupola.eager_call import UNKNOWN
-from cupola.ops.declaration import read
 from cupola.ops.operation import Operation
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from mpi4py import MPI
 
 import cupola
+from cupola.chunks.staging import page_locked_cache
 from cupola.mpi import Communicator, Request, communicator
-from cupola.pipeline_call.staging import page_locked_cache
 
 PIECE = 1024
 if sys.argv[1] == "device pointers":  # on the CPU device, too, whose pools can't be opened either

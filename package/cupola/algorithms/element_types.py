@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cupola.array import Array
+from cupola.core.element_errors import element_error
 from cupola.element import is_native
-from cupola.element_errors import element_error
 
 
 class Elements(NamedTuple):

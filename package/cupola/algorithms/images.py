@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from cupola import library
+from cupola.core import library
 from cupola.exceptions import ImageError, MissingFileError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _load(image: str, device: int) -> Module:
 
     path = os.path.join(_FOLDER, f"{image}.ptx")
     if is_cpu(device):
-        from cupola.loader import register_cpu_code
+        from cupola.core.loader import register_cpu_code
 
         register_cpu_code(path)
     elif code := _read(f"{image}.fatbin"):

@@ -30,7 +30,7 @@ Import this module before an extension module that links the library.
 
 import ctypes as _ctypes
 
-from cupola.host_library import load as _load
+from cupola.core.host_library import load as _load
 
 library: _ctypes.CDLL = _load(__name__, {major})
 '''

@@ -5,7 +5,7 @@
 - ``["<f4", [2, 3]]`` an array of these;
 - ``{"names": [...], "formats": [...], "offsets": [...], "itemsize": 40}`` a struct.
 
-`cupola.manifest.dtype_of` converts them to NumPy dtypes.
+`cupola.image.manifest.dtype_of` converts them to NumPy dtypes.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..inspection import parameters
+from ..declare import parameter_names
 from . import ahead, host_library, image, makers, operations
 from .architectures import Architectures
 from .kernels import Kernels
@@ -25,7 +25,7 @@ _MODULE = '''\
 {mark}{sources}: the next build writes it anew.
 """Kernels, each loaded when it is first used: ``{name}.{example}[grid, block](...)``."""
 
-from cupola.kernel_library import KernelLibrary as _KernelLibrary
+from cupola.core.kernel_library import KernelLibrary as _KernelLibrary
 
 _library = _KernelLibrary(
     __name__,
@@ -79,7 +79,7 @@ def steps(
     )
 
     stub_source = Path(__file__).with_name("stub.py")
-    generators = (Path(__file__), stub_source, Path(parameters.__file__))
+    generators = (Path(__file__), stub_source, Path(parameter_names.__file__))
 
     def write(suffix: str, text: Callable[[dict[str, Any]], str]) -> Step:
         path = made[suffix]

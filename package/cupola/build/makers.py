@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..makers.definition import GENERATED, Definition, source
-from ..makers.table import MakerTable, TableError, read
+from ..declare.kernel_definition import GENERATED, Definition, source
+from ..declare.maker_table import MakerTable, TableError, read
 from .error import BuildError
 from .kernels import Kernels
 from .table_lines import lines_of, wrong

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..ops.backward import match
-from ..ops.declaration import Declaration, DeclarationError, Tensor, read
+from ..declare.backward import match
+from ..declare.operation import Declaration, DeclarationError, Tensor, read
 from .error import BuildError
 from .kernels import Kernels
 from .stub import attributes, spelled, title

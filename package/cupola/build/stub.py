@@ -12,9 +12,9 @@ import re
 from itertools import count
 from typing import Any
 
-from ..inspection.parameters import keyword_names, placeholder_name
+from ..declare.parameter_names import keyword_names, placeholder_name
 
-# Annotations of cupola.arguments by a parameter's kind; unknown kinds are not checked.
+# Annotations of cupola.core.argument_types by a parameter's kind; unknown kinds are not checked.
 _ANNOTATIONS = {"pointer": "Pointer", "integer": "Integer", "float": "Float", "struct": "Struct"}
 _WIDTH = 100
 # Attributes of a library beside its kernels.
@@ -49,7 +49,7 @@ def _imports(text: str) -> list[str]:
     lines = ["from collections.abc import Callable as _Callable"]
     lines += [f"from typing import {word} as _{word}" for word in typing]
     lines.append("")
-    lines += [f"from cupola.arguments import {word} as _{word}" for word in used]
+    lines += [f"from cupola.core.argument_types import {word} as _{word}" for word in used]
     lines.append("from cupola.device import Device as _Device")
     lines.append("from cupola.kernel import Kernel as _Kernel")
     lines.append("from cupola.module import Module as _Module")

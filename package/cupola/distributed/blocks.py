@@ -17,10 +17,10 @@ from distributed.worker import get_worker
 
 import cupola
 from cupola.array import Array
+from cupola.core.part_launch import check_options, launch_form, value_for
 from cupola.distributed.unwritten import elements_of_rows, is_large, mark
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, Error
 from cupola.kernel import Kernel
-from cupola.launching.forms import check_options, launch_form, value_for
 
 
 @dataclass(frozen=True, slots=True)

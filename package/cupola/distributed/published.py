@@ -13,8 +13,8 @@ from typing import Any
 import cloudpickle
 from distributed import Client, WorkerPlugin
 
+from cupola.core.package_images import this_process
 from cupola.exceptions import ArgumentTypeError, LibraryError, UnknownNameError
-from cupola.package_images import this_process
 from cupola.version import __version__
 
 # A worker that ends while a plugin is sent fails the whole call.

@@ -43,7 +43,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Say what to use for a name that only NumPy has."""
-    from cupola.numpy_names import missing
+    from cupola.core.numpy_names import missing
 
     raise missing(__name__, name)
 

@@ -11,11 +11,11 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cupola import manifest as manifests
 from cupola.exceptions import ImageError, MissingFileError
+from cupola.image import manifest as manifests
 from cupola.image.cubin import FATBIN_MAGIC, Entry, architecture_of, read_cubin, read_fatbin
 from cupola.image.cxx_names import demangle
-from cupola.manifest import Parameter
+from cupola.image.manifest import Parameter
 
 _ZIP, _GZIP = (b"PK\3\4", b"PK\5\6"), b"\x1f\x8b"  # an archive with files, and an empty one
 _SUFFIX = re.compile(r"(\.fatbin|\.cubin|\.ptx)$|\.so[.\d]*$")  # files that are read in a wheel

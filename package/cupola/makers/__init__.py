@@ -66,7 +66,7 @@ def elementwise(
     ArgumentError
         Where a parameter is invalid.
     """
-    from cupola.makers.elementwise_definition import define
+    from cupola.declare.elementwise_definition import define
     from cupola.makers.elementwise_maker import Elementwise
     from cupola.makers.kernel_source import CompiledKernels
     from cupola.makers.made import dtypes_of, name_of, options_of
@@ -127,9 +127,9 @@ def reduction(
     ArgumentError
         Where a parameter is invalid.
     """
+    from cupola.declare.reduction_definition import define
     from cupola.makers.kernel_source import CompiledKernels
     from cupola.makers.made import dtypes_of, name_of, options_of
-    from cupola.makers.reduction_definition import define
     from cupola.makers.reduction_maker import Reduction
 
     title, dtypes = name_of(name), dtypes_of(structs)
@@ -196,9 +196,9 @@ def scan(
     ArgumentError
         Where a parameter is invalid.
     """
+    from cupola.declare.scan_definition import define
     from cupola.makers.kernel_source import CompiledKernels
     from cupola.makers.made import dtypes_of, name_of, options_of
-    from cupola.makers.scan_definition import define
     from cupola.makers.scan_maker import Scan
 
     title, dtypes = name_of(name), dtypes_of(structs)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from cupola.array import Array
+from cupola.core.element_errors import element_error
+from cupola.declare.c_types import CXX, STRUCTS
+from cupola.declare.kernel_definition import Definition
+from cupola.declare.maker_parameters import Parameter
 from cupola.element import is_native
-from cupola.element_errors import element_error
 from cupola.exceptions import ArgumentTypeError
-from cupola.makers.c_types import CXX, STRUCTS
-from cupola.makers.definition import Definition
-from cupola.makers.parameters import Parameter
 from cupola.ops.cupola_arrays import dtype_of
 
 Types = dict[str, str]  # element types by type variable

@@ -8,11 +8,11 @@ from typing import Any
 
 from cupola.array import Array
 from cupola.creation import empty
+from cupola.declare.elementwise_definition import ElementwiseDefinition
+from cupola.declare.kernel_definition import FLAT, STRIDED
 from cupola.device import Device
 from cupola.exceptions import ArgumentValueError
-from cupola.makers.definition import FLAT, STRIDED
 from cupola.makers.element_types import Types, wanted
-from cupola.makers.elementwise_definition import ElementwiseDefinition
 from cupola.makers.maker import Maker, PreparedCall
 from cupola.makers.strides import axes_of, merged, packed, start
 from cupola.makers.work import Launch, Work

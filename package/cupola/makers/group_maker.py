@@ -9,10 +9,10 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.creation import empty
+from cupola.declare.group_definition import GroupDefinition
+from cupola.declare.kernel_definition import FLAT, STRIDED
 from cupola.exceptions import ArgumentValueError
-from cupola.makers.definition import FLAT, STRIDED
 from cupola.makers.element_types import Types
-from cupola.makers.group_definition import GroupDefinition
 from cupola.makers.groups import BLOCK, Chunks, Groups
 from cupola.makers.maker import Maker
 from cupola.makers.strides import packed, start

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from cupola.declare.kernel_definition import Definition, source
 from cupola.device import Device, is_cpu
-from cupola.makers.definition import Definition, source
 
 if TYPE_CHECKING:
     from cupola.kernel import Kernel

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cupola.core.kernel_library import KernelLibrary
+from cupola.declare.kernel_definition import Definition
+from cupola.declare.maker_table import MakerTable, TableError, check_types, read
 from cupola.exceptions import ImageError
-from cupola.kernel_library import KernelLibrary
-from cupola.makers.definition import Definition
 from cupola.makers.elementwise_maker import Elementwise
 from cupola.makers.maker import Maker
 from cupola.makers.reduction_maker import Reduction
 from cupola.makers.scan_maker import Scan
-from cupola.makers.table import MakerTable, TableError, check_types, read
 from cupola.ops.lazy_module import LazyModule
 
 if TYPE_CHECKING:

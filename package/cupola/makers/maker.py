@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cupola.creation import empty
+from cupola.declare.kernel_definition import Definition
+from cupola.declare.maker_parameters import Parameter
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.makers import operands
-from cupola.makers.definition import Definition
 from cupola.makers.element_types import Types, converted, scalar, types_of, wanted
 from cupola.makers.kernel_source import KernelSource
-from cupola.makers.parameters import Parameter
 from cupola.makers.repeated_call import RepeatedCall, key_of, repeated
 from cupola.makers.strides import broadcast_shape
 from cupola.makers.work import Work

@@ -11,11 +11,11 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.creation import asarray, to_device
+from cupola.declare.kernel_definition import Definition
+from cupola.declare.maker_parameters import Parameter
 from cupola.device import Device, is_cpu
 from cupola.element import natural_alignment
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-from cupola.makers.definition import Definition
-from cupola.makers.parameters import Parameter
 from cupola.stream import Stream, refuse_captured
 
 

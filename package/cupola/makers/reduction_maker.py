@@ -8,12 +8,12 @@ from typing import Any
 
 from cupola.array import Array
 from cupola.creation import empty
+from cupola.declare.reduction_definition import ReductionDefinition
 from cupola.exceptions import ArgumentValueError
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.group_maker import GroupMaker
 from cupola.makers.groups import BLOCK, chunks_of, groups_of
 from cupola.makers.maker import PreparedCall
-from cupola.makers.reduction_definition import ReductionDefinition
 from cupola.makers.work import Launch, Work
 
 

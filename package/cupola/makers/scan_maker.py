@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from cupola.creation import empty
+from cupola.declare.scan_definition import ScanDefinition
 from cupola.exceptions import ArgumentValueError
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.group_maker import GroupMaker
 from cupola.makers.groups import BLOCK, chunks_of, groups_of
 from cupola.makers.maker import PreparedCall
-from cupola.makers.scan_definition import ScanDefinition
 from cupola.makers.work import Launch, Work
 
 

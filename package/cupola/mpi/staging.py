@@ -10,10 +10,10 @@ import numpy as np
 from mpi4py import MPI
 
 from cupola.array import Array
+from cupola.chunks.staging import MemoryCache, page_locked_cache
 from cupola.event import Event
 from cupola.memory import Memory, alloc
 from cupola.mpi.buffers import memory_of
-from cupola.pipeline_call.staging import MemoryCache, page_locked_cache
 from cupola.stream import Stream
 
 # Copies to the device that may be queued before `retire` waits for the oldest.

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from cupola.array_access import Allocation, has_access
+from cupola.declare.element_types import ELEMENT_TYPES
+from cupola.declare.operation import Declaration, Tensor
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-from cupola.ops.declaration import Declaration, Tensor
-from cupola.ops.element_types import ELEMENT_TYPES
 from cupola.ops.operation import Call, Operation
 from cupola.ops.sizes import Sizes
 

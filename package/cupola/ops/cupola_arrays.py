@@ -15,9 +15,9 @@ import numpy as np
 from cupola.array import Array
 from cupola.array_access import Allocation, CupolaAccess, register
 from cupola.creation import asarray, empty
+from cupola.declare.element_types import OF_ML_DTYPES
 from cupola.exceptions import ArgumentTypeError
 from cupola.ops.array_call import View, aligned_part, call_arrays
-from cupola.ops.element_types import OF_ML_DTYPES
 from cupola.ops.operation import Call, Operation
 
 title = "a cupola.Array"

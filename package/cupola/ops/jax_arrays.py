@@ -20,10 +20,10 @@ from jax import custom_batching
 from jax.core import Tracer
 
 from cupola import driver
+from cupola.declare.backward import PREFIX
 from cupola.exceptions import ArgumentTypeError
 from cupola.native_operation import host_device, xla_handlers
 from cupola.ops.array_call import other_kind, results_of
-from cupola.ops.backward import PREFIX
 from cupola.ops.cupola_arrays import dtype_of
 from cupola.ops.jax_scalars import Scalars, no_gradient, scalars_of
 from cupola.ops.operation import Call, Operation

@@ -16,8 +16,8 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from cupola.declare.operation import Declaration, Scalar
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-from cupola.ops.declaration import Declaration, Scalar
 
 
 class Scalars(NamedTuple):

@@ -10,8 +10,8 @@ from cupola.exceptions import ImageError
 from cupola.ops.lazy_module import LazyModule
 
 if TYPE_CHECKING:
+    from cupola.core.kernel_library import KernelLibrary
     from cupola.kernel import Kernel
-    from cupola.kernel_library import KernelLibrary
     from cupola.ops.operation import Operation
 
 
@@ -34,7 +34,7 @@ class OperationLibrary(LazyModule):
         self._tables: dict[str, dict[str, Any]] | None = None
 
     def _make(self, name: str) -> Operation:
-        from cupola.ops.declaration import DeclarationError, read
+        from cupola.declare.operation import DeclarationError, read
         from cupola.ops.operation import Operation
 
         full = f"{self.name.rpartition('.')[0]}.{name}"

@@ -11,13 +11,13 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cupola.declare.backward import Backward, match
+from cupola.declare.element_types import ELEMENT_TYPES
+from cupola.declare.operation import Declaration, DeclarationError, Scalar, read
 from cupola.eager_call import CallableOperation, EagerCall, with_vectorcall
 from cupola.element import natural_alignment
 from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
 from cupola.native_operation import NativeOperation
-from cupola.ops.backward import Backward, match
-from cupola.ops.declaration import Declaration, DeclarationError, Scalar, read
-from cupola.ops.element_types import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from cupola.kernel import Kernel

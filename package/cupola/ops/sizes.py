@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from cupola.declare.element_types import itemsize
+from cupola.declare.expression import ExpressionError
+from cupola.declare.expression import parse as _parse
+from cupola.declare.operation import Declaration, Tensor
+from cupola.declare.tensor_type import Length
 from cupola.exceptions import ArgumentValueError
-from cupola.ops.declaration import Declaration, Tensor
-from cupola.ops.element_types import itemsize
-from cupola.ops.expression import ExpressionError
-from cupola.ops.expression import parse as _parse
-from cupola.ops.tensor_type import Length
 
 parse = lru_cache(maxsize=1024)(_parse)  # parses lengths; the declaration has checked their names
 

@@ -15,6 +15,9 @@ from typing import Any
 import torch
 
 from cupola.array_access import Allocation, TorchAccess, register
+from cupola.declare.backward import PREFIX
+from cupola.declare.element_types import ELEMENT_TYPES
+from cupola.declare.operation import Scalar, Tensor
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.native_operation import host_device
 from cupola.ops.array_call import (
@@ -26,9 +29,6 @@ from cupola.ops.array_call import (
     other_kind,
     results_of,
 )
-from cupola.ops.backward import PREFIX
-from cupola.ops.declaration import Scalar, Tensor
-from cupola.ops.element_types import ELEMENT_TYPES
 from cupola.ops.operation import Call, Operation
 from cupola.ops.sizes import Sizes
 

@@ -14,7 +14,7 @@ import cupola
 from cupola.compiler import options as _options
 from cupola.compiler.request import Source
 from cupola.compiler.source_files import USUAL_NAME, source_of
-from cupola.compiler_remedies import with_remedies
+from cupola.declare.compiler_remedies import with_remedies
 from cupola.pycuda._contexts import current
 from cupola.pycuda._errors import CompileError, LogicError, translated
 from cupola.pycuda._functions import Module

@@ -51,7 +51,7 @@ def default_rng(seed: Any = None) -> Generator:
 
 def __getattr__(name: str) -> object:
     """Say what to use for a name that only NumPy has."""
-    from cupola.numpy_names import missing
+    from cupola.core.numpy_names import missing
 
     raise missing(__name__, name, dir(Generator))
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cupola.compiler_remedies import with_remedies
+from cupola.declare.compiler_remedies import with_remedies
 from cupola.exceptions import ArgumentValueError, CompileError
 from cupola.toolkit.libraries import VARIABLES, Library
 from cupola.toolkit.program import Compiled, Program, line_directive

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from typing import Any
 
-from cupola.compiler_remedies import with_remedies
+from cupola.declare.compiler_remedies import with_remedies
 from cupola.exceptions import CompileError, Error
 from cupola.toolkit import libraries
 from cupola.toolkit.program import Compiled, Program

@@ -1,0 +1,117 @@
+# cupola/core/library.py - chooses, checks and loads libcupola.so.
+"""Loads libcupola.so: the packaged file, or the one that CUPOLA_LIBRARY names."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+from typing import BinaryIO
+
+from cupola.exceptions import LibraryError
+
+SONAME = "libcupola.so"
+FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib")
+PACKAGED = os.path.join(FOLDER, SONAME)
+
+_loaded: list[tuple[str, ctypes.CDLL]] = []
+
+
+def path() -> str:
+    """Path of the loaded libcupola.so, or of the one to load."""
+    if _loaded:  # independent of later changes of environment and current folder
+        return _loaded[0][0]
+    asked = os.environ.get("CUPOLA_LIBRARY")
+    return os.path.abspath(asked) if asked else PACKAGED
+
+
+def load() -> None:
+    """Load the library, so that cupola's modules, which need its SONAME, bind to this file.
+
+    Raises
+    ------
+    LibraryError
+        Also an ImportError: the file is missing, can't be loaded, or is not libcupola.so.
+    """
+    if _loaded:
+        return
+    chosen = path()
+    found = problem(chosen)
+    if found is None:
+        try:
+            library = ctypes.CDLL(chosen)
+        except OSError as error:
+            found = f"it can't be loaded: {error}"
+        else:
+            if hasattr(library, "cupola_abi_version"):
+                _loaded.append((chosen, library))
+                offer_compiler()
+                return
+            found = "it has no symbol cupola_abi_version"
+    if chosen == PACKAGED:
+        text = f"cupola's library {chosen} can't be used: {found}; build and install cupola again"
+    else:
+        text = (
+            f"CUPOLA_LIBRARY={os.environ.get('CUPOLA_LIBRARY')} ({chosen}) can't be used: {found}; "
+            f"the packaged library is {PACKAGED}"
+        )
+    raise LibraryError(text, name="cupola", path=chosen)
+
+
+def offer_compiler() -> None:
+    """Name the compiler of the package ziglang, if it is installed, to the CPU device.
+
+    The device is a library of C++ and takes it where it finds no other. Nothing is imported.
+    """
+    if "CUPOLA_CPU_ZIG" in os.environ:
+        return
+    beside = os.path.dirname(os.path.dirname(FOLDER))
+    for folder in (beside, *sys.path):
+        file = os.path.join(folder, "ziglang", "zig")
+        if os.path.isabs(folder) and os.access(file, os.X_OK):
+            os.environ["CUPOLA_CPU_ZIG"] = file
+            return
+
+
+def problem(file: str) -> str | None:
+    """The reason why a file can't be libcupola.so, found without loading it; None if valid."""
+    try:
+        with open(file, "rb") as opened:
+            name = soname(opened)
+    except FileNotFoundError:
+        return "there is no such file"
+    except (OSError, struct.error, ValueError, OverflowError, MemoryError) as error:
+        return f"it is not a readable ELF library ({error})"
+    # With another SONAME, the modules would load a second library.
+    return None if name == SONAME else f"its SONAME is {name or 'missing'}, not {SONAME}"
+
+
+def soname(file: BinaryIO) -> str | None:
+    """The SONAME of a 64-bit little-endian ELF file."""
+    header = file.read(64)
+    if header[:4] != b"\x7fELF" or header[4:6] != b"\x02\x01":
+        raise ValueError("not 64-bit little-endian ELF")
+    (programs,) = struct.unpack_from("<Q", header, 32)
+    size, count = struct.unpack_from("<HH", header, 54)
+    file.seek(programs)
+    table = file.read(size * count)
+    segments, dynamic = [], None
+    for at in range(0, size * count, size):
+        kind, _, offset, address, _, length = struct.unpack_from("<IIQQQQ", table, at)
+        if kind == 1:  # PT_LOAD
+            segments.append((address, offset, length))
+        elif kind == 2:  # PT_DYNAMIC
+            dynamic = offset, length
+    if dynamic is None:
+        raise ValueError("it has no dynamic section")
+    file.seek(dynamic[0])
+    content = file.read(dynamic[1])
+    entries = dict(struct.iter_unpack("<qQ", content[: len(content) // 16 * 16]))
+    if 14 not in entries or 5 not in entries:  # DT_SONAME, DT_STRTAB
+        return None
+    for address, offset, length in segments:
+        if address <= entries[5] < address + length:
+            file.seek(offset + entries[5] - address + entries[14])
+            return file.read(256).split(b"\0")[0].decode("utf-8", "replace")
+    return None

@@ -1,0 +1,163 @@
+# cupola/declare/scan_definition.py - the source of scans.
+"""Scans; the standard library alone is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..exceptions import ArgumentTypeError
+from .group_definition import ALIGN, VALUE, GroupDefinition, accumulators_of, results_of
+from .kernel_definition import code_of, marked, statement
+from .maker_parameters import Parameter, read, variables_of
+
+RESERVED = ("a", "b", "i", "item", "n", "o", "prev")
+
+
+@dataclass(frozen=True)
+class ScanDefinition(GroupDefinition):
+    """A scan: what stands before each element, combined, and with it.
+
+    Parameters
+    ----------
+    segment : str
+        An expression: whether the element `i` begins a segment; "" where all are one.
+    output : str
+        Statements for the element `i`, with `prev` and `item`.
+    """
+
+    segment: str = ""
+    output: str = ""
+
+    @property
+    def combining(self) -> str:
+        """The name of `combines` in messages."""
+        return "scan"
+
+    @property
+    def seen(self) -> tuple[Parameter, ...]:
+        """All arrays that are not raw."""
+        return self.arrays
+
+    @property
+    def flag(self) -> str:
+        """Whether a segment begins in it."""
+        return "bool cupola_start;" if self.segment else ""
+
+    def total_bytes(self, types: Mapping[str, str]) -> int:
+        """At least the size of the total of a group."""
+        return super().total_bytes(types) + (ALIGN if self.segment else 0)
+
+    @property
+    def combined(self) -> str:
+        """The fields of the totals `cupola_x` and `cupola_y` together."""
+        plain = super().combined
+        if not self.segment:
+            return plain
+        start = "cupola_start"
+        return f"cupola_y.{start} ? cupola_y.a0 : {plain}, cupola_x.{start} || cupola_y.{start}"
+
+    @property
+    def neutral(self) -> str:
+        """The declaration of the neutral total."""
+        flag = ", false" if self.segment else ""
+        values = self._values("neutral", self.neutrals)
+        return f"const cupola_total cupola_neutral{{{values}{flag}}};\n"
+
+    @property
+    def mapping(self) -> str:
+        """The declaration of the function from an element to its total."""
+        flag = ""
+        if self.segment:
+            flag = f", static_cast<bool>(\n{marked(f'{self.name} segment', self.segment)})"
+        return (
+            "auto cupola_map = [&](long long i) {\n"
+            f"return cupola_total{{{self._values('map', self.maps)}{flag}}};\n}};\n"
+        )
+
+    @property
+    def _write(self) -> str:
+        """The declaration of the function that runs `output` for an element."""
+        before = "cupola_before.a0"
+        if self.segment:
+            before = f"cupola_value.cupola_start ? cupola_neutral.a0 : {before}"
+        return (
+            "auto cupola_write = [&](long long i, const cupola_total& cupola_before, "
+            "const cupola_total& cupola_value) {\n"
+            f"[[maybe_unused]] const cupola_a0 prev = {before};\n"
+            "[[maybe_unused]] const cupola_a0 item = "
+            "cupola_combined()(cupola_before, cupola_value).a0;\n"
+            f"{statement(f'{self.name} output', self.output)}}};\n"
+        )
+
+    def code(self, form: str) -> str:
+        """The kernels that write the results, the totals of chunks, and the offsets of chunks."""
+        call = (
+            "{value}cupola::scan(cupola_chunks.begin(cupola_task), "
+            "cupola_chunks.end(cupola_task),\ncupola_chunks, {prefix}, cupola_neutral, cupola_map, "
+            "cupola_combined(),\n{write});\n"
+        )
+        nothing = "[](long long, const cupola_total&, const cupola_total&) {}"
+        offsets = (
+            "[&](long long i, const cupola_total& cupola_before, const cupola_total&) {\n"
+            "cupola_partial[cupola_o * cupola_chunks.n + i] = cupola_before;\n}"
+        )
+        prefix = "cupola_chunks.chunks > 1 ? cupola_partial[cupola_task] : cupola_neutral"
+        head = f"{self.head}{self.layouts(form)}) {{\n{self.neutral}{self.loop}"
+        views = f"{self.views(form)}{self.mapping}"
+        write = call.format(value="", prefix=prefix, write="cupola_write")
+        totals = call.format(value="cupola_value = ", prefix="cupola_neutral", write=nothing)
+        chunks = call.format(value="", prefix="cupola_neutral", write=offsets)
+        return (
+            f"__global__ void {form}{head}{views}{self._write}{write}}}\n}}\n}}\n}}\n"
+            f"__global__ void {form}_totals{head}{VALUE}{views}{totals}}}\n}}\n"
+            "if (cupola_chunks.rank() == 0) cupola_partial[cupola_task] = cupola_value;\n}\n}\n"
+            f"__global__ void {form}_chunks{self.head}) {{\n{self.neutral}{self.loop}"
+            f"{self.of_partial}{chunks}}}\n}}\n"
+        )
+
+
+def define(
+    name: str,
+    parameters: str,
+    map: Any,  # noqa: A002
+    scan: Any,
+    neutral: Any,
+    structs: Mapping[str, int],
+    *,
+    exclusive: bool = False,
+    segment: str | None = None,
+    output: str | None = None,
+    accumulator: str | None = None,
+    preamble: str = "",
+    contiguous: bool = False,
+) -> ScanDefinition:
+    """The definition of a scan.
+
+    Raises
+    ------
+    ArgumentError
+        Where a part of it is invalid.
+    """
+    listed = read(name, parameters, structs, RESERVED)
+    results = results_of(name, listed)
+    if output is None:
+        if len(results) > 1:
+            raise ArgumentTypeError(
+                f"{name}: there are {len(results)} results: write output=, as in 'out[i] = item'"
+            )
+        output = f"{results[0].name}[i] = {'prev' if exclusive else 'item'}"
+    elif exclusive:
+        raise ArgumentTypeError(
+            f"{name}: exclusive= is for scans without output=, which can use prev and item"
+        )
+    known = [*variables_of(listed), *structs]
+    kinds = accumulators_of(name, accumulator, 1, [results[0].type], known)
+    code = {"map": map, "scan": scan, "neutral": neutral}
+    maps, combines, neutrals = ((code_of(name, key, one),) for key, one in code.items())
+    return ScanDefinition(
+        name, listed, code_of(name, "preamble", preamble), dict(structs), contiguous,
+        maps=maps, combines=combines, neutrals=neutrals, accumulators=kinds,
+        segment=code_of(name, "segment", segment or ""), output=code_of(name, "output", output),
+    )  # fmt: skip

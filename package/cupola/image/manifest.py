@@ -1,0 +1,272 @@
+# cupola/image/manifest.py - reads the manifest beside an image.
+"""Manifests of images, as `cupola.build.manifest` writes them.
+
+A manifest is untrusted, like its image: its form is checked, and a kernel is refused where sizes or
+offsets differ from the image. A library can have many kernels, of which few are used. So a kernel's
+entry is parsed at its first use, if the manifest has one line for each kernel, as cupola's have.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cupola.exceptions import ImageError
+
+FORMAT = 1
+_MOST = 1 << 16  # more bytes than any kernel's parameters have
+_HEAD, _TAIL = b'"kernels": [\n', b"}\n]}\n"
+_NAME = b'{"name": '
+_SCALAR = re.compile(r"\|b1|\|[iuV]1|<[iu][248]|<f[248]|\|V\d{1,5}")
+_MALFORMED = (
+    ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError
+)  # fmt: skip
+
+
+class Parameter(NamedTuple):
+    """A parameter as a manifest describes it."""
+
+    name: str
+    kind: str  # as in cupola.module
+    type: str  # for a pointer, the type of its target
+    offset: int
+    size: int
+    dtype: np.dtype[Any] | None  # of a value, or of a pointer's target
+    restrict: bool
+
+
+class Manifest(Mapping[str, list[Parameter]]):
+    """Parameters by kernel.
+
+    Parameters
+    ----------
+    text : bytes
+        The file's content.
+    place : str
+        For messages.
+
+    Raises
+    ------
+    ImageError
+        Where it is malformed, or has a format that this version does not support. Errors in a
+        kernel's entry are raised at its first use.
+    """
+
+    def __init__(self, text: bytes, place: str) -> None:
+        self.text, self.place = text, place
+        self._read: dict[str, list[Parameter]] = {}
+        self._whole: dict[str, dict[str, Any]] | None = None
+        try:
+            at = text.find(_HEAD)
+            # Whether each kernel has its own line, so that one can be parsed without the others.
+            self._lines = text.startswith(_HEAD + _NAME, max(at, 0)) and text.endswith(_TAIL)
+            self._head = _object(text[:at] + b'"kernels": []}' if self._lines else text)
+            given = self._head["format"]
+            if given != FORMAT:
+                raise ImageError(
+                    f"the manifest {place} has format {given!r}; this version of cupola reads "
+                    f"format {FORMAT}"
+                )
+            if not self._lines:
+                self._kernels()
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
+
+    def _kernels(self) -> dict[str, dict[str, Any]]:
+        """All kernels' JSON entries by name."""
+        if self._whole is None:
+            whole = _object(self.text)
+            self._whole = {str(kernel["name"]): kernel for kernel in whole["kernels"]}
+        return self._whole
+
+    def _line(self, name: str) -> bytes | None:
+        """The line of one kernel."""
+        begin = b"\n" + _NAME + json.dumps(name).encode() + b","
+        at = self.text.find(begin)
+        if at < 0:
+            return None
+        return self.text[at + 1 : self.text.find(b"\n", at + 1)].removesuffix(b",")
+
+    def _malformed(self, error: Exception, kernel: str = "") -> ImageError:
+        where = f"{self.place} is malformed" + (f", kernel {kernel}" if kernel else "")
+        return ImageError(f"the manifest {where}: {type(error).__name__}: {error}")
+
+    def about(self, name: str) -> dict[str, Any]:
+        """A kernel's JSON entry.
+
+        Raises
+        ------
+        KeyError
+            There is no kernel of that name.
+        """
+        try:
+            line = self._line(name) if self._lines and self._whole is None else None
+            kernel = self._kernels()[name] if line is None else json.loads(line)
+            if not isinstance(kernel, dict):
+                raise TypeError(f"a kernel's entry must be a dict, got {type(kernel).__name__}")
+            return kernel
+        except _MALFORMED as error:
+            if isinstance(error, KeyError) and error.args == (name,):
+                raise
+            raise self._malformed(error, name) from error
+
+    def variable(self, name: str) -> np.dtype[Any] | None:
+        """The dtype of a variable; None where the manifest does not describe it."""
+        described = self._head.get("variables", {})
+        try:
+            return dtype_of(described[name]) if name in described else None
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """The fields that describe the whole image."""
+        return self._head
+
+    def __getitem__(self, name: str) -> list[Parameter]:
+        if name not in self._read:
+            kernel = self.about(name)
+            try:
+                self._read[name] = [parameter(one) for one in kernel["parameters"]]
+            except _MALFORMED as error:
+                raise self._malformed(error, name) from error
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        if self._lines and self._whole is None and self._line(name) is not None:
+            return True
+        return name in self._all()
+
+    def _all(self) -> dict[str, dict[str, Any]]:
+        try:
+            return self._kernels()
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
+
+    def __repr__(self) -> str:
+        return f"Manifest({self.text!r}, {self.place!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Manifest, (self.text, self.place)
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise TypeError(f"it holds {type(found).__name__}")
+    return found
+
+
+def read(path: str) -> Manifest | None:
+    """The manifest in a file, or None where there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ImageError(f"the manifest {path} can't be read: {error.strerror}") from error
+    return Manifest(text, path)
+
+
+def parameter(given: dict[str, Any]) -> Parameter:
+    """Convert one parameter; raises KeyError, TypeError or ValueError where it is invalid."""
+    kind, restrict = given["kind"], given.get("restrict") is True
+    type_name, spec = given.get("type") or "", given.get("dtype")
+    if kind == "pointer":
+        element = given.get("element") or {}
+        type_name, spec = element["type"] if element else "", element.get("dtype")
+        if given.get("const"):
+            kind = "const pointer"
+    elif kind == "integer":
+        signed = given["signed"]
+        kind = "integer" if signed is None else "signed" if signed else "unsigned"
+    elif kind == "float" and "bfloat16" in type_name:
+        kind = "bfloat"
+    elif kind not in ("float", "struct", "unknown"):
+        raise ValueError(f"unknown kind {kind!r}")
+    offset, size = _number(given["offset"]), _number(given["size"])
+    name = given.get("name") or ""
+    if not isinstance(name, str) or not isinstance(type_name, str):
+        raise TypeError("names and types are text")
+    dtype = None if spec is None else dtype_of(spec)
+    if dtype is not None and "pointer" not in kind and dtype.itemsize != size:
+        raise ValueError(f"a dtype of {dtype.itemsize} bytes for a value of {size}")
+    return Parameter(name, kind, type_name, offset, size, dtype, restrict)
+
+
+def _number(given: Any) -> int:
+    if type(given) is not int or not 0 <= given < _MOST:
+        raise ValueError(f"an offset or size of {given!r}")
+    return given
+
+
+def dtype_of(spec: Any, depth: int = 16) -> np.dtype[Any]:
+    """The NumPy dtype for a description of `cupola.build.layout`.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        It is invalid, or not possible in C: fields overlap or exceed the struct.
+    """
+    if isinstance(spec, str) and _SCALAR.fullmatch(spec):
+        return np.dtype(spec)
+    if depth == 0:
+        raise ValueError("structs in structs without an end")
+    if isinstance(spec, list):
+        inner, shape = dtype_of(spec[0], depth - 1), tuple(_number(axis) for axis in spec[1])
+        _number(max(1, inner.itemsize) * math.prod(shape))
+        return np.dtype((inner, shape))
+    if not isinstance(spec, dict):
+        raise TypeError(f"a dtype of {spec!r}")
+    names, offsets, size = spec["names"], spec["offsets"], _number(spec["itemsize"])
+    formats = [dtype_of(one, depth - 1) for one in spec["formats"]]
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("names are text")
+    end = 0
+    for offset, one in zip(offsets, formats, strict=True):
+        if _number(offset) < end:
+            raise ValueError("fields that overlap")
+        end = offset + one.itemsize
+    if end > size:
+        raise ValueError(f"fields of {end} bytes in a struct of {size}")
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+
+
+_INTEGERS = {
+    "bool": "?",
+    "char": "i1",
+    "signed char": "i1",
+    "unsigned char": "u1",
+    "short": "i2",
+    "unsigned short": "u2",
+    "int": "i4",
+    "unsigned int": "u4",
+    "long": "i8",
+    "unsigned long": "u8",
+    "long long": "i8",
+    "unsigned long long": "u8",
+}
+_TYPES = {"half": "f2", "__half": "f2", "float": "f4", "double": "f8", **_INTEGERS}
+
+
+def dtype_of_type(name: str, size: int, pointer: bool) -> np.dtype[Any] | None:
+    """The dtype for a C type's name; None where it is unknown or has another size."""
+    spelled = _TYPES.get(name)
+    if spelled is None:
+        return None
+    found = np.dtype(spelled)
+    return found if pointer or found.itemsize == size else None

@@ -1,0 +1,83 @@
+# cupola/tools/command/build.py - python -m cupola build.
+"""Compiles the kernels of a project into its source tree."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+from pathlib import Path
+
+from _cupola_setuptools import read_toml
+
+from cupola.build.error import BuildError
+from cupola.exceptions import LibraryError, MissingFileError
+
+HELP = "compile the kernels of a project into its source tree"
+EPILOG = """\
+The project's pyproject.toml or setup.py names the kernels. Kernels that did not change are not
+compiled again. With a setup.py, this is the same as `python setup.py build_kernels --inplace`."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the folder and --dry-run."""
+    parser.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        default=Path(),
+        help="the project's folder (default: this one)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the steps without running them"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run setuptools' command in that folder."""
+    folder = options.folder.absolute()
+    if not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
+        raise MissingFileError(f"there is no pyproject.toml and no setup.py in {folder}")
+    _check_toml(folder / "pyproject.toml")
+    try:
+        import setuptools
+        from setuptools.errors import BaseError
+    except ImportError:
+        raise LibraryError("builds need setuptools: pip install 'setuptools>=77'") from None
+    sys.argv = ["setup.py", "--quiet", "build_kernels", "--inplace"]
+    if options.dry_run:
+        sys.argv.append("--dry-run")
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))  # as Python does for a script that it runs
+    try:
+        if (folder / "setup.py").is_file():
+            runpy.run_path("setup.py", run_name="__main__")
+        else:
+            setuptools.setup()
+    except SystemExit as error:
+        if "invalid command 'build_kernels'" not in str(error):
+            raise
+        raise BuildError(
+            f"{folder} names no kernels: add a table [[tool.cupola.kernels]] to its pyproject.toml"
+        ) from None
+    except (ValueError, ImportError, BaseError) as error:  # of setuptools, about the project
+        if (folder / "setup.py").is_file():
+            raise  # with the lines of setup.py
+        raise BuildError(f"{folder / 'pyproject.toml'}: {error}") from None
+
+
+def _check_toml(path: Path) -> None:
+    """Say in one line where the file is wrong; setuptools ends in a traceback."""
+    if path.is_file():
+        try:
+            tables = read_toml(path.read_bytes())
+        except ValueError as error:
+            raise BuildError(f"{path} is not valid TOML: {error}") from None
+        except RecursionError:
+            raise BuildError(
+                f"{path} is not valid TOML: its values are nested too deeply"
+            ) from None
+        for name in ("build-system", "project", "tool"):
+            if not isinstance(tables.get(name, {}), dict):
+                raise BuildError(f"{path}: {name} = {tables[name]!r}: expected a table [{name}]")

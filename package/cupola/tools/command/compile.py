@@ -1,0 +1,190 @@
+# cupola/tools/command/compile.py - python -m cupola compile FILE.cu -o FILE.
+"""Compiles CUDA C++ to an image: PTX and cubins as `cupola.compile`, fatbins with nvcc."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from cupola.exceptions import ArgumentValueError, MissingFileError
+
+HELP = "compile CUDA C++ to PTX, a cubin or a fatbin"
+EPILOG = """\
+The output's suffix chooses the format:
+  .ptx     PTX, by NVRTC; by default for the oldest architecture that NVRTC supports
+  .cubin   machine code, by NVRTC; by default for the GPU of this machine
+  .fatbin  PTX for compute_75 and machine code for each --arch, by nvcc; a manifest (.json) with
+           the names and types of the kernels' parameters is written beside it
+Sources with host code or host headers are compiled by nvcc for each format. Several sources are
+compiled separately and linked; PTX and cubins are linked by nvJitLink.
+
+  cupola compile saxpy.cu -o saxpy.ptx
+  cupola compile saxpy.cu -o saxpy.cubin --arch sm_90 --option=--fmad=false
+  cupola compile caller.cu called.cu -o both.ptx -DN=4
+  cupola compile saxpy.cu -o saxpy.fatbin --arch sm_80,sm_90"""
+
+SUFFIXES = (".ptx", ".cubin", ".fatbin")
+ARCHITECTURE = re.compile(r"(sm|compute)_(\d{2,3}[af]?)")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the compiler's options."""
+    add = parser.add_argument
+    add("sources", type=Path, nargs="+", metavar="FILE.cu", help="the CUDA C++ sources")
+    add("-o", "--output", type=Path, required=True, metavar="FILE",
+        help="the image to write: FILE.ptx, FILE.cubin or FILE.fatbin")  # fmt: skip
+    add("--arch", "-arch", metavar="ARCH",
+        help="compute_75 for PTX, sm_90 for a cubin, sm_80,sm_90 for a fatbin")  # fmt: skip
+    add("-I", "--include", action="append", default=[], metavar="FOLDER",
+        help="a folder of headers; may be repeated")  # fmt: skip
+    add("-D", dest="macros", action="append", default=[], metavar="NAME[=VALUE]",
+        help="a macro; may be repeated")  # fmt: skip
+    add("--option", action="append", default=[], metavar="OPTION",
+        help="a compiler option, as in --option=--fmad=false; may be repeated")  # fmt: skip
+    add("--name", action="append", default=[], metavar="EXPRESSION",
+        help="a template instance to compile, as in 'axpy<float>'; may be repeated (for a fatbin, "
+        "instantiate it in the source instead)")  # fmt: skip
+    add("--link", type=Path, action="append", default=[], metavar="FILE",
+        help="an object, archive, cubin or LTO-IR to link; not for a fatbin, and for PTX only "
+        "LTO-IR; may be repeated")  # fmt: skip
+    add("--no-cache", action="store_true", help="do not use the cache of compilations")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the image, and say what it is."""
+    suffix = options.output.suffix
+    from cupola.compiler.arguments import asked_architecture, options_of
+
+    if suffix not in SUFFIXES:
+        raise ArgumentValueError(
+            f"--output {options.output}: expected a file name that ends in {', '.join(SUFFIXES)}"
+        )
+    for source in options.sources:
+        if not source.is_file():
+            raise MissingFileError(f"no such file: {source} (in {Path.cwd()})")
+    words = [*options.option, *(f"-D{macro}" for macro in options.macros)]
+    arch, given = asked_architecture(options.arch, options_of(words))
+    architectures = named(arch)
+    make = fatbin if suffix == ".fatbin" else one_image
+    log = make(options, architectures, given)
+    if log:
+        print(log, file=sys.stderr)
+    from cupola.image.contents import read
+
+    found = read(options.output)
+    code = ", ".join(f"{part.what} for {part.architecture}" for part in found.parts)
+    kernels = ", ".join(kernel.title for kernel in found.kernels) or "no kernel"
+    print(f"{options.output}: {code}; {options.output.stat().st_size:,} bytes; {kernels}")
+
+
+def named(text: str | None) -> list[tuple[str, str]]:
+    """("sm", "90") of each architecture."""
+    found = []
+    for word in text.split(",") if text else ():
+        read = ARCHITECTURE.fullmatch(word.strip())
+        if read is None:
+            raise ArgumentValueError(
+                f"--arch {text}: expected sm_90 (machine code) or compute_90 (PTX), for example"
+            )
+        found.append((read[1], read[2]))
+    return found
+
+
+def one_image(
+    options: argparse.Namespace, architectures: list[tuple[str, str]], words: tuple[str, ...]
+) -> str:
+    """A cubin or PTX; returns the compiler's warnings."""
+    from cupola.compiler import build
+    from cupola.compiler.arguments import request_of
+    from cupola.compiler.front_end import FrontEnd
+    from cupola.compiler.lines import with_lines
+    from cupola.compiler.link import LTO_IR
+    from cupola.compiler.request import Target
+    from cupola.toolkit.nvrtc import nvrtc
+
+    compiler = FrontEnd(nvrtc())
+    machine_code = options.output.suffix == ".cubin"
+    wanted = "sm" if machine_code else "compute"
+    if len(architectures) > 1 or (machine_code and any(kind != "sm" for kind, _ in architectures)):
+        raise ArgumentValueError(
+            f"{options.output} holds {'machine code' if machine_code else 'PTX'} of one "
+            f"architecture, as in --arch {wanted}_90, got {options.arch}; a .fatbin holds several"
+        )
+    if architectures:
+        number = architectures[0][1]  # sm_90 gives PTX for compute_90, as with nvcc
+    else:
+        number = str(present() if machine_code else compiler.architectures[0])
+    request = request_of(
+        options.sources,
+        Target(f"{wanted}_{number}", machine_code),
+        compiler,
+        options=words if machine_code else with_lines(words),
+        include=options.include,
+        name_expressions=options.name,
+        link=options.link,
+    )
+    if not machine_code:
+        for path, content in request.objects:
+            if not content.startswith(LTO_IR):
+                raise ArgumentValueError(
+                    f"--link {path}: PTX is linked from sources and LTO-IR alone, and this is "
+                    "another format: write a .cubin"
+                )
+    built = build(request, compiler, cache=not options.no_cache)
+    options.output.write_bytes(built.image)
+    return built.log
+
+
+def present() -> int:
+    """The newest of this machine's devices, 90 for 9.0."""
+    from cupola.build.architectures import present_devices
+
+    found = present_devices()
+    if not found:
+        raise ArgumentValueError(
+            "machine code needs an architecture, and this machine has no NVIDIA GPU to take it "
+            "from; pass it, as in --arch sm_90"
+        )
+    return found[-1]
+
+
+def fatbin(
+    options: argparse.Namespace, architectures: list[tuple[str, str]], words: tuple[str, ...]
+) -> str:
+    """A fatbin and its manifest, as a package's build makes them."""
+    from cupola.build import executor, image, toolkit
+    from cupola.build.architectures import Architectures, present_devices
+    from cupola.compiler.options import for_nvcc
+
+    if any(kind != "sm" or not number.isdigit() for kind, number in architectures):
+        raise ArgumentValueError(
+            f"--arch {options.arch}: for a fatbin, expected architectures of machine code, as in "
+            "sm_80,sm_90; PTX for compute_75 is always included"
+        )
+    if options.name:
+        raise ArgumentValueError(
+            "--name does not work for a .fatbin; instantiate the template in the source"
+        )
+    if options.link:
+        raise ArgumentValueError(
+            "--link does not work for a .fatbin; give the sources, which are linked, or write a "
+            ".cubin"
+        )
+    numbers = {int(number) for _, number in architectures} or set(present_devices())
+    code = Architectures(tuple(sorted(numbers)))
+    given = [*for_nvcc(words), *(f"-I{folder}" for folder in options.include)]
+    with tempfile.TemporaryDirectory(prefix="cupola-compile-") as folder:
+        made = Path(folder) / options.output.name
+        manifest = made.with_suffix(".json")
+        steps = image.steps(
+            toolkit.find(), code, options.sources, made, manifest, Path.cwd(), options=given,
+            package=f"cupola compile {' '.join(one.name for one in options.sources)}",
+            relocatable=len(options.sources) > 1,
+        )  # fmt: skip
+        executor.run(steps, Path.cwd())
+        options.output.write_bytes(made.read_bytes())
+        options.output.with_suffix(".json").write_bytes(manifest.read_bytes())
+    return ""

@@ -1,0 +1,44 @@
+# cupola/tools/command/values.py - checks the values of command-line options.
+"""Types of options, for argparse."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+
+def positive(text: str) -> int:
+    """An option's whole number from 1 on."""
+    value = natural(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def natural(text: str) -> int:
+    """An option's whole number from 0 on, as a kernel's int can hold."""
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a whole number: {text!r}") from None
+    if not 0 <= value < 2**31:
+        raise argparse.ArgumentTypeError(f"must be 0 to {2**31 - 1}, got {value}")
+    return value
+
+
+def coordinate(text: str) -> float:
+    """An option's finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"must be finite, got {text}")
+    return value
+
+
+def port(text: str) -> int:
+    """A TCP port, for argparse; 0 lets the system choose."""
+    if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a port from 0 to 65535")
+    return int(text)
