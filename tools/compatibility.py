@@ -51,7 +51,7 @@ def page(found: list[records.Record]) -> str:
     """The whole text. A suite without a record is an error."""
     of_suites = [[one for one in found if one.name == name] for name, _, _ in SUITES]
     wheels = [one for one in found if one.name == "example_wheels"]
-    lacking = [suite[0] for suite, those in zip(SUITES, of_suites, strict=True) if not those]
+    lacking = [row[0] for row, those in zip(SUITES, of_suites, strict=True) if not those]
     lacking += [] if wheels else ["example_wheels"]
     if lacking:
         raise SystemExit(f"benchmarks/results has no record of {', '.join(lacking)}: run them")
