@@ -3,6 +3,7 @@ skipped.
 """
 
 import functools
+import gc
 import importlib.metadata
 import os
 import re
@@ -185,6 +186,15 @@ def pytest_collection_modifyitems(config, items):
     if hasattr(config, "workerinput"):
         places = {name: place for place, name in enumerate(LONGEST)}
         items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))
+
+
+def pytest_collection_finish(session):
+    """Exclude the tests and their modules from garbage collection, which else visits them each time.
+
+    They are half a million objects, and hundreds of tests call gc.collect().
+    """
+    gc.collect()
+    gc.freeze()
 
 
 PEERS = ("numpy", "cupy", "torch", "jax", "cuda-core", "ml_dtypes")

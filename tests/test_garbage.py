@@ -3,6 +3,7 @@
 import gc
 import importlib
 import pathlib
+import sys
 import time
 import types
 import weakref
@@ -306,12 +307,16 @@ INSIDE = {
 
 
 def kinds_in(thing):
-    """The extension types of the objects that are in a cycle with the object."""
+    """The extension types of the objects that are in a cycle with the object.
+
+    The names of modules are left out: they lead to all objects of the process.
+    """
+    names = {id(vars(module)) for module in list(sys.modules.values())}
     found, users, waiting = {}, {}, [thing]
     while waiting:
         user = waiting.pop()
         for each in gc.get_referents(user):
-            if isinstance(each, (type, types.ModuleType)):
+            if isinstance(each, (type, types.ModuleType)) or id(each) in names:
                 continue
             users.setdefault(id(each), []).append(user)
             if id(each) not in found:
