@@ -117,13 +117,13 @@ def test_a_random_tensor_is_refused_or_sound(kind):
     """An accepted structure of random bytes has sound numbers."""
     library = ctypes.CDLL(cupola.paths.library())
     rng = np.random.default_rng(11)
-    edges = [0, 1, 2, 3, 64, 65, -1, 2**31 - 1, 2**31, 2**62, 2**63 - 1, -(2**63)]
+    edges = np.array([0, 1, 2, 3, 64, 65, -1, 2**31 - 1, 2**31, 2**62, 2**63 - 1, -(2**63)])
     taken = 0
     for _ in range(20_000):
         made = kind.from_buffer_copy(rng.bytes(ctypes.sizeof(kind)))
         if kind is Versioned and rng.random() < 0.9:
             made.major = 1
-        numbers = [int(rng.choice(edges)) if rng.random() < 0.3 else 3 for _ in range(128)]
+        numbers = np.where(rng.random(128) < 0.3, rng.choice(edges, 128), 3).tolist()
         lengths, strides = integers(numbers[:64]), integers(numbers[64:])
         tensor = made.tensor
         if rng.random() < 0.9:
