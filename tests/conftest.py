@@ -189,7 +189,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish(session):
-    """Exclude the tests and their modules from garbage collection, which else visits them each time.
+    """Exclude the tests and their modules from garbage collection.
 
     They are half a million objects, and hundreds of tests call gc.collect().
     """
