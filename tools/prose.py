@@ -81,6 +81,7 @@ PHRASES = {
     r"\bprinted (code|source|kernels?|functions?)\b": "use 'emitted'",
     r"\brounds? of (a|the) loops?\b": "use 'iteration'",
 }
+ANY_PHRASE = re.compile("|".join(PHRASES), re.IGNORECASE)
 # At a sentence's start. A question ends with a question mark and is accepted.
 SUBJECTS = {
     r"^(What|Whatever) (?!if\b)[^?]*$": "start with the noun that 'what' stands for",
@@ -209,9 +210,9 @@ def findings(path: Path, text: str) -> Iterator[tuple[int, str]]:
     if path.suffix in C_LIKE | PYTHON_LIKE:
         parts = source(text, C_TOKEN if path.suffix in C_LIKE else PYTHON_TOKEN)
         own = path == Path(__file__).resolve()  # names each old name
-        for old, new in () if own else OLD_NAMES.items():
+        for old in () if own else sorted(OLD_NAMES.keys() & re.findall(r"\w+", text)):
             for match in re.finditer(rf"\b{old}\b", text):
-                yield text.count("\n", 0, match.start()) + 1, f"'{old}' is now '{new}'"
+                yield text.count("\n", 0, match.start()) + 1, f"'{old}' is now '{OLD_NAMES[old]}'"
         if path.stem in OLD_NAMES:
             yield 1, f"the file's name '{path.stem}' is now '{OLD_NAMES[path.stem]}'"
     elif path.suffix == ".md":
@@ -236,7 +237,7 @@ def check(lines: list[Line], prose: bool) -> Iterator[tuple[int, str]]:
 
     # Code is one word, and a link is its text. Offsets stay: what is removed becomes "_".
     plain = re.sub(r"(`+).*?\1|(?<=\])\([^)\s]*\)", lambda m: "_" * len(m[0]), text)
-    for phrase, advice in PHRASES.items():
+    for phrase, advice in PHRASES.items() if ANY_PHRASE.search(plain) else ():
         for match in re.finditer(phrase, plain, re.IGNORECASE):
             yield line_at(match.start()), f"'{match[0]}': {advice}"
     start = 0
