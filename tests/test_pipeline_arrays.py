@@ -105,7 +105,7 @@ def test_random_strides_are_copied_both_ways(driver, seed):
 
 def test_large_rows_are_divided_among_threads(add):
     base = numbers(3, 700_000, 2)
-    for x in (base[:, :, 0], base[:, ::-1], base.transpose(1, 0, 2)):
+    for x in (base[:, :, 0], base[:, ::-1], base.transpose(2, 1, 0)):
         out = np.zeros(x.shape, np.int32)
         cupola.pipeline(add, x, out, chunk=2, staging=True)
         np.testing.assert_array_equal(out, x + 1)
