@@ -1,5 +1,6 @@
 """Floating point from its definition: bits to exact fractions, and fractions to bits, rounded."""
 
+import functools
 from fractions import Fraction
 from math import isqrt
 
@@ -7,7 +8,7 @@ from math import isqrt
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
 # The same precision, with exponents enough that nothing is too small.
 FORMATS |= {"f16+": (9, 10), "f32+": (12, 23)}
-NAN, INF = "nan", "inf"
+NAN, INF = "nan", "inf"  # compared by `is`: == of a Fraction takes long for them
 
 
 def width(fmt):
@@ -18,6 +19,12 @@ def nan_bits(fmt):
     return (1 << (width(fmt) - 1)) - 1  # the canonical one, where there is one
 
 
+@functools.cache
+def power(exponent):
+    return Fraction(2) ** exponent
+
+
+@functools.lru_cache(1 << 16, typed=True)
 def decode(fmt, bits):
     """(sign, value): a Fraction without its sign, or NAN or INF."""
     e, m = FORMATS[fmt]
@@ -30,25 +37,25 @@ def decode(fmt, bits):
     if exponent == (1 << e) - 1:
         return sign, NAN if fraction else INF
     if exponent == 0:
-        return sign, Fraction(fraction) * Fraction(2) ** (1 - bias - m)
-    return sign, Fraction(fraction + (1 << m)) * Fraction(2) ** (exponent - bias - m)
+        return sign, Fraction(fraction) * power(1 - bias - m)
+    return sign, Fraction(fraction + (1 << m)) * power(exponent - bias - m)
 
 
 def encode(fmt, sign, value, mode="rn"):
     """Bits of a magnitude, rounded once."""
     e, m = FORMATS[fmt]
     top, bias = (1 << e) - 1, (1 << (e - 1)) - 1
-    if value == NAN:
+    if value is NAN:
         return nan_bits(fmt)
     up = (mode == "rp" and not sign) or (mode == "rm" and sign)
-    if value == INF:
+    if value is INF:
         out = top << m
     else:
         exponent = 1 - bias
         if value:
             n = value.numerator.bit_length() - value.denominator.bit_length()
-            exponent = max(n if value >= Fraction(2) ** n else n - 1, exponent)
-        scaled = value / Fraction(2) ** (exponent - m)
+            exponent = max(n if value >= power(n) else n - 1, exponent)
+        scaled = value / power(exponent - m)
         whole, rest = divmod(scaled.numerator, scaled.denominator)
         twice = 2 * rest - scaled.denominator
         if (mode == "rn" and (twice > 0 or (twice == 0 and whole & 1))) or (up and rest):
@@ -68,7 +75,7 @@ def tiny(fmt, bits_wide):
     """Whether a result in the format's precision lies below its least normal number."""
     _, v = decode(fmt + "+", bits_wide)
     e, _ = FORMATS[fmt]
-    return v not in (NAN, INF) and v < Fraction(2) ** (2 - (1 << (e - 1)))
+    return v is not NAN and v is not INF and v < power(2 - (1 << (e - 1)))
 
 
 def signed(sign, value):
@@ -77,9 +84,9 @@ def signed(sign, value):
 
 def total(fmt, terms, mode):
     """Exact sum of (sign, value) terms, rounded once; the sign of a zero as IEEE 754 has it."""
-    if any(v == NAN for _, v in terms):
+    if any(v is NAN for _, v in terms):
         return nan_bits(fmt)
-    infinite = {s for s, v in terms if v == INF}
+    infinite = {s for s, v in terms if v is INF}
     if infinite:
         return nan_bits(fmt) if len(infinite) == 2 else encode(fmt, infinite.pop(), INF)
     exact = sum(signed(s, v) for s, v in terms)
@@ -92,29 +99,29 @@ def total(fmt, terms, mode):
 
 def product(a, b):
     sign = a[0] ^ b[0]
-    if NAN in (a[1], b[1]):
+    if a[1] is NAN or b[1] is NAN:
         return sign, NAN
-    if INF in (a[1], b[1]):
+    if a[1] is INF or b[1] is INF:
         return sign, NAN if 0 in (a[1], b[1]) else INF
     return sign, a[1] * b[1]
 
 
 def quotient(fmt, a, b, mode):
     sign = a[0] ^ b[0]
-    if NAN in (a[1], b[1]) or a[1] == b[1] == INF or a[1] == b[1] == 0:
+    if a[1] is NAN or b[1] is NAN or a[1] is b[1] is INF or a[1] == b[1] == 0:
         return nan_bits(fmt)
-    if a[1] == INF or b[1] == 0:
+    if a[1] is INF or b[1] == 0:
         return encode(fmt, sign, INF)
-    if b[1] == INF:
+    if b[1] is INF:
         return encode(fmt, sign, Fraction(0))
     return encode(fmt, sign, a[1] / b[1], mode)
 
 
 def root(fmt, a, mode):
     sign, value = a
-    if value == NAN or (sign and value != 0):
+    if value is NAN or (sign and value != 0):
         return nan_bits(fmt)
-    if value == INF or value == 0:
+    if value is INF or value == 0:
         return encode(fmt, sign, value)
     # 200 bits of the root, the last one set where something is left: enough for one rounding.
     shift = 2 * (200 + value.denominator.bit_length())
@@ -122,4 +129,4 @@ def root(fmt, a, mode):
     exact = (value.numerator << shift) % value.denominator == 0
     r = isqrt(scaled)
     inexact = not exact or r * r != scaled
-    return encode(fmt, 0, Fraction(2 * r + inexact) / Fraction(2) ** (shift // 2 + 1), mode)
+    return encode(fmt, 0, Fraction(2 * r + inexact) / power(shift // 2 + 1), mode)

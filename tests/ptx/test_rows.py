@@ -173,8 +173,8 @@ def wrong(kind, expected, got):
         return wrong(kind, expected[0], got & 0xFFFF) or wrong(kind, expected[1], got >> 16)
     if isinstance(expected, reference.Near):
         return not expected.accepts(got)
-    if kind == "f64" and reference.fl.decode("f64", expected)[1] == "nan":
-        return reference.fl.decode("f64", got)[1] != "nan"
+    if kind == "f64" and reference.fl.decode("f64", expected)[1] is reference.fl.NAN:
+        return reference.fl.decode("f64", got)[1] is not reference.fl.NAN
     # An 8-bit result stands in a 16-bit register.
     return expected != got & ((1 << reference.size(kind)) - 1 if kind not in ("pred", "cc") else 1)
 
@@ -186,7 +186,7 @@ def settled(kind, expected, bits):
     if isinstance(expected, tuple):
         low, high = expected
         return settled(kind, low, bits & 0xFFFF) | settled(kind, high, bits >> 16) << 16
-    if kind == "f64" and reference.fl.decode("f64", expected)[1] == "nan":
+    if kind == "f64" and reference.fl.decode("f64", expected)[1] is reference.fl.NAN:
         return 0
     return bits
 

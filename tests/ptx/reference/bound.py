@@ -9,8 +9,8 @@ def as_double(t, bits):
     sign, v = fl.decode(t, bits)
     return (
         math.nan
-        if v == fl.NAN
-        else fl.signed(sign, math.inf if v == fl.INF else float(v)) or (-0.0 if sign else 0.0)
+        if v is fl.NAN
+        else fl.signed(sign, math.inf if v is fl.INF else float(v)) or (-0.0 if sign else 0.0)
     )
 
 

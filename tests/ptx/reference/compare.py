@@ -1,6 +1,7 @@
 """Comparison and selection."""
 
 import math
+import operator
 
 from .. import floats as fl
 from .core import FUNCTIONS, cut, define, value
@@ -11,16 +12,16 @@ def compare(m, t, a, b):
     op = next(m[k] for k in m if k.startswith("compare"))
     if t in fl.FORMATS:
         x, y = (fl.decode(t, source(m, t, s)) for s in (a, b))
-        if fl.NAN in (x[1], y[1]):
+        if x[1] is fl.NAN or y[1] is fl.NAN:
             return op.endswith("u") or op == "nan"
         if op in ("num", "nan"):
             return op == "num"
-        a, b = (fl.signed(s, math.inf if v == fl.INF else v) for s, v in (x, y))
+        a, b = (fl.signed(s, math.inf if v is fl.INF else v) for s, v in (x, y))
         op = op.removesuffix("u")
     else:
         a, b = value(t, a), value(t, b)
     op = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}.get(op, op)
-    return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[op]
+    return getattr(operator, op)(a, b)
 
 
 def combine(m, x, c):
@@ -81,7 +82,7 @@ FUNCTIONS["Select"] = lambda m, t, t2, a, b, c: (cut(t, a if c else b),)
 def select_sign(m, t, t2, a, b, c):
     if t2 == "f32":
         sign, v = fl.decode("f32", source(m, "f32", c))
-        first = v != fl.NAN and (not sign or v == 0)
+        first = v is not fl.NAN and (not sign or v == 0)
     else:
         first = value("s32", c) >= 0
     return (cut(t, a if first else b),)

@@ -29,9 +29,9 @@ def integral(x, mode):
 @define("RealToInteger")
 def real_to_integer(m, t, t2, a):
     sign, v = fl.decode(t2, source(m, t2, a))
-    if v == fl.NAN:
+    if v is fl.NAN:
         return (1 << (size(t) - 1) if "64" in t + t2 else 0,)
-    if v == fl.INF:
+    if v is fl.INF:
         return (cut(t, limits(t)[0 if sign else 1]),)
     return (cut(t, clamp(t, integral(fl.signed(sign, v), m["rnd_integral"]))),)
 
@@ -40,9 +40,9 @@ def real_to_integer(m, t, t2, a):
 def round_integral(m, t, t2, a):
     a = source(m, t, a)
     sign, v = fl.decode(t, a)
-    if v == fl.NAN:
+    if v is fl.NAN:
         return (finish(m, t, fl.nan_bits(t)),)
-    if v != fl.INF:
+    if v is not fl.INF:
         v = Fraction(abs(integral(fl.signed(sign, v), m["rnd_integral"])))
     return (finish(m, t, fl.encode(t, sign, v)),)
 
@@ -58,15 +58,15 @@ def kept_nan(t, t2, sign, a):
 def convert_real(m, t, t2, a):
     # In a conversion, .ftz is about f32 alone; into f16, an H200 minds it not at all.
     sign, v = fl.decode(t2, source(m, t2, a) if t2 == "f32" and t in ("f32", "f64") else a)
-    if t == t2 and v == fl.NAN and not m.get("sat"):
+    if t == t2 and v is fl.NAN and not m.get("sat"):
         return (None,)
     keeps = t2 == "f64" or ((t2, t) == ("bf16", "f32") and not m.get("ftz"))
-    if keeps and v == fl.NAN and not m.get("sat"):
+    if keeps and v is fl.NAN and not m.get("sat"):
         # The payload's upper bits stay; from other types an H200 makes the canonical NaN.
         return (kept_nan(t, t2, sign, a),)
     ftz = m if t == "f32" else {k: x for k, x in m.items() if k != "ftz"}
     out = finish(ftz, t, fl.encode(t, sign, v, mode_of(m)))
-    if m.get("finite") and fl.decode(t, out)[1] == fl.INF:
+    if m.get("finite") and fl.decode(t, out)[1] is fl.INF:
         out -= 1  # the largest number
     return (out,)
 

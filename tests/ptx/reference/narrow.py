@@ -1,6 +1,7 @@
 """References for conversions to and from tf32 and numbers of eight bits."""
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 
 from .. import floats as fl
@@ -25,16 +26,16 @@ def convert_pack_few(m, t, t2, a, b, c):
 def convert_tensor(m, t, t2, a):
     """tf32 has f32's exponents and f16's precision."""
     sign, v = fl.decode("f32", a)
-    if v == fl.NAN and "rn_rz" in m:
+    if v is fl.NAN and "rn_rz" in m:
         return (0x7FFFE000,)
-    if v == fl.NAN or (v == fl.INF and m.get("finite")):
+    if v is fl.NAN or (v is fl.INF and m.get("finite")):
         # An H200 cuts such bits off, and takes what is too large down.
         made = a & 0x7FFFE000
         return (a & 1 << 31 | made - (0x2000 if m.get("finite") and made >> 23 == 0xFF else 0),)
     if m.get("relu") and sign:
         return (0,)
     top = Fraction(2) ** 128 - Fraction(2) ** 117
-    if v != fl.INF:
+    if v is not fl.INF:
         scale = Fraction(2) ** (max((a >> 23 & 0xFF) - 127, -126) - 10)
         n, away = v / scale, Fraction(1, 2)
         n = {"rn": round, "rz": math.floor, "rna": lambda x: math.floor(x + away)}[
@@ -60,15 +61,17 @@ EIGHT = {t: list(eight_values(t)) for t in ("e4m3x2", "e5m2x2")}
 
 def narrow_eight(m, t, t2, bits):
     sign, v = fl.decode(t2, bits)
-    if v == fl.NAN:
+    if v is fl.NAN:
         return 0x7F
     if sign and m.get("relu"):
         return 0
     numbers = EIGHT[t]
-    if v == fl.INF or v >= numbers[-1]:
+    if v is fl.INF or v >= numbers[-1]:
         return sign << 7 | len(numbers) - 1
     # The nearest, of two as near the even one.
-    return sign << 7 | min(range(len(numbers)), key=lambda n: (abs(numbers[n] - v), n & 1))
+    above = bisect_left(numbers, v)
+    near = range(max(above - 1, 0), above + 1)
+    return sign << 7 | min(near, key=lambda n: (abs(numbers[n] - v), n & 1))
 
 
 @define("NarrowEight")

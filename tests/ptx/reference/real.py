@@ -23,10 +23,10 @@ def finish(m, t, bits):
     if m.get("sat"):
         return (
             0
-            if v == fl.NAN or sign
-            else fl.encode(t, 0, 1 if v == fl.INF else min(v, 1) + Fraction(0))
+            if v is fl.NAN or sign
+            else fl.encode(t, 0, 1 if v is fl.INF else min(v, 1) + Fraction(0))
         )
-    if m.get("relu") and sign and v != fl.NAN:
+    if m.get("relu") and sign and v is not fl.NAN:
         return 0
     return bits
 
@@ -86,7 +86,7 @@ reals("SqrtReal", lambda t, s, r: fl.root(t, s[0], r))
 def sign_only(name, change):
     def run(m, t, t2, a):
         top = 1 << (size(t) - 1)
-        if fl.decode(t, a)[1] == fl.NAN:
+        if fl.decode(t, a)[1] is fl.NAN:
             return (None,)
         return (change(source(m, t, a), top),)
 
@@ -118,7 +118,7 @@ def ordered(t, bits):
 def extreme(name, pick):
     def run(m, t, t2, a, b):
         a, b = source(m, t, a), source(m, t, b)
-        nans = [fl.decode(t, x)[1] == fl.NAN for x in (a, b)]
+        nans = [fl.decode(t, x)[1] is fl.NAN for x in (a, b)]
         top = 1 << (size(t) - 1)
         sign = (a ^ b) & top
         if m.get("xorsign"):
@@ -150,10 +150,10 @@ def test_property(m, t, t2, a):
     return (
         int(
             {
-                "finite": v not in (fl.NAN, fl.INF),
-                "infinite": v == fl.INF,
-                "number": v != fl.NAN,
-                "notanumber": v == fl.NAN,
+                "finite": v is not fl.NAN and v is not fl.INF,
+                "infinite": v is fl.INF,
+                "number": v is not fl.NAN,
+                "notanumber": v is fl.NAN,
                 "normal": v == 0 or 0 < exponent < (1 << e) - 1,
                 "subnormal": exponent == 0 and v != 0,
             }[m["test"]]
