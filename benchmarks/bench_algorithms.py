@@ -22,7 +22,7 @@ from bench_elementwise import PEERS
 from bench_kernels import Way, rows, timed
 
 import cupola
-from cupola.algorithms import cublas
+from cupola.arrays import cublas
 from cupola.build import toolkit
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -45,7 +45,7 @@ def pack_arrays(
 def write_entries(ptx: Path, target: Path) -> None:
     """The declarations of a PTX text's kernels, which describe them beside machine code.
 
-    They are a hundredth of the text, which cupola.algorithms would read at its first use.
+    They are a hundredth of the text, which cupola.arrays would read at its first use.
     """
     heads = re.findall(r"\.entry \w+\([^)]*\)", ptx.read_text())
     target.write_text("\n".join(f".visible {head};" for head in heads) + "\n")

@@ -248,7 +248,7 @@ class Recipe:
         return [*ptx, *code, pack]
 
     def algorithm_steps(self, toolkit: Any, architectures: Any) -> list[Any]:
-        """The images of cupola.algorithms: of each source PTX, its kernels, and machine code.
+        """The images of cupola.arrays: of each source PTX, its kernels, and machine code.
 
         The last is an empty file where the build has no architectures.
         """

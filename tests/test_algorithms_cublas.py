@@ -14,7 +14,7 @@ import pytest
 from test_algorithms_products import STACKS, check, layouts, numbers
 
 import cupola
-from cupola.algorithms import cublas
+from cupola.arrays import cublas
 from cupola.toolkit import libraries
 
 pytestmark = pytest.mark.cpu_only(reason="the library reads host memory")

@@ -8,8 +8,8 @@ import pytest
 from working import assert_works, refused
 
 import cupola
-from cupola.algorithms.element_types import INT64, MOVES, TAKES
-from cupola.algorithms.numpy_functions import NAMES
+from cupola.arrays.element_types import INT64, MOVES, TAKES
+from cupola.arrays.numpy_functions import NAMES
 
 PLACES = np.array([1])
 # The arguments of each function, from an array of three elements; `x` alone where there is none.

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cupola
-from cupola.algorithms import cublas, matrix_product
+from cupola.arrays import cublas, matrix_product
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 KERNELS = Path(__file__).parent.parent / "csrc/kernels/algorithms"

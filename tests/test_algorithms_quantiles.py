@@ -10,7 +10,7 @@ from reductions import TYPES, filled
 from working import refused
 
 import cupola
-from cupola.algorithms.quantile_methods import METHODS
+from cupola.arrays.quantile_methods import METHODS
 
 NUMBERS = [dtype for dtype in TYPES if dtype.kind in "iuf"]
 # NumPy computes the position in the type of the array before this version.

@@ -8,7 +8,7 @@ from keys import elements
 from working import refused
 
 import cupola
-from cupola.algorithms.bin_rules import RULES
+from cupola.arrays.bin_rules import RULES
 
 quickly = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

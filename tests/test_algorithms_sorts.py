@@ -8,7 +8,7 @@ from reductions import TYPES
 from working import refused
 
 import cupola
-from cupola.algorithms import radix_sort
+from cupola.arrays import radix_sort
 
 REALS = [dtype for dtype in TYPES if dtype.kind in "biuf"]
 # One for each size of a key and each order of bits.

@@ -14,7 +14,7 @@ from cupola.exceptions import ArgumentValueError
 
 
 cdef class ArrayMethods(Reductions):
-    """NumPy's methods. The functions are in `cupola.algorithms`, which imports this class."""
+    """NumPy's methods. The functions are in `cupola.arrays`, which imports this class."""
 
     # -- views
 

@@ -134,7 +134,7 @@ cdef class Reductions(Operators):
         return matmul(other, self, None)
 
     def __array_function__(self, function, types, args, kwargs):
-        """Implements NumPy's functions that `cupola.algorithms` has, and ``numpy.dot``.
+        """Implements NumPy's functions that `cupola.arrays` has, and ``numpy.dot``.
 
         Other functions of NumPy use their default implementation.
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.rows import packed
 from cupola.array import Array
+from cupola.arrays.rows import packed
 from cupola.creation import empty, zeros
 from cupola.fft.cufft import FORWARD, Layout, library
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import integer_of
-from cupola.algorithms.arrangement import roll
-from cupola.algorithms.rows import array_of, axis_of
 from cupola.array import Array
+from cupola.arrays.arguments import integer_of
+from cupola.arrays.arrangement import roll
+from cupola.arrays.rows import array_of, axis_of
 from cupola.creation import to_device
 from cupola.exceptions import ArgumentValueError
 

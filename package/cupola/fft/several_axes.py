@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import integer_of
-from cupola.algorithms.rows import array_of, axis_of
 from cupola.array import Array
+from cupola.arrays.arguments import integer_of
+from cupola.arrays.rows import array_of, axis_of
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.fft.batches import of_complex, resized, to_complex, to_real
 from cupola.fft.cufft import FORWARD, INVERSE

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import integer_of
-from cupola.algorithms.element_types import NUMBERS, require_elements
-from cupola.algorithms.outputs import check_out, stored
-from cupola.algorithms.rows import array_of, axis_of
 from cupola.array import Array
+from cupola.arrays.arguments import integer_of
+from cupola.arrays.element_types import NUMBERS, require_elements
+from cupola.arrays.outputs import check_out, stored
+from cupola.arrays.rows import array_of, axis_of
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.fft.batches import of_complex, resized, to_complex, to_real
 from cupola.fft.cufft import FORWARD, INVERSE, library

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import axes_of
-from cupola.algorithms.element_types import NUMBERS, require_elements
-from cupola.algorithms.rows import array_of
 from cupola.array import Array
+from cupola.arrays.arguments import axes_of
+from cupola.arrays.element_types import NUMBERS, require_elements
+from cupola.arrays.rows import array_of
 from cupola.exceptions import ArgumentValueError
 
 _OF_SINGULAR_VALUES = (2, -2, "nuc")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 import cupola
-from cupola.algorithms.arguments import integer_of, result
-from cupola.algorithms.matrices import identity_like
-from cupola.algorithms.products import matmul as _matmul
-from cupola.algorithms.products import tensordot as _tensordot
-from cupola.algorithms.rows import array_of, axis_of
 from cupola.array import Array
+from cupola.arrays.arguments import integer_of, result
+from cupola.arrays.matrices import identity_like
+from cupola.arrays.products import matmul as _matmul
+from cupola.arrays.products import tensordot as _tensordot
+from cupola.arrays.rows import array_of, axis_of
 from cupola.exceptions import ArgumentValueError
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.arguments import integer_of, require_writable
-from cupola.algorithms.layouts import overlap
 from cupola.array import Array
+from cupola.arrays.arguments import integer_of, require_writable
+from cupola.arrays.layouts import overlap
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.stream import Stream
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from cupola.algorithms.arguments import integer_of
+from cupola.arrays.arguments import integer_of
 from cupola.device import Device
 from cupola.device import devices as all_devices
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, Error

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms import images
+from cupola.arrays import images
 from cupola.pycuda import driver as drv
 from cupola.pycuda._contexts import current
 from cupola.pycuda._errors import translated

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.random.bit_generator import ISeedSequence
 
-from cupola.algorithms import images
+from cupola.arrays import images
 from cupola.creation import empty
 from cupola.device import Device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.selection import where
 from cupola.array import Array
+from cupola.arrays.selection import where
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.random.bit_generator import BitGenerator
 from cupola.random.parameters import (

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cupola.algorithms.selection import where
 from cupola.array import Array
+from cupola.arrays.selection import where
 from cupola.creation import empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 

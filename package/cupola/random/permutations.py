@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from cupola.algorithms.indexing import take
-from cupola.algorithms.rows import axis_of, packed
-from cupola.algorithms.sorts import argsort
 from cupola.array import Array
+from cupola.arrays.indexing import take
+from cupola.arrays.rows import axis_of, packed
+from cupola.arrays.sorts import argsort
 from cupola.creation import arange, empty, to_device
 from cupola.device import Device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cupola.algorithms.layouts import broadcast_to
-from cupola.algorithms.products import matmul
 from cupola.array import Array, read_now
+from cupola.arrays.layouts import broadcast_to
+from cupola.arrays.products import matmul
 from cupola.creation import empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.random.parameters import COUNT, pair, parameter, shape_of

@@ -1,0 +1,85 @@
+# cupola/arrays/compaction.py - the elements or indices whose flag is set, in order.
+"""`select` and `nonzero_of`, which masks and the functions of selection use."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cupola.array import Array
+from cupola.arrays.images import kernel
+from cupola.arrays.launching import WIDTHS, launch
+from cupola.creation import empty, zeros
+from cupola.stream import refuse_captured
+
+# The limit in bytes of an input whose results are written to memory of the input's length. Above
+# the limit, the results are counted first.
+MOST_ASIDE = 1 << 31
+WAIT = (
+    "the size of the result depends on the elements; use cupola.where with three arguments, or "
+    "x[mask] = value with a single value"
+)
+
+
+def select(array: Array, mask: Array, title: str) -> Array:
+    """The elements of an array where a mask of the same shape is true, along one axis.
+
+    Waits for the count.
+    """
+    refuse_captured(array.device_index, title, WAIT)
+    if array.itemsize not in WIDTHS or array.ptr % array.itemsize:
+        from cupola.arrays.gather import take_from
+        from cupola.arrays.positions import Positions
+
+        flat = nonzero_of(mask.reshape(-1), title)[0]
+        source = array.reshape(-1)
+        return take_from(
+            source, 0, Positions(title, [flat], [0], [source.size], array.device_index)
+        )
+    source = array if array.flags.c_contiguous else array.copy()
+    return _compacted(mask, source, array.dtype)
+
+
+def nonzero_of(mask: Array, title: str) -> tuple[Array, ...]:
+    """The indices of the true elements of a mask, an array of int64 for each axis.
+
+    Waits for the count.
+    """
+    refuse_captured(mask.device_index, title, WAIT)
+    flat = _compacted(mask, None, np.dtype(np.int64))
+    if mask.ndim == 1:
+        return (flat,)
+    found: Array = empty((mask.ndim, flat.size), np.int64, device=mask.device_index)
+    if flat.size:
+        for axis, size in enumerate(mask.shape):
+            divisor = math.prod(mask.shape[axis + 1 :])
+            launch(
+                "select", "select_axis", mask.device_index, flat.size, flat, found[axis],
+                flat.size, divisor, size,
+            )  # fmt: skip
+    return tuple([found[axis] for axis in range(mask.ndim)])
+
+
+def _compacted(mask: Array, source: Array | None, dtype: np.dtype[np.generic]) -> Array:
+    """The source's elements, or else the flat indices, where the mask is true."""
+    device, n = mask.device_index, mask.size
+    if n == 0 or dtype.itemsize == 0:
+        return empty(0, dtype, device=device)
+    mask = mask if mask.flags.c_contiguous else mask.copy()
+    room = n if n * dtype.itemsize <= MOST_ASIDE else int(mask.sum().item())
+    out: Array = empty(room, dtype, device=device)
+    if room == 0:
+        return out
+    # The threads of a block, and the elements of each, as in select.cu.
+    wide = source is not None and dtype.itemsize > 4
+    threads = 256 if wide else 512
+    tiles = -(-n // (threads * (8 if wide and dtype.itemsize == 16 else 16)))
+    # The states of the tiles and, at the end, the count.
+    states: Array = zeros(tiles + 1, np.uint64, device=device)
+    name = "select_indices" if source is None else f"select_{dtype.itemsize * 8}"
+    sources = () if source is None else (source,)
+    kernel("select", name, device)[tiles, threads](mask, *sources, out, states, states[tiles:], n)
+    count = int(states[tiles].item())
+    # A view keeps all of the memory: a good part of it must be used.
+    return out[:count] if 3 * count >= room else out[:count].copy()

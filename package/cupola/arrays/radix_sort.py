@@ -1,0 +1,185 @@
+# cupola/arrays/radix_sort.py - the launches that sort rows of numbers.
+"""Sorted rows and their indices, with the kernels sort.cu and sort_rows.cu."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+import numpy as np
+
+from cupola.array import Array
+from cupola.arrays.images import kernel
+from cupola.arrays.key_order import key_order
+from cupola.creation import empty, zeros
+from cupola.device import Device
+
+_SHORT, _LONG = 512, 4096  # the longest rows of the kernels that sort a row in one block
+_ROWS = 1 << 30  # of one launch
+_DIGITS = 256
+_PART = 1 << 29  # elements that one launch sorts: tiles count in 30 bits
+_WORDS = 32 << 20  # bytes of words that passes do not share
+_NARROW = 1 << 32  # the longest rows whose indices have 32 bits between passes
+
+
+class _Form(NamedTuple):
+    """A kernel of sort.cu: threads of a block, and elements of a tile."""
+
+    name: str
+    threads: int
+    tile: int
+
+
+# By the bytes of a key, and of an index between passes.
+_FORMS = {
+    (1, 0): _Form("sort_keys_8", 512, 9728),
+    (2, 0): _Form("sort_keys_16", 384, 8064),
+    (4, 0): _Form("sort_keys_32", 384, 8064),
+    (8, 0): _Form("sort_keys_64", 384, 5760),
+    (1, 4): _Form("sort_pairs_8", 512, 8704),
+    (2, 4): _Form("sort_pairs_16", 512, 8704),
+    (4, 4): _Form("sort_pairs_32", 384, 8832),
+    (8, 4): _Form("sort_pairs_64", 384, 5760),
+    (8, 8): _Form("sort_wide_pairs_64", 384, 4224),
+}
+
+
+def sort_rows(x: Array, out: Array | None, indices: Array | None, descending: bool = False) -> None:
+    """Sort each row of a contiguous array of real numbers. Equal elements stay in their order.
+
+    Parameters
+    ----------
+    x : Array
+    out : Array, optional
+        Contiguous, of the type and size of `x`; not `x` itself.
+    indices : Array, optional
+        Contiguous, of int64: where each element was in its row.
+    """
+    if x.size == 0:
+        return
+    n = x.shape[-1]
+    count, order = x.size // n, key_order(x.dtype, descending)
+    if n <= _LONG:
+        _sort_short(x, out, indices, count, order)
+    elif n <= _PART:
+        _Long(x, order, count, indices is not None).run(x, out, indices)
+    else:
+        for row in range(count):
+            each = [
+                None if one is None else one.reshape(count, n)[row] for one in (x, out, indices)
+            ]
+            _sort_alone(*each, order)
+
+
+def _sort_short(
+    x: Array, out: Array | None, indices: Array | None, count: int, order: bytes
+) -> None:
+    n = x.shape[-1]
+    name, threads = ("row", 128) if n <= _SHORT else ("long_row", 256)
+    launch = kernel("sort_rows", f"sort_{name}_{8 * x.itemsize}", x.device_index)
+    arrays = [None if one is None else one.reshape(count, n) for one in (x, out, indices)]
+    for first in range(0, count, _ROWS):
+        some = [None if one is None else one[first:] for one in arrays]
+        launch[min(count - first, _ROWS), threads](*some, n, order)
+
+
+def _sort_alone(x: Array, out: Array | None, indices: Array | None, order: bytes) -> None:
+    if indices is None or x.size <= _NARROW:
+        _Long(x, order, 1, indices is not None).run(x, out, indices)
+        return
+    if out is not None:
+        _Long(x, order, 1, False).run(x, out, None)
+    keys = empty(x.size, np.uint64, device=x.device_index)
+    widen = kernel("sort_gather", f"sort_widen_{8 * x.itemsize}", x.device_index)
+    widen[-(-x.size // 256), 256](x, keys, x.size, order)
+    _Long(keys, key_order(keys.dtype), 1, True).run(keys, None, indices)
+
+
+class _Long:
+    """A sort by passes over all elements: one for each byte of a key."""
+
+    def __init__(self, x: Array, order: bytes, count: int, pairs: bool) -> None:
+        self.count, self.n, self.order = count, x.shape[-1], order
+        self.device, self.passes = x.device_index, x.itemsize
+        self.index = np.dtype(np.uint32 if self.n <= _NARROW else np.uint64)
+        self.form = _FORMS[x.itemsize, self.index.itemsize if pairs else 0]
+        tile = self.form.tile
+        part = max(_PART // tile, 1) * tile
+        self.parts = [(begin, min(begin + part, self.n)) for begin in range(0, self.n, part)]
+        self.tiles = [-(-(end - begin) // tile) for begin, end in self.parts]
+        self.count_digits = kernel("sort", f"sort_count_{8 * x.itemsize}", self.device)
+        self.offsets = kernel("sort", "sort_offsets", self.device)
+        self.kernel = kernel("sort", self.form.name, self.device)
+
+    def run(self, x: Array, out: Array | None, indices: Array | None) -> None:
+        """Queue the launches."""
+        count, passes, parts = self.count, self.passes, len(self.parts)
+        bins_size, tickets_size = count * passes * _DIGITS, passes * parts
+        words_size = count * sum(self.tiles) * _DIGITS // 2
+        rounds = passes if words_size * 8 * passes <= _WORDS else 1
+        # In words of 64 bits: the bins, the tickets, the words of the tiles.
+        state = zeros(bins_size + tickets_size + rounds * words_size, np.uint64, device=self.device)
+        tickets, words = state[bins_size:], state[bins_size + tickets_size :]
+        carry = None
+        if parts > 1:
+            carry = empty(2 * count * _DIGITS, np.uint64, device=self.device)
+        many = Device(self.device).multiprocessor_count * 8
+        chunks = max(1, min(-(-self.n // 4096), -(-many // count)))
+        self.count_digits[count * chunks, 256](x, state, self.n, chunks, self.order)
+        self.offsets[count * passes, 256](state)
+        buffers = _Buffers(x, out, indices, self.index)
+        for number in range(passes):
+            if number and rounds == 1:
+                words.fill(0)
+            own = words[number * words_size :] if rounds > 1 else words
+            self._pass(number, buffers, state, tickets[number * parts :], own, carry)
+
+    def _pass(
+        self, number: int, buffers: _Buffers, state: Array, tickets: Array, words: Array,
+        carry: Array | None,
+    ) -> None:  # fmt: skip
+        last = number == self.passes - 1
+        bins, stride, start = state[number * _DIGITS :], self.passes * _DIGITS, 0
+        for part, ((begin, end), tiles) in enumerate(zip(self.parts, self.tiles, strict=True)):
+            following = None
+            if carry is not None and part < len(self.parts) - 1:
+                following = carry[part % 2 * self.count * _DIGITS :]
+            spec = struct.pack(
+                "<4qI3i", self.n, begin, end, stride, tiles, 8 * number, number == 0, last
+            )
+            self.kernel[self.count * tiles, self.form.threads](
+                *buffers.of_pass(number), words[start:], tickets[part:], bins, following, spec,
+                self.order,
+            )  # fmt: skip
+            start += self.count * tiles * _DIGITS // 2
+            bins, stride = following, _DIGITS
+
+
+class _Buffers:
+    """The buffers of each pass. Passes alternate between two buffers; one may be `out`."""
+
+    def __init__(self, x: Array, out: Array | None, indices: Array | None, index: np.dtype) -> None:
+        self.indices, self.passes = indices, x.itemsize
+        passes = self.passes
+        self.keys = [x, *_in_turn(x, x.dtype, passes - 1, out), out]
+        self.values = [None] * (passes + 1)
+        if indices is not None:
+            self.values[1:-1] = _in_turn(x, index, passes - 1, None)
+
+    def of_pass(self, number: int) -> tuple[Array | None, ...]:
+        """The first arguments of the kernel."""
+        keys = self.keys[number], self.keys[number + 1]
+        if self.indices is None:
+            return keys
+        last = number == self.passes - 1
+        values = self.values[number], self.values[number + 1]
+        return (*keys, *values, self.indices if last else None)
+
+
+def _in_turn(x: Array, dtype: np.dtype, count: int, out: Array | None) -> list[Array | None]:
+    """Buffers for `count` passes, before one that writes `out`."""
+    first = empty(x.size, dtype, device=x.device_index) if count else None
+    second = out
+    if count > 1 and out is None:
+        second = empty(x.size, dtype, device=x.device_index)
+    return [first if left % 2 else second for left in range(count, 0, -1)]
