@@ -10,6 +10,7 @@ from cupola import kernels as kernels
 from cupola import linalg as linalg
 from cupola import paths as paths
 from cupola import random as random
+from cupola.array import Array as Array
 from cupola.arrays.arithmetic import clip as clip
 from cupola.arrays.arithmetic import diff as diff
 from cupola.arrays.arrangement import delete as delete
@@ -106,7 +107,6 @@ from cupola.arrays.splits import split as split
 from cupola.arrays.splits import vsplit as vsplit
 from cupola.arrays.statistics import std as std
 from cupola.arrays.statistics import var as var
-from cupola.array import Array as Array
 from cupola.chunks import pipeline as pipeline
 from cupola.compiler import compile as compile  # noqa: A004
 from cupola.core.loader import load as load
