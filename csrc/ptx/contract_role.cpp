@@ -111,7 +111,7 @@ bool accesses_memory(const Form& form) {
     return false;
 }
 
-// An iteration that NVIDIA's assembler writes as a function with branches.
+// An iteration: NVIDIA's assembler calls a function with branches for it.
 bool is_long(const Instruction& i) {
     if (static_cast<InstructionGroupId>(i.form.group()) == InstructionGroupId::real)
         return field::round.get(i.modifiers) != 0 ||

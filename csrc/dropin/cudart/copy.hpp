@@ -66,7 +66,7 @@ inline cudaError_t run_copy(const Driver& d, CUDA_MEMCPY2D& copy, std::size_t wi
                             std::size_t height, const cudaStream_t* stream) {
     copy.WidthInBytes = width;
     copy.Height = height;
-    // Of the synchronous functions, this one takes any pitch.
+    // Of the synchronous functions, cuMemcpy2DUnaligned alone takes any pitch.
     return static_cast<cudaError_t>(stream ? d.Memcpy2DAsync(&copy, *stream)
                                            : d.Memcpy2DUnaligned(&copy));
 }

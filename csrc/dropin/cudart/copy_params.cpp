@@ -128,7 +128,7 @@ cudaError_t copy_params(const CUDA_MEMCPY3D& from, cudaMemcpy3DParms& to) {
 cudaError_t linear_copy_params(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                                CUDA_MEMCPY3D& copy) {
     cudaMemcpy3DParms wanted{};
-    // Without pitches: those are limited, and one row needs none.
+    // Pitches stay 0: the driver limits pitches, and a single row needs none.
     wanted.srcPtr.ptr = const_cast<void*>(from);
     wanted.dstPtr.ptr = to;
     wanted.extent = {bytes, 1, 1};

@@ -54,7 +54,7 @@ inline CUmemLocation driver_location(cudaMemLocation location) {
     made.id = location.id;
     return made;
 }
-// Of a device ordinal, or of cudaCpuDeviceId.
+// The location of a device ordinal, or of cudaCpuDeviceId.
 inline cudaMemLocation location_of(int device) {
     cudaMemLocation made{};
     made.type = device == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;

@@ -5,7 +5,7 @@
 namespace cupola::cudart {
 namespace {
 
-// The same with the current device, too.
+// Calls `call` with the driver, the kernel, and the current device.
 template <class Call>
 cudaError_t entry_on_device(const void* function, Call call,
                             FindKernel find = &Registry::find_kernel) {
@@ -143,7 +143,8 @@ CUPOLA_CUDART cudaError_t cudaFuncGetParamInfo(const void* function, size_t inde
     });
 }
 
-// These two take host functions alone. The first needs no place for its result, as NVIDIA's.
+// cudaGetFuncBySymbol and cudaGetKernel take host functions alone. As in NVIDIA's runtime, the
+// first function accepts a null pointer for its result.
 
 CUPOLA_CUDART cudaError_t cudaGetFuncBySymbol(cudaFunction_t* loaded, const void* function) {
     const auto get = [&](const Driver& d, CUkernel kernel) {

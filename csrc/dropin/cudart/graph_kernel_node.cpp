@@ -26,7 +26,7 @@ CUPOLA_CUDART cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
             return result_of(error);
         Registry& registry = Registry::get();
         void* const host = there.kern ? registry.host_of(there.kern) : registry.host_of(there.func);
-        if (!host) return cudaErrorInvalidDeviceFunction;  // nothing that the program could pass
+        if (!host) return cudaErrorInvalidDeviceFunction;  // the program knows no function
         params->func = host;
         params->gridDim = {there.gridDimX, there.gridDimY, there.gridDimZ};
         params->blockDim = {there.blockDimX, there.blockDimY, there.blockDimZ};

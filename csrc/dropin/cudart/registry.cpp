@@ -14,7 +14,7 @@ struct Wrapper {
     std::int32_t magic;
     std::int32_t version;       // 1; 2 after a device link that embeds no code of its own
     const void* code;           // a fatbin
-    const void* const* linked;  // of version 2: fatbins to be linked, which end with null
+    const void* const* linked;  // in version 2: a list of fatbins to link, with null at its end
 };
 
 // The start of a fatbin, which is followed by its entries.

@@ -29,7 +29,7 @@ struct Function {
 struct Variable {
     Image* image;
     std::string name;
-    const void* host;  // of a managed variable: the host pointer to it, which is set when it loads
+    const void* host;  // a managed variable's host pointer, set when the image is loaded
     bool managed;
 };
 
@@ -98,7 +98,7 @@ class Registry {
     bool is_kernel(CUkernel kernel);
     // The host function of a kernel; null: it has none.
     void* host_of(CUkernel kernel);
-    // The same for a kernel's function in the current context.
+    // The host function of a kernel's function in the current context; null: it has none.
     void* host_of(CUfunction function);
     // The place of a variable on the device; cudaErrorInvalidSymbol: there is none.
     cudaError_t find_variable(const void* symbol, CUdeviceptr& address, std::size_t& bytes);
@@ -111,7 +111,7 @@ class Registry {
     cudaError_t kernel_of(Function& function, CUkernel& kernel);
 
     FunctionTable functions_;
-    std::mutex mutex_;  // of what follows, and of changes to the table
+    std::mutex mutex_;  // guards the fields below, and changes of the table
     std::unordered_map<const void*, Variable*> variables_;
     std::unordered_map<CUkernel, const void*> hosts_;  // null: the kernel has no host function
     // Handles that the driver may hand out again. NVIDIA's driver crashes if it is asked about one.

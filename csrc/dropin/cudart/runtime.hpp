@@ -114,14 +114,15 @@ cudaError_t entry(Call call) noexcept {
     return record(entered == cudaSuccess ? call_safely(call) : entered);
 }
 
-// The same without a context.
+// Runs an exported function's body with the driver's table, without a context.
 template <class Call>
 cudaError_t entry_without_context(Call call) noexcept {
     const cudaError_t started = Runtime::get().start();
     return record(started == cudaSuccess ? call_safely(call) : started);
 }
 
-// The same with the driver's device of an ordinal, too; `missing` is the result if there is none.
+// Runs a body with the driver's table and the device of an ordinal, without a context. `missing` is
+// the result if there is no such device.
 template <class Call>
 cudaError_t entry_with_device(int ordinal, Call call,
                               cudaError_t missing = cudaErrorInvalidDevice) noexcept {

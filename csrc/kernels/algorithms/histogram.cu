@@ -27,7 +27,7 @@ __device__ void count(const X* __restrict__ x, Out* out, i64 n, i64 bins, int co
         for (int k = threadIdx.x; k < used; k += blockDim.x) counters[k] = 0;
         own += (threadIdx.x / 32) % copies * bins;
     }
-    __syncthreads();  // the edges are there, too
+    __syncthreads();  // the edges are in shared memory as well
     const auto add = [&](i64 p, X value) {
         const i64 found = bin_of(value);
         if (found < 0) return;
@@ -64,8 +64,8 @@ struct Edges {
     i64 bins;
     int even;
     double first, scale;
-    // Of equal bins: an estimate of floats that is farther than this from a whole number is right;
-    // 1 where none is.
+    // For bins of equal width: where the estimated position is farther than this distance from a
+    // whole number, the estimated bin is right. 1 where no estimate is trusted.
     double error;
 
     // Moves the edges behind the counters; called by all threads of the block.

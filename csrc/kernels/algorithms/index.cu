@@ -9,7 +9,7 @@ namespace cupola::algorithms {
 // How an index becomes a position along an axis.
 enum Mode : int { RAISE = 0, WRAP = 1, CLIP = 2, CHECKED = 3 };
 
-// A function of its own: divisions would be most of each kernel's code.
+// Not inlined: divisions would be most of each kernel's code.
 __device__ __noinline__ u64 quotient(u64 number, u64 divisor) {
     if ((number | divisor) >> 32 == 0) return static_cast<u32>(number) / static_cast<u32>(divisor);
     return number / divisor;

@@ -16,7 +16,7 @@ struct Product {
     static constexpr int lines = 16 * size * Parts;  // rows and columns of a tile
     static constexpr int pitch = lines + size;       // keeps vectors aligned and spreads banks
     static constexpr int loads = lines * depth / size / threads;
-    static constexpr int side = size * Parts;  // of a lane's part
+    static constexpr int side = size * Parts;  // rows and columns of a lane's part
     static_assert(loads * threads * size == lines * depth);
 
     using Side = T[depth][pitch];
@@ -151,7 +151,7 @@ __device__ void multiply(T* out, const T* a, i64 a_step, int a_deep, i64 a_batch
     const i64 high = (rows + P::lines - 1) / P::lines, wide = (columns + P::lines - 1) / P::lines;
     const Tile tile = tile_of(blockIdx.x, high, wide);
     for (i64 batch = blockIdx.y; batch < batches; batch += gridDim.y) {
-        __syncthreads();  // the one before has been written
+        __syncthreads();  // the tile of the previous batch is written
         if (threadIdx.x == 0) {
             shared.a = operand(a + batch * a_batch, a_step, rows, inner, a_deep);
             shared.b = operand(b + batch * b_batch, b_step, columns, inner, b_deep);

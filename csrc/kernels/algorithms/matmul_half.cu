@@ -275,7 +275,7 @@ extern "C" __global__ void __launch_bounds__(threads, 2)
     const i64 high = (rows + lines - 1) / lines, wide = (columns + lines - 1) / lines;
     const Tile tile = tile_of(blockIdx.x, high, wide);
     for (i64 batch = blockIdx.y; batch < batches; batch += gridDim.y) {
-        __syncthreads();  // the one before has been written
+        __syncthreads();  // the tile of the previous batch is written
         if (threadIdx.x == 0) {
             shared.a = operand(a + batch * a_batch, a_step, rows, inner, a_deep);
             shared.b = operand(b + batch * b_batch, b_step, columns, inner, b_deep);

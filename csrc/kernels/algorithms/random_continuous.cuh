@@ -10,7 +10,8 @@ namespace cupola::random {
 struct GammaParts {
     double value, exponent;
 
-    // In two steps: a large scale can lift a number that is below the least double.
+    // Two multiplications: the first result may be below the least double until a large scale lifts
+    // it.
     __device__ double times(double scale) const {
         const double root = exp(exponent / 2);
         return value * root * scale * root;
@@ -35,7 +36,7 @@ __device__ __noinline__ GammaParts gamma_parts(N& numbers, double shape) {
     }
 }
 
-// Of small shapes, by logarithms: both gamma numbers may round to zero (Johnk 1964).
+// For small shapes, in logarithms, because both gamma numbers may round to zero (Johnk 1964).
 template <class N>
 __device__ double beta_of(N& numbers, double a, double b) {
     if (!(a > 0 && b > 0)) return NAN;

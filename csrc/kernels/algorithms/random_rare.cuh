@@ -92,7 +92,7 @@ __device__ __noinline__ double hypergeometric_of(N& numbers, double good, double
         found = hypergeometric_by_rejection(numbers, fmin(good, bad), fmax(good, bad), least);
         if (good > bad) found = least - found;
     }
-    return draws > least ? good - found : found;  // of those that are left
+    return draws > least ? good - found : found;  // the number of good items that are left
 }
 
 // Kemp: Efficient generation of logarithmically distributed pseudo-random variables (1981).

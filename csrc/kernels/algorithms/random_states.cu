@@ -132,7 +132,7 @@ __device__ void normal(State* states, T* out, u64 n, double mean, double deviati
     });
 }
 
-// Of one mean, or of the mean that each element has so far.
+// Poisson numbers of one mean, or with each element's present value as its mean.
 template <class State, class T>
 __device__ void poisson(State* states, T* out, u64 n, double mean, bool one) {
     each(states, n, [=](auto& numbers, u64 i) {

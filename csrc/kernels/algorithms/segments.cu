@@ -5,9 +5,9 @@ using namespace cupola::algorithms;
 
 namespace {
 
-// By a warp, of at least one element. A lane takes each 32nd element, or neighbours where the order
-// matters. It combines `run` elements, and then these totals: so the error of a long sum stays
-// small.
+// A warp reduces at least one element. A lane takes each 32nd element, or adjacent elements where
+// the order matters. A lane combines `run` elements to a total, and then the totals: so the error
+// of a long sum stays small.
 template <class Op>
 __device__ typename Op::Total reduce(const Op& op, const typename Op::In* in, i64 size, int lane) {
     using T = typename Op::Total;

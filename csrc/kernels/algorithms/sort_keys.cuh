@@ -15,7 +15,7 @@ using i64 = std::int64_t;
 // `encode` is a bijection to unsigned integers in the order of the numbers, with all NaN last.
 struct KeyOrder {
     u64 sign;        // the sign bit of signed types
-    u64 negative;    // all bits of floats: negative ones are complemented
+    u64 negative;    // all bits set for floats: negative floats are complemented
     u64 first;       // the number of negative NaN, which move behind the positive ones
     u64 nan;         // the least code of a NaN; equal codes from here on
     u64 minus_zero;  // the code of -0.0, which is equal to that of 0.0

@@ -56,7 +56,7 @@ constexpr unsigned function_at_once(unsigned size, bool is_complex) {
 struct Operand {
     unsigned long long address;
     long long strides[most_axes];  // bytes, the innermost axis first
-    int element, size;             // code in elements.h; none for the scalar
+    int element, size;             // the type's code in elements.h; the scalar has none
 };
 
 // Strided elements of any types. Loads convert an operand to the computation type.

@@ -79,7 +79,7 @@ __device__ Accumulator<S> multiply_rows(const Reduced& a, unsigned long long x,
     return join<arithmetic::add>(running.outer);
 }
 
-// One group of threads for each unit. All results share the second factor.
+// A group of threads computes a unit of the results. All results share the second factor.
 template <class S>
 __device__ void reduce_dot(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, lane = threadIdx.x & ((1u << a.log_width) - 1);

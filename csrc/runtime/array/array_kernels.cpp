@@ -28,7 +28,7 @@ namespace {
 
 // Offsets count from the beginning of the image, as the recipe packs it.
 struct Piece {
-    std::uint64_t offset, size;  // both 0 in a group without machine code
+    std::uint64_t offset, size;  // both are 0 for a group without machine code
 };
 struct Named {
     char name[48];
@@ -37,7 +37,7 @@ struct Named {
 };
 struct Head {
     char magic[16];
-    std::uint64_t groups, kernels;  // followed by as many of Piece, then of Named
+    std::uint64_t groups, kernels;  // then follow `groups` Pieces and `kernels` Nameds
 };
 
 const Head& head() { return *reinterpret_cast<const Head*>(cupola_arrays_begin); }

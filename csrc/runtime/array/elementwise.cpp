@@ -109,7 +109,7 @@ void launch_mixed(int operation, int element, const LoopNest& axes, Mixed& argum
         return fits(axis.out) && fits(axis.x) && fits(axis.y);
     };
     arguments.is_line = axes.list.size() == 1 && is_short(axes.list[0]);
-    if (axes.list.empty()) {  // one element: functions expect one axis
+    if (axes.list.empty()) {  // a single element: the kernels expect one axis
         arguments.axes = 1;
         arguments.lengths[0] = divisor(1);
     }

@@ -13,12 +13,12 @@ namespace cupola::reducing {
 
 struct Axis {
     std::uint64_t length;
-    std::int64_t x, y, out;  // bytes from one element to the next
+    std::int64_t x, y, out;  // strides in bytes
 };
 
 // One reduction; axes are listed outermost first.
 struct ReductionSpec {
-    int reduce_op = 0;       // of reductions::Joint
+    int reduce_op = 0;       // a value of reductions::Joint
     bool truth = false;      // reduces the elements' truth values
     bool index = false;      // the result is an index
     std::uint64_t mean = 0;  // elements to average over; 0: no mean
@@ -26,7 +26,7 @@ struct ReductionSpec {
     int x_element = 0, y_element = 0, out_element = 0;
     std::uint64_t x = 0, y = 0, out = 0;
     std::vector<Axis> kept, reduced;
-    std::uint64_t indices = 0;  // of partial results
+    std::uint64_t indices = 0;  // address of the indices of partial results
 
     std::uint64_t results() const;
     std::uint64_t length() const;

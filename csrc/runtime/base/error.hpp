@@ -13,7 +13,7 @@ struct Error {
     std::string text;
     int code = 0;             // CUresult, of a failed driver call
     std::string name{};       // "CUDA_ERROR_..."
-    std::string log{};        // of the driver's JIT compiler
+    std::string log{};        // output of the driver's JIT compiler
     std::string assertion{};  // as cupola_output_assertion
 };
 

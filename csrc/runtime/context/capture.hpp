@@ -26,7 +26,7 @@ class Capture {
 
     // Throws for calls that can't be captured, without invalidating the capture.
     static void refuse(const Stream& stream, const char* what);
-    // The same for calls that concern all streams of the context.
+    // Throws for calls that concern all streams of a context while one of them is captured.
     static void refuse(const Context& context, const char* what);
     // The driver's number of the capture that the stream takes part in; 0 where there is none, or
     // where only other libraries capture.

@@ -8,7 +8,7 @@ namespace cupola {
 
 // Ordinals from 0 are the main driver's devices, those from CUPOLA_CPU_DEVICE the CPU device's
 // beside it. A context has one ordinal, which is what the functions here return.
-int device_count();  // of the main driver
+int device_count();  // devices of the main driver
 // Opens the context at the first call. Throws CUPOLA_ERROR_NOT_FOUND.
 Context& context(int ordinal);
 // The ordinal of the context to which the given ordinal leads. Opens no context.
@@ -28,8 +28,8 @@ int host_device();
 // The device of an address, -1 where the driver does not know it. One of the driver's contexts must
 // be current.
 int device_of_address(const Driver& driver, std::uint64_t address);
-// The same of each loaded driver. Asks the driver of `device` first, or of the current device for
-// -1.
+// The device of an address of any loaded driver. The first driver asked is that of `device`; -1 is
+// the current device.
 int device_of_address(std::uint64_t address, int device = -1);
 cupola_address_info describe_address(std::uint64_t address);
 bool is_exportable(std::uint64_t address);

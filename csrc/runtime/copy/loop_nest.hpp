@@ -11,7 +11,7 @@ namespace cupola {
 
 struct OperandAxis {
     std::uint64_t length;
-    std::int64_t out, x, y;  // bytes from one element to the next
+    std::int64_t out, x, y;  // strides in bytes
 };
 
 struct LoopNest {

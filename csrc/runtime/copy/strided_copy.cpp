@@ -19,7 +19,7 @@ namespace {
 
 struct CopyAxis {
     std::uint64_t length;
-    std::int64_t to, from;  // bytes from one to the next
+    std::int64_t to, from;  // strides in bytes
 };
 
 struct StridedRegion {
@@ -73,7 +73,7 @@ bool is_pitch(std::int64_t stride, std::uint64_t row) {
     return stride >= static_cast<std::int64_t>(row) && stride <= max_pitch;
 }
 
-// Whether one driver call copies it, as rows or as slices of rows.
+// Whether one driver call copies the region, as rows or as slices of rows.
 bool is_pitched(const StridedRegion& region) {
     const std::size_t n = region.axes.size();
     if (n != 2 && n != 3) return false;
@@ -154,7 +154,7 @@ Kernel& kernel_of(Context& context, unsigned unit) {
     return *before;
 }
 
-struct Arguments {  // of copy_strided_*, in C layout
+struct Arguments {  // the argument of copy_strided_*, in C layout
     std::uint64_t to, from;
     StridedAxes axes;
     std::uint64_t units;
@@ -227,8 +227,9 @@ int pattern_of(const unsigned char* element, std::size_t size, std::uint32_t& va
     return 0;
 }
 
-// Writes one element to device memory. Small elements are passed by value, in fills. In a
-// capture large ones are too: their host memory may be freed before the graph's launch.
+// Writes one element to device memory. Small elements are passed by value, in fills. Inside a
+// capture large elements are fills as well: their host memory may be freed before the graph's
+// launch.
 void put_element(std::uint64_t to, const unsigned char* element, std::size_t size, Stream& stream) {
     constexpr std::size_t most = 64;
     if (size > most && !stream.flight.capturing())

@@ -6,7 +6,7 @@
 
 namespace cupola {
 
-// Of the process: the first thread begins it, the last one ends it.
+// Redirects the process's output: the first thread begins the redirection, the last thread ends it.
 class StdioRedirect {
   public:
     struct Text {

@@ -19,7 +19,7 @@ class ManagedMemory : public UnpooledMemory {
     }
 };
 
-// Of a device, in the driver of the memory's context.
+// The driver's location of a device, in the driver of the memory's context.
 CUdevice location(const Context& context, int device) {
     if (device < 0) return CU_DEVICE_CPU;
     const Context& place = cupola::context(device);

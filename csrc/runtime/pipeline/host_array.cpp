@@ -70,7 +70,7 @@ HostArray::HostArray(void* host, const std::int64_t* shape, const std::int64_t* 
     for (int i = 0; i < axis; ++i)
         axes_.push_back({static_cast<std::size_t>(shape[i]), strides[i]});
     for (int i = 1; i < ndim; ++i) row_bytes_ *= static_cast<std::size_t>(shape[i]);
-    if (std::find(shape, shape + ndim, 0) != shape + ndim) axes_.clear();  // nothing to move
+    if (std::find(shape, shape + ndim, 0) != shape + ndim) axes_.clear();  // an empty array
 }
 
 // The begin of a run, and the number of runs from it to the end of the last axis.

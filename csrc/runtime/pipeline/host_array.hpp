@@ -7,7 +7,7 @@
 
 namespace cupola {
 
-// Its bytes are numbered as in a copy in C order.
+// A host array of any strides. Its bytes are numbered as in a copy in C order.
 class HostArray {
   public:
     HostArray(void* host, const std::int64_t* shape, const std::int64_t* strides, int ndim,
@@ -35,7 +35,7 @@ class HostArray {
     std::int64_t row_stride_ = 0;
     std::size_t row_bytes_ = 0;
     std::size_t run_ = 0;     // contiguous bytes
-    std::vector<Axis> axes_;  // of runs; the last axis is the innermost
+    std::vector<Axis> axes_;  // axes over runs; the last axis is the innermost
 };
 
 }  // namespace cupola

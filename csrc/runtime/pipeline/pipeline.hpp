@@ -71,9 +71,9 @@ class Pipeline : public Object {
         Ref<Stream> stream;
         Ref<Event> done;
         Ref<Kernel> kernel;
-        std::vector<Buffer> buffers;  // one for each array
+        std::vector<Buffer> buffers;  // a buffer for each array
         std::vector<LaunchConfig> configs;
-        std::vector<std::uint32_t> config_of;  // one for each chunk
+        std::vector<std::uint32_t> config_of;  // a configuration's number for each chunk
         std::atomic<std::int64_t> chunk{-1};
         std::uint64_t launched = 0;  // the flight's head when the chunk was queued
         std::atomic<Step> step{Step::empty};

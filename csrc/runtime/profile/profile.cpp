@@ -110,7 +110,7 @@ void find_times(const Driver& d, Record& record, Timer& timer) noexcept {
     timer.spare.push_back(last);
 }
 
-// Returns its events for reuse; its times stay unknown.
+// Returns a record's events for reuse. The times of the record stay unknown.
 void forget_events(Recorder& r, Record& record) {
     for (CUevent* event : {&record.first, &record.last})
         if (*event) r.timers[record.context].spare.push_back(std::exchange(*event, nullptr));

@@ -26,7 +26,7 @@ class Texture : public RetainedObject {
 
     const cupola_sampling sampling_;
     Ref<CudaArray> array_;                          // null for memory
-    cupola_texture_memory memory_{};                // where there is no array
+    cupola_texture_memory memory_{};                // used where array_ is null
     std::shared_ptr<RetainedObjects> held_memory_;  // cupola's own at the address
 };
 
