@@ -95,7 +95,7 @@ std::uint32_t SeededOrder::some_of(std::uint32_t mask) {
     if ((mask & (mask - 1)) == 0) return mask;
     const bool halves = below(4) == 0;
     for (;;) {
-        // The lanes below one, or any lanes.
+        // Draws either the lanes below a random lane, or random lanes.
         std::uint32_t part = halves ? (1u << below(32)) - 1 : static_cast<std::uint32_t>(draw());
         if (below(2) == 0) part = ~part;
         part &= mask;

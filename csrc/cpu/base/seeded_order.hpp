@@ -39,7 +39,7 @@ class SeededOrder {
     std::uint64_t key_;
     enum class Blocks : std::uint8_t { forward, backward, shuffled } blocks_;
     std::uint32_t resident_;
-    std::uint32_t interval_;  // one access of this number is interrupted; 0: none
+    std::uint32_t interval_;  // the number of the access that is interrupted; 0: none
     bool goes_last_;          // after an interruption; else anywhere
 };
 

@@ -31,12 +31,12 @@ constexpr std::time_t stale = 3600;
 constexpr std::time_t month = 30 * 24 * 3600;
 constexpr std::size_t hash_digits = Cache::key_digits, hint_digits = Cache::hint_digits;
 
-// Whether it belongs to this user, and others cannot write it.
+// Whether the file belongs to this user, and others cannot write it.
 bool is_private(const struct stat& about) {
     return about.st_uid == geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Whether it belongs to this user, to root, or to the owner of the root folder, which may be
+// Whether the file belongs to this user, to root, or to the owner of the root folder, which may be
 // another user in a container.
 bool is_trusted(const struct stat& about, const struct stat& root) {
     return about.st_uid == geteuid() || about.st_uid == 0 || about.st_uid == root.st_uid;
@@ -199,7 +199,7 @@ Cache::Cache() {
         folder_ = real_path(folder_);
         const std::string objection = objection_to(folder_);
         if (objection.empty()) return;
-        // A folder that the user has named is not replaced by another one.
+        // A folder that the user has named is not replaced by another folder.
         if (std::getenv("CUPOLA_CACHE_DIR"))
             throw std::runtime_error("CUPOLA_CACHE_DIR=" + folder + ": " + objection);
     }

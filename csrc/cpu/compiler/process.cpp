@@ -128,7 +128,7 @@ int start_process(std::vector<std::string> command, int input, int output, const
     for (const int each : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGHUP}) sigaddset(&usual, each);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &usual);
-    // Its own process group: an interrupt from the terminal is meant for the program.
+    // A process group of the compiler: an interrupt from the terminal is for the program alone.
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(
         &attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |

@@ -19,7 +19,7 @@ bool write(std::string& error);
 // Writes, and counts no more.
 bool stop(std::string& error);
 bool is_on();
-// Launches that follow count for this context. The first one is "".
+// Later launches count for this coverage context. The first context is "".
 void switch_context(std::string_view name);
 std::uint32_t context();
 

@@ -26,7 +26,7 @@ class Placement {
         plan_.entry = f_.entry;
         find_first_sites();
         for (const std::uint32_t b : interpreter::order(blocks_)) place(b);
-        // Those of one instruction stay in the order of their words.
+        // Counters of one instruction stay in the order of their words.
         std::sort(plan_.counters.begin(), plan_.counters.end(),
                   [](const Counter& a, const Counter& b) {
                       return a.instruction != b.instruction ? a.instruction < b.instruction
@@ -154,7 +154,7 @@ class Placement {
     const std::vector<BasicBlock> blocks_;
     std::vector<std::uint32_t> borders_;  // by block
     std::vector<Site> firsts_;            // by block
-    std::vector<bool> alone_;             // whether the block has no other one
+    std::vector<bool> alone_;             // whether the block has no other counter
     FunctionPlan plan_;
 };
 

@@ -13,7 +13,7 @@
 
 namespace cupola::cpu::debugger {
 
-// Of the requests and events of this file; an event `hello` has it.
+// The version of the requests and events in this file, which the event `hello` has.
 inline constexpr int protocol_version = 1;
 inline constexpr std::size_t max_frame_bytes = 64u << 20;
 
@@ -30,7 +30,7 @@ struct Breakpoint {
     std::uint32_t id = 0, op = 0;
     bool any_block = true, any_thread = true;
     std::uint32_t block[3] = {0, 0, 0};
-    std::uint32_t thread = 0;  // its number in the block
+    std::uint32_t thread = 0;  // the warp's number in the block
 };
 // A breakpoint a line: ID OP BLOCK THREAD, where BLOCK is X,Y,Z or * and THREAD a number or *.
 // Nothing if a line is malformed or names an operation that the kernel does not have.

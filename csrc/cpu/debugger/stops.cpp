@@ -159,7 +159,7 @@ Reason GridStops::step_end(BlockState& block, const Warp& w, std::uint32_t op) {
     note_progress(w, op);
     bool left = false;
     for (unsigned n = 0; n < block.warp_count; ++n) left |= pending(block.warp(n)) != 0;
-    // A lane that has exited makes its step in another one.
+    // Where a lane has exited, its step is made in another lane.
     const std::uint32_t made = before & ~pending(w);
     if (!left && (made != 0 || begins(op)))
         return {Reason::Kind::step, {}, made != 0 ? made : w.mask};
@@ -189,7 +189,7 @@ const DecodedOp* GridStops::before(BlockState& block, Warp& w, const DecodedOp* 
                         "the debugger ended the launch", 0);
             return interpreter::stop_faulted(w);
         }
-        // Lanes that have made their step wait for the others of it.
+        // Lanes that have made their step wait for the other lanes of the step.
         const bool waits = is_stepped(block) && step_.scope != Step::Scope::lane && begins(op) &&
                            (pending(w) & w.mask) == 0;
         if (!waits) return ip;

@@ -25,7 +25,7 @@ struct FloatLayout {
 
 struct FloatTile {
     TileShape shape;
-    FloatLayout layout;  // of f16, bf16 or tf32
+    FloatLayout layout;  // the layout of an f16, bf16 or tf32 element
     unsigned group;      // terms that are added at a time
     const std::uint32_t *a, *b;
     std::uint32_t* sums;  // f32: C, then D

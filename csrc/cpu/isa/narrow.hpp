@@ -77,7 +77,7 @@ inline T narrow_to_nearest(double x) {
     return T{static_cast<std::uint16_t>(less(infinite, magnitude) ? 0x7fff : made | sign)};
 }
 
-// The same for vectors of floats, by the processor's instructions. Those give other NaN.
+// The conversion for vectors of floats, by the processor's instructions, which give other NaN.
 template <unsigned N>
 VectorOf<float, 4 * N> widen_to_float(ShortVector<Half, N> x) {
     return floats_of_halves<VectorOf<float, 4 * N>>(x.bits);

@@ -31,7 +31,7 @@ template <class Sem, class M, class T>
 inline constexpr bool takes_vectors<Sem, M, T, std::void_t<decltype(Sem::template vectors<M, T>)>> =
     Sem::template vectors<M, T>;
 
-// It takes vectors with operands of any widths if its constant `mixes` is true.
+// The function takes vectors of operands of any widths if its constant `mixes` is true.
 template <class Sem, class M, class = void>
 inline constexpr bool mixes_widths = false;
 template <class Sem, class M>

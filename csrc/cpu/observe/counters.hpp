@@ -27,7 +27,7 @@ struct Counter {
         table,   // words: lanes, for each label
     };
     Kind kind;
-    std::uint32_t instruction;  // counts before this one
+    std::uint32_t instruction;  // number of counters before this one
     std::uint32_t word;         // its first one, in the function
     std::vector<Site> sites;    // the lines of the code, or that of the branch
     std::vector<Site> sides;    // where each side of a branch leads; line 0: out of the function

@@ -81,7 +81,7 @@ class GridObserver {
   public:
     virtual ~GridObserver() = default;
     virtual std::unique_ptr<BlockObserver> of_block(interpreter::BlockState& block) = 0;
-    // Whether it sees accesses and barriers too, not instructions alone.
+    // Whether the observer sees accesses and barriers too, not instructions alone.
     virtual bool sees_effects() const { return true; }
     // Whether the grid may wait for a person. It then has no time limit, and runs on one thread.
     virtual bool pauses() const { return false; }

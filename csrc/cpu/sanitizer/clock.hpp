@@ -13,7 +13,7 @@
 namespace cupola::cpu::sanitizer {
 
 using Time = std::uint32_t;
-using Times = std::vector<Time>;  // by thread of a block; missing ones are 0
+using Times = std::vector<Time>;  // a time for each thread of a block; missing times are 0
 // Other blocks, by number.
 using Far = std::map<std::uint32_t, std::shared_ptr<const Times>>;
 

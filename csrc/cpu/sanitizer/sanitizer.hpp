@@ -40,7 +40,7 @@ class GridChecks final : public observe::GridObserver {
         ReleaseClock come, passed;
     };
     std::map<std::uintptr_t, ClusterBarrier> clusters;  // by start of their shared memory
-    Unwritten unwritten;                                // of shared memory
+    Unwritten unwritten;  // bytes of shared memory that no thread wrote
 
     // The key of a finding: PTX lines of one source line have one key.
     std::string key(const char* check, std::uint32_t line, std::uint32_t other = 0);

@@ -203,7 +203,7 @@ __device__ bool at_least(T x, T y) {
         return x >= y;
 }
 
-// maximum and minimum propagate NaN; fmax and fmin ignore it.
+// maximum and minimum propagate NaN. fmax and fmin ignore NaN.
 struct maximum {
     template <class T>
     __device__ static T of(T x, T y) {

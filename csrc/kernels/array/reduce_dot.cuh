@@ -39,7 +39,7 @@ __device__ Accumulator<S> multiply_packs(uint4 x, uint4 y) {
     return static_cast<Accumulator<S>>(sum);
 }
 
-// The same scheme as in reduce_row().
+// Packs are loaded and combined as in reduce_row().
 template <class S>
 __device__ Accumulator<S> multiply_rows(const Reduced& a, unsigned long long x,
                                         unsigned long long y, unsigned count, unsigned lane) {

@@ -28,7 +28,7 @@ __device__ Found<C> first_of(const Found<C>& a, const Found<C>& b, int joint) {
     return comes_first(a, b, joint) ? a : b;
 }
 
-// The same as join_group(), for indices.
+// join_group() for indices.
 template <class C>
 __device__ Found<C> find_in_group(int joint, int log_width, Found<C> found) {
     __shared__ Found<C> parts[reducers / 32];
@@ -91,7 +91,8 @@ __device__ Found<C> find_in_row(unsigned long long row, unsigned long long begin
     return found;
 }
 
-// One group of threads for each unit. For partial results, y has the indices in the same order.
+// A group of threads computes a unit of the results. For partial results, y has the indices in the
+// same order.
 template <class C>
 __device__ void reduce_index(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, width = 1u << a.log_width;

@@ -134,7 +134,7 @@ __device__ Accumulator<S> reduce_row(const Reduced& a, unsigned long long row, u
     return result;
 }
 
-// One group of threads for each unit.
+// A group of threads computes a unit of the results.
 template <class S>
 __device__ void reduce_rows(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, lane = threadIdx.x & ((1u << a.log_width) - 1);

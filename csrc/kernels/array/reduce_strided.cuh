@@ -59,7 +59,7 @@ __device__ C reduce_anywhere(const Reduced& a, const Segment& segment, unsigned 
     return result;
 }
 
-// One group of threads for each unit.
+// A group of threads computes a unit of the results.
 template <class C>
 __device__ void reduce_strided(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, lane = threadIdx.x & ((1u << a.log_width) - 1);

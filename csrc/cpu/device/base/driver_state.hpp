@@ -16,7 +16,7 @@ class DriverState {
         return state == locked ? CUDA_SUCCESS : static_cast<CUresult>(state);
     }
     static void set(CUresult state) { value.store(state, std::memory_order_release); }
-    // Changes the state from SUCCESS to DEINITIALIZED. False if it was another one.
+    // Changes the state from SUCCESS to DEINITIALIZED. False if the state was not SUCCESS.
     static bool end();
 
     // The same as get(), after a lock of the process has ended: the state for an entry point.

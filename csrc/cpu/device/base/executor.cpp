@@ -25,7 +25,7 @@ bool Executors::start(std::shared_ptr<ExecutorTask> task) {
     {
         std::lock_guard lock(mutex_);
         if (!idle_.empty()) {
-            executor = idle_.back();  // the last one that ran, probably still awake
+            executor = idle_.back();  // the thread that ran last is probably still awake
             idle_.pop_back();
         }
     }

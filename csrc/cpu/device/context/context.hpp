@@ -24,7 +24,8 @@ struct StreamSet {
     std::shared_ptr<Stream> legacy;
     Mark before;  // work that a new stream waits for; its stream is null if there is none
     std::vector<std::weak_ptr<Stream>> others;
-    std::uint64_t generation = 0;  // number of open() calls; a per-thread stream belongs to one
+    // The number of open() calls. A per-thread stream belongs to the call that preceded it.
+    std::uint64_t generation = 0;
 };
 
 class Context;

@@ -86,7 +86,7 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
             return limits.clusters();
         case CU_DEVICE_ATTRIBUTE_NUMA_ID:  // the device's memory is no node of the host
             return -1;
-        case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:  // the host counts as one node
+        case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:  // the host is one NUMA node
             return 0;
         // Supported features. INTEGRATED is 0 although the memory is the host's: a program that
         // reads 1 may pass any host pointer, but only allocated and registered memory is mapped.
@@ -121,7 +121,7 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
             break;
     }
     if (const auto limit = array_limit(attribute)) return limit;
-    // Every other known attribute is a missing feature, or a limit of one.
+    // Every other known attribute tells of a feature that is missing, or of its limit.
     if (attribute > 0 && attribute < CU_DEVICE_ATTRIBUTE_MAX) return 0;
     return std::nullopt;
 }

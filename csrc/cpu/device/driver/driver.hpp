@@ -40,7 +40,7 @@ class Stream;
 class UserObject;
 class TextureReference;
 
-constexpr int driver_version = 13000;  // of CUDA, as cuDriverGetVersion gives it
+constexpr int driver_version = 13000;  // the CUDA version that cuDriverGetVersion returns
 
 // Never destroyed: threads may run blocks while static objects are destroyed.
 class Driver {

@@ -227,7 +227,7 @@ void Capture::leave(Stream& stream) {
     std::lock_guard lock(Graph::mutex());
     const auto capture = stream.capture;
     if (!capture || capture->origin_.get() != &stream) return;
-    capture->valid_ = false;  // its origin is gone, so it cannot end
+    capture->valid_ = false;  // the capture's first stream is destroyed, so the capture cannot end
     capture->graph_->forget();
     capture->close();
 }

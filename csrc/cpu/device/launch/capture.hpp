@@ -37,7 +37,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
     static void forbid() {
         if (__builtin_expect(active.load(std::memory_order_acquire) != 0, 0)) refuse();
     }
-    // For calls that wait for a whole context.
+    // Refuses calls that wait for a whole context.
     static void forbid(const Context& context) {
         if (__builtin_expect(active.load(std::memory_order_acquire) != 0, 0)) refuse(context);
     }
@@ -61,7 +61,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
         std::uint64_t id = 0;
         CUgraph graph = nullptr;
         const CUgraphNode* dependencies = nullptr;
-        const CUgraphEdgeData* edges = nullptr;  // one for each dependency
+        const CUgraphEdgeData* edges = nullptr;  // an edge's data for each dependency
         std::size_t count = 0;
     };
     static Info info(Stream& stream);

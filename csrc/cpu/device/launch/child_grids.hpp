@@ -111,7 +111,7 @@ class ChildGrids final : public DeviceRuntime {
     const unsigned depth_;
     const MakeGrid make_grid_;
     const std::shared_ptr<GraphRun> run_;
-    const std::size_t limit_;  // of launches that are not complete
+    const std::size_t limit_;  // number of launches that are not complete
 
     std::mutex running_;  // held while work runs; locked before mutex_
     std::mutex mutex_;

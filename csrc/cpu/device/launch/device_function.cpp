@@ -448,7 +448,7 @@ const DeviceFunction table[] = {
      {8, 8, 4, 8, 4}},
 };
 
-// Removes it if it is there.
+// Removes the entry if it exists.
 bool remove_suffix(std::string_view& name, std::string_view suffix) {
     if (name.size() < suffix.size() || name.substr(name.size() - suffix.size()) != suffix)
         return false;

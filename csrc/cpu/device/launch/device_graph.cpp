@@ -23,7 +23,7 @@ bool is_addressable(const Side& side) {
     return !side.array && Driver::get().memory.at(side.address).has_value();
 }
 
-// `context`: of the kernels so far that need a common one.
+// `context`: the common context of the kernels so far.
 std::optional<GraphRefusal> find_refusal(const Graph& graph, bool device, const Context*& context) {
     for (const auto& node : graph.nodes()) {
         const auto* kernel = std::get_if<KernelCall>(&node->work);

@@ -106,10 +106,11 @@ class Graph : public std::enable_shared_from_this<Graph> {
     // The conditions of this graph and of the graphs inside.
     std::vector<std::shared_ptr<Conditional>> all_conditions() const;
 
-    Node* owner = nullptr;  // for a child graph or a body: the node that owns it
+    Node* owner = nullptr;  // the node that owns this graph, if it is a child graph or a body
     std::vector<std::shared_ptr<Conditional>> conditions;  // copies share them
     std::vector<std::shared_ptr<UserReferences>> objects;  // copies share them
-    std::weak_ptr<GraphExec> memory_user;  // the executable graph of one that has memory
+    std::weak_ptr<GraphExec>
+        memory_user;  // the executable graph, where this graph has memory nodes
 
   private:
     Nodes nodes_;

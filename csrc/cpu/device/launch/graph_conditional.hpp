@@ -29,8 +29,9 @@ class Conditional {
     unsigned value() const;
     void begin();  // at the beginning of a launch
 
-    bool taken = false;                     // used by a node; only one node may use it
-    std::atomic<bool> instantiated{false};  // by one executable graph at a time, as cuda.h requires
+    bool taken = false;  // used by a node; only one node may use it
+    std::atomic<bool> instantiated{
+        false};  // one executable graph uses the handle at a time, as cuda.h requires
 
   private:
     ConditionalWord& word() const { return *reinterpret_cast<ConditionalWord*>(address_); }
