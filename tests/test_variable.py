@@ -20,7 +20,7 @@ def test_variables(driver, form):
         table.set(value)
         module["lookup"][1, 16](out)
         np.testing.assert_array_equal(out.get(), values)
-        assert table.get() == values.tobytes()
+        assert table.get(np.uint8).tobytes() == values.tobytes()
     weights.set(np.arange(8, dtype=np.float32))
     result = np.empty(8, np.float32)
     module["weigh"][1, 8](cupola.Out(result))
@@ -127,3 +127,100 @@ def test_an_array_over_a_variable_keeps_the_module(driver):
     del part
     module.globals["weights"].array(np.float32)
     module.unload()
+
+
+@pytest.fixture
+def described(driver):
+    return cupola.load(images.described())  # its manifest has the variables' types
+
+
+@pytest.mark.parametrize(
+    "value", [7, np.int8(7), np.int64(7), np.uint64(7), np.array(7, ">i8"), [7], np.array([[7]])]
+)
+def test_a_number_is_converted_to_the_dtype(described, value):
+    counter = described.globals["counter"]
+    counter.set(value)
+    found = counter.get()
+    assert found == 7 and type(found) is np.int32 and counter.dtype == np.int32
+
+
+def test_arrays_are_converted_to_the_dtype(described):
+    weights, table = described.globals["weights"], described.globals["table"]
+    for value in ([[1, 2, 3, 4], [5, 6, 7, 8]], np.arange(1.0, 9.0), np.arange(1, 9, dtype="i1")):
+        weights.set(np.zeros(8, np.float32))
+        weights.set(value)
+        described["weigh"][1, 8](out := cupola.zeros(8, np.float32))
+        np.testing.assert_array_equal(out.get(), [2, 4, 6, 8, 10, 12, 14, 16])
+        found = weights.get()
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, [[1, 2, 3, 4], [5, 6, 7, 8]])
+    table.set(range(16))
+    np.testing.assert_array_equal(table.get(), range(16))
+    table.set(bytes(64))  # as they are
+    assert table.get(np.uint8).shape == (64,) and not table.get().any()
+    assert described.globals["both_sides"].get().tolist() == [3, 4]
+
+
+def test_structs_are_read_by_their_fields(described):
+    settings, boxes = described.globals["settings"], described.globals["boxes"]
+    settings.set({"a": 1, "b": 2.5, "c": 3})
+    assert settings.get().tolist() == (1, 2.5, 3.0) and settings.get()["b"] == 2.5
+    boxes.set([(1, 2, 3), {"a": 4, "b": 5, "c": 6}])
+    assert boxes.get().tolist() == [(1, 2, 3), (4, 5, 6)] and boxes.get().dtype == boxes.dtype
+    boxes.set(boxes.get()[::-1])
+    assert boxes.get()["a"].tolist() == [4, 1]
+
+
+# A value, and the words of the error.
+REFUSED = {
+    "a float for an int": ("counter", np.float32(1.5), TypeError, "expected int32, got np.float32"),
+    "Python's float": ("counter", 1.5, TypeError, "expected int32, got 1.5"),
+    "text": ("counter", "7", TypeError, "expected int32"),
+    "None": ("counter", None, TypeError, "expected int32"),
+    "a mapping": ("counter", {"a": 1}, TypeError, "expected int32"),
+    "out of range": ("counter", 2**31, ValueError, "-2147483648 to 2147483647"),
+    "huge": ("counter", 2**70, ValueError, "the range of int32"),
+    "out of range of a type": ("counter", np.uint32(2**31), ValueError, "the range of int32"),
+    "one too many": ("counter", [1, 2], ValueError, "expected 1 of int32 (4 bytes), got 2"),
+    "too few": ("table", np.zeros(15, np.int32), ValueError, "expected 16 of int32 (64 bytes)"),
+    "bytes for numbers": ("table", np.zeros(64, np.uint8), ValueError, "got 64 of uint8"),
+    "a float in a list": ("table", [0.5] * 16, TypeError, "expected int32"),
+    "ragged": ("table", [[1], [2, 3]], TypeError, "expected int32"),
+    "complex": ("weights", np.zeros(8, complex), TypeError, "expected float32"),
+    "large": ("weights", [1e300] * 8, ValueError, "out of the range of float32"),
+    "numbers for a struct": ("settings", np.zeros(4, np.float32), ValueError, "got 4 of float32"),
+    "a number for a struct": ("settings", 5, TypeError, "expected [("),
+    "one struct for two": ("boxes", [(1, 2, 3)], TypeError, "expected 2 structs"),
+    "a wrong struct of two": ("boxes", [(1, 2, 3), (1, 2)], TypeError, "[1]: expected the 3"),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "error", "says"), REFUSED.values(), ids=REFUSED)
+def test_other_values_are_refused_by_the_dtype(described, name, value, error, says):
+    before = described.globals[name].get(np.uint8)
+    with refused(cupola.ArgumentError, error, saying=(name, says)):
+        described.globals[name].set(value)
+    np.testing.assert_array_equal(described.globals[name].get(np.uint8), before)
+
+
+def test_a_captured_array_that_must_be_converted_is_refused(described):
+    table, stream = described.globals["table"], cupola.Stream()
+    with stream.capture() as graph:
+        with pytest.raises(cupola.ArgumentValueError, match="int32"):
+            table.set(np.zeros(16, np.int64), stream=stream)
+        table.set(list(range(16)), stream=stream)
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(table.get(), range(16))
+
+
+def test_the_remedy_where_no_manifest_has_the_type(driver):
+    counter = cupola.load(images.ptx()).globals["counter"]
+    assert counter.dtype is None and type(counter.get()) is bytes
+    with refused(cupola.ArgumentError, ValueError, saying=("4 bytes", "numpy.float32(value)")):
+        counter.set(7)
+
+
+def test_get_takes_a_dtype_alone(described):
+    with refused(cupola.ArgumentTypeError, saying=("table", "expected a dtype", "ndarray")):
+        described.globals["table"].get(np.zeros(16))

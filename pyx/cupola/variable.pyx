@@ -56,39 +56,41 @@ cdef class Variable:
         Parameters
         ----------
         value : array_like or bytes; for a struct also a mapping or a tuple
-            On the host, with exactly as many bytes as the variable. A mapping or a tuple has the
-            fields of `dtype`.
+            On the host. Where `dtype` is known, numbers are converted to it, by NumPy's same_kind
+            rule, and a mapping or a tuple has its fields. Bytes are copied as they are. Where
+            `dtype` is None, the value has exactly as many bytes as the variable.
         stream : Stream, optional
             The stream of the copy; by default the current one.
 
         Raises
         ------
         ArgumentTypeError
-            Where the fields of a struct differ from the variable's, or nothing describes these.
+            Where the kind of numbers or the fields of a struct differ from the variable's, or
+            nothing describes the fields.
         ArgumentValueError
-            Where the number of bytes differs.
+            Where the number of elements or bytes differs, or a number is out of the dtype's range.
         """
         require_loaded(self)
         cdef Stream queue = as_stream(stream, self.device_index)
         if isinstance(value, (bytes, bytearray, memoryview)):
-            value = np.frombuffer(value, np.uint8)
-        elif isinstance(value, (Mapping, tuple, np.void, np.ndarray)):
-            value = fields_of(self, value)
-        host = np.asarray(value, order="C")
+            given = np.frombuffer(value, np.uint8)
+        else:
+            given = in_layout(self, value)
+        host = np.asarray(given, order="C")
         if host.dtype.hasobject:
             raise ArgumentTypeError(f"{self.name}: a device can't hold Python objects")
         host = native_array(host)
         if <size_t>host.nbytes != self.nbytes:
             raise ArgumentValueError(
                 f"{self.name} has {self.nbytes} bytes, the value {host.nbytes} (shape "
-                f"{host.shape}, dtype {host.dtype})")
+                f"{host.shape}, dtype {host.dtype}){conversion(self)}")
         cdef uint64_t source = host_address(host)
         cdef bint captured = captures(queue, host)  # each launch of the graph reads it
-        if captured and isinstance(value, np.ndarray) and not value.flags.c_contiguous:
+        if captured and isinstance(value, np.ndarray) and not np.may_share_memory(host, value):
             raise ArgumentValueError(
-                f"{self.name}: a host array that a graph copies from must be C-contiguous, since "
-                "each launch reads it: the stream is being captured; pass "
-                "numpy.ascontiguousarray(value) for its values now")
+                f"{self.name}: a host array that a graph copies from must be C-contiguous and have "
+                f"the variable's dtype, {host.dtype}, since each launch reads it: the stream is "
+                f"being captured; pass numpy.array(value, {host.dtype.str!r}) for its values now")
         cdef bint wait = stream is None and not captured and is_pinned(source)
         with nogil:
             check(cupola_copy_to_device(self.address, <void*>source, self.nbytes, queue.native))
@@ -98,11 +100,8 @@ cdef class Variable:
     @property
     def dtype(self):
         """The dtype of the variable's elements or struct; None if no manifest has the variable."""
-        manifest = (<Module>self.module).image_.manifest
-        if manifest is None:
-            return None
-        found = manifest.variable(self.name)
-        return None if found is None or self.nbytes % max(1, found.itemsize) else found.base
+        layout = layout_of(self)
+        return None if layout is None else layout.base
 
     def get(self, dtype=None, stream=None):
         """Copy the value to the host. Waits for the stream.
@@ -110,27 +109,31 @@ cdef class Variable:
         Parameters
         ----------
         dtype : data-type, optional
-            The element type.
+            The element type; by default `Variable.dtype`.
         stream : Stream, optional
             The stream of the copy; by default the current one.
 
         Returns
         -------
-        bytes, or numpy.ndarray of one axis where a dtype is given
+        numpy.ndarray of one axis where a dtype is given
+            Without one: a NumPy scalar, or an array of the variable's shape, where
+            `Variable.dtype` is known, else bytes.
         """
         require_loaded(self)
         cdef Stream queue = as_stream(stream, self.device_index)
-        kind = np.dtype(np.uint8 if dtype is None else dtype)
-        if kind.hasobject or kind.itemsize == 0 or self.nbytes % <size_t>kind.itemsize:
-            raise ArgumentValueError(
-                f"{self.name} has {self.nbytes} bytes, not a multiple of {kind}")
+        layout = layout_of(self) if dtype is None else None
+        unknown = dtype is None and layout is None
+        kind = elements_of(self, np.uint8 if unknown else dtype if layout is None else layout.base)
         refuse_capture(queue)
         host = np.empty(self.nbytes // <size_t>kind.itemsize, native_dtype(kind))
         cdef uint64_t target = host_address(host)
         with nogil:
             check(cupola_copy_to_host(<void*>target, self.address, self.nbytes, queue.native))
             queue.wait_done()
-        return host.tobytes() if dtype is None else host.astype(kind, copy=False)
+        if unknown:
+            return host.tobytes()
+        found = host.astype(kind, copy=False)
+        return found if layout is None else found.reshape(layout.shape)[()]
 
     def array(self, dtype, shape=None):
         """The variable as an array over its own memory, without a copy.
@@ -155,10 +158,7 @@ cdef class Variable:
         """
         cdef Exported exported
         require_loaded(self)
-        kind = np.dtype(dtype)
-        if kind.hasobject or kind.itemsize == 0 or self.nbytes % <size_t>kind.itemsize:
-            raise ArgumentValueError(
-                f"{self.name} has {self.nbytes} bytes, not a multiple of {kind}")
+        kind = elements_of(self, dtype)
         count = self.nbytes // <size_t>kind.itemsize
         axes = (count,) if shape is None else as_shape(shape)
         if math.prod(axes) != count:
@@ -174,29 +174,53 @@ cdef class Variable:
         return f"<cupola.variable.Variable {self.name}: {self.nbytes} bytes at {self.address:#x}>"
 
 
-cdef object fields_of(Variable variable, object value):
-    """A value with the fields of the variable's struct; any value where it has none."""
-    layout = variable.dtype
-    from cupola.core.struct_values import difference, line_for, packed
+cdef object layout_of(Variable variable):
+    """The variable's dtype with the shape of an array; None if no manifest has the variable."""
+    manifest = (<Module>variable.module).image_.manifest
+    found = None if manifest is None else manifest.variable(variable.name)
+    if found is None or found.base.itemsize == 0 or variable.nbytes % <size_t>found.base.itemsize:
+        return None
+    if <size_t>found.itemsize == variable.nbytes:
+        return found
+    return np.dtype((found.base, (variable.nbytes // <size_t>found.base.itemsize,)))
+
+
+cdef object elements_of(Variable variable, object dtype):
+    """The dtype of which the variable has a whole number of elements."""
     try:
-        if isinstance(value, (np.void, np.ndarray)):
-            if layout is not None and value.dtype.names is not None:
-                other = difference(value.dtype, layout)
-                if other:
-                    raise ArgumentTypeError(f"got a struct {other}; the variable's is {layout}")
-            return value
-        if layout is not None and layout.names is not None:
-            if layout.itemsize == <Py_ssize_t>variable.nbytes:
-                return packed(value, layout)
-            return np.array([packed(one, layout) for one in value])
-    except ArgumentError as error:
-        raise type(error)(f"{variable.name}: {error}") from None
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{variable.name}: expected a dtype, as in 'float32', got a {type(dtype).__name__}"
+        ) from None
+    if kind.hasobject or kind.itemsize == 0 or variable.nbytes % <size_t>kind.itemsize:
+        raise ArgumentValueError(
+            f"{variable.name} has {variable.nbytes} bytes, not a multiple of {kind}")
+    return kind
+
+
+cdef object in_layout(Variable variable, object value):
+    """A value in the variable's layout; as it is where no manifest has the variable."""
+    layout = layout_of(variable)
+    from cupola.core.struct_values import for_variable, line_for
+    if layout is not None:
+        try:
+            return for_variable(value, layout)
+        except ArgumentError as error:
+            raise type(error)(f"{variable.name}: {error}") from None
     if isinstance(value, Mapping):
         raise ArgumentTypeError(
             f"{variable.name}: expected {variable.nbytes} bytes, got a {type(value).__name__}; no "
             "manifest has the struct's fields: with their types, pass "
             f"{line_for(value, variable.nbytes)}")
     return value
+
+
+cdef str conversion(Variable variable):
+    """The remedy for a value of another size."""
+    if layout_of(variable) is not None:
+        return ""
+    return "; no manifest has its type: pass an array of its dtype, as in numpy.float32(value)"
 
 
 cdef class Exported:

@@ -1,5 +1,5 @@
-# cupola/core/struct_values.py - packs mappings and tuples into C structs, and compares layouts.
-"""Values for kernels' structs, by the dtypes that manifests have."""
+# cupola/core/struct_values.py - values of C structs and variables, by dtypes of manifests.
+"""Values for kernels' structs and modules' variables, by the dtypes that manifests have."""
 
 from __future__ import annotations
 
@@ -40,6 +40,44 @@ def packed(value: Any, dtype: np.dtype[Any]) -> np.void:
     return found
 
 
+def for_variable(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A value in the layout of a variable; the same array where nothing has to be converted.
+
+    Parameters
+    ----------
+    value : array_like; for structs also a mapping, a tuple, or a sequence of them
+    dtype : numpy.dtype
+        The variable's, with the shape of an array.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        Where the kind of numbers, the fields or the number of elements differ, or a number is out
+        of range.
+    """
+    base, shape = dtype.subdtype or (dtype, ())
+    fields = isinstance(value, (Mapping, tuple)) or (shape and isinstance(value, list))
+    if base.names is not None and fields:
+        made = np.zeros(shape, base)
+        _put_structs(made, value, base, shape, "")
+        return made
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(f"expected {base}, got {_shown(value)}: {error}") from None
+    if found.dtype.names is not None and base.names is not None:
+        if other := difference(found.dtype, base):
+            raise ArgumentTypeError(f"got a struct {other}; the variable's is {base}")
+        return found
+    raw = base.kind == "V" and (found.dtype.kind == "V" or found.dtype == np.uint8)
+    if not raw and found.size != math.prod(shape):
+        raise ArgumentValueError(
+            f"expected {math.prod(shape)} of {base} ({dtype.itemsize} bytes), got "
+            f"{found.size} of {found.dtype}"
+        )
+    return found if raw else _cast(value, found, base, "")
+
+
 def _put(made: np.ndarray[Any, Any], value: Any, dtype: np.dtype[Any], where: str) -> None:
     for name, one in _by_name(value, dtype, where).items():
         inner = dtype[name]
@@ -61,7 +99,7 @@ def _put_structs(
         _put(made, value, dtype, where)
         return
     if not isinstance(value, (Sequence, np.ndarray)) or len(value) != shape[0]:
-        raise ArgumentTypeError(f"{where}: expected {shape[0]} structs, got {_shown(value)}")
+        raise ArgumentTypeError(f"{_prefix(where)}expected {shape[0]} structs, got {_shown(value)}")
     for i, one in enumerate(value):
         _put_structs(made[i, ...], one, dtype, shape[1:], f"{where}[{i}]")
 
@@ -69,7 +107,7 @@ def _put_structs(
 def _by_name(value: Any, dtype: np.dtype[Any], where: str) -> dict[str, Any]:
     """The value's fields by their names, which are all names of the struct."""
     names = dtype.names or ()
-    prefix = f"{where}: " if where else ""
+    prefix = _prefix(where)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, np.void) and value.dtype.names is not None:
@@ -101,6 +139,10 @@ def _by_name(value: Any, dtype: np.dtype[Any], where: str) -> dict[str, Any]:
     return given
 
 
+def _prefix(where: str) -> str:
+    return f"{where}: " if where else ""
+
+
 def _number(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> Any:
     """A number or an array of numbers, by NumPy's same_kind rule."""
     try:
@@ -112,13 +154,23 @@ def _number(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...], where: str
     if found.shape != shape:
         text = f"the shape {shape}" if shape else "one number"
         raise ArgumentValueError(f"{where}: expected {text}, got {_shown(value)}")
-    if found.dtype != dtype and not _converts(value, found, dtype):
-        raise ArgumentTypeError(f"{where}: expected {dtype}, got {_shown(value)}")
+    return _cast(value, found, dtype, where)
+
+
+def _cast(
+    value: Any, found: np.ndarray[Any, Any], dtype: np.dtype[Any], where: str
+) -> np.ndarray[Any, Any]:
+    """The array of a value's numbers in the dtype; refuses other kinds and numbers out of range."""
+    if found.dtype == dtype:
+        return found
+    prefix = _prefix(where)
+    if not _converts(value, found, dtype):
+        raise ArgumentTypeError(f"{prefix}expected {dtype}, got {_shown(value)}")
     if dtype.kind in "biu" and found.dtype.kind in "biuO" and found.size:
         least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         if int(found.min()) < least or int(found.max()) > most:
             raise ArgumentValueError(
-                f"{where}: expected {least} to {most}, the range of {dtype}, got {_shown(value)}"
+                f"{prefix}expected {least} to {most}, the range of {dtype}, got {_shown(value)}"
             )
     try:
         with np.errstate(over="ignore"):
@@ -127,7 +179,7 @@ def _number(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...], where: str
     except OverflowError:
         lost = True
     if lost:
-        raise ArgumentValueError(f"{where}: {_shown(value)} is out of the range of {dtype}")
+        raise ArgumentValueError(f"{prefix}{_shown(value)} is out of the range of {dtype}")
     return made
 
 
