@@ -50,6 +50,14 @@ KEYS = {
 }
 REQUIRED = ("kernels", "inputs", "arguments", "grid", "block")
 _LAUNCH = ("shared", "priority", "carveout")
+# The least and the most of each number of a launch on any device, and the most of the product.
+_LIMITS = {
+    "grid": (0, (2**31 - 1, 65535, 65535), None),
+    "block": (1, (1024, 1024, 64), 1024),
+    "cluster": (1, (16, 16, 16), 16),
+    "shared": (0, (232448,), None),
+    "carveout": (-1, (100,), None),
+}
 _SCALARS = ("float", "int", "bool")
 _CALL = re.compile(r"([a-z]+)\((.*)\)", re.DOTALL)
 
@@ -482,6 +490,8 @@ class _Reader:
         for key in _LAUNCH:
             if key in self.table:
                 found[key] = (self._expression(key, self.table[key]),)
+        for key, numbers in found.items():
+            self._check_limits(key, numbers)
         for key in ("cooperative", "dependent"):
             value = self.table.get(key, False)
             if not isinstance(value, bool):
@@ -489,6 +499,29 @@ class _Reader:
             if value:
                 found[key] = (parse("1"),)
         return found
+
+    def _check_limits(self, key: str, numbers: tuple[Expression, ...]) -> None:
+        """Refuse numbers that no device can launch; only a call knows those with sizes."""
+        least, most, together = _LIMITS.get(key, (0, (), None))
+        product = 1
+        for place, one in enumerate(numbers):
+            if one.symbols:
+                continue
+            try:
+                value = one.evaluate({})
+            except ExpressionError as error:
+                raise DeclarationError(key, f"{one.text!r}: {error}") from None
+            if most and not least <= value <= most[place]:
+                axis = f" for {'xyz'[place]}" if len(most) > 1 else ""
+                raise DeclarationError(
+                    key, f"{value} is out of the range{axis}, {least} to {most[place]}"
+                )
+            product *= value
+        if together is not None and product > together:
+            unit = {"block": "threads", "cluster": "blocks"}[key]
+            raise DeclarationError(
+                key, f"{product} {unit} in all are too many: a {key} has at most {together}"
+            )
 
     def _arguments(self) -> tuple[str, ...]:
         texts = self._texts("arguments")
