@@ -63,6 +63,39 @@ OLD = "int cuInit(unsigned flags) { return 0; }"
 OTHER = "int something(void) { return 0; }"
 
 
+@pytest.mark.cpu_only("the variables are of the CPU device")
+@pytest.mark.parametrize("choice", ["", "cpu"])
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("CUPOLA_CPU_DEVICES", "two", "a whole number from 1 to 64"),
+        ("CUPOLA_CPU_THREADS", "0", "a whole number from 1 to 1024"),
+        ("CUPOLA_CPU_MODE", "fast", "interpret, ahead, compile or auto"),
+        ("CUPOLA_CPU_COMPUTE_CAPABILITY", "9.9", "one of 5.0 "),
+        ("CUPOLA_CPU_LEVEL", "x86-64-v1", "a level of the instruction set"),
+        ("CUPOLA_CPU_CHECK", "rase", "memory, race, init, sync"),
+        ("CUPOLA_CPU_SEED", "x", "a whole number from 0"),
+        ("CUPOLA_CPU_FMA", "2", "a whole number from 0 to 1"),
+        ("CUPOLA_CPU_TIMEOUT", "soon", "a number of seconds"),
+        ("CUPOLA_CPU_COVERAGE", "/no/such/file", ""),
+        ("CUPOLA_CPU_DEBUG", "/no/such/socket", ""),
+    ],
+)
+def test_the_error_names_an_invalid_variable(choice, name, value, expected):
+    code = """
+    import cupola
+    for _ in range(2):
+        try:
+            cupola.zeros(1)
+        except cupola.DriverError as error:
+            print(repr(str(error)))
+    """
+    told = good(textwrap.dedent(code), CUPOLA_DRIVER=choice, **{name: value}).stdout
+    assert len(told.splitlines()) == 2
+    for line in told.splitlines():
+        assert name in line and value in line and expected in line, told
+
+
 def test_cpu_is_taken_when_asked_for():
     kind, path, reason = good(INFO, CUPOLA_DRIVER="cpu").stdout.strip().split("|")
     assert kind == "cpu"

@@ -38,9 +38,9 @@ CUPOLA_API const char* cupola_cpu_last_fault(void) {
     return text.c_str();
 }
 
-// The calling thread's last error in PTX; empty if there was none. It also covers calls without a
-// log, such as cuModuleGetFunction of a lazily parsed kernel. The text is valid until the thread's
-// next error in PTX.
+// The calling thread's last error in PTX or of cuInit's settings; empty if there was none. It also
+// covers calls without a log, such as cuModuleGetFunction of a lazily parsed kernel. The text is
+// valid until the thread's next such error.
 CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_load_error().c_str(); }
 
 // The number of different findings of CUPOLA_CPU_CHECK so far.

@@ -10,12 +10,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "cpu/base/seeded_order.hpp"
 #include "cpu/compiler/machine_code.hpp"
 #include "cpu/coverage/counts.hpp"
 #include "cpu/debugger/session.hpp"
 #include "cpu/device/base/driver_state.hpp"
+#include "cpu/device/base/load_error.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/lifecycle/primary_context.hpp"
 #include "cpu/device/stream/pool.hpp"
@@ -52,6 +54,14 @@ void connect_observers() {
     observe::connect(coverage::observer());
 }
 
+// The result of cuInit for a setting that is invalid. A program of the driver API reads the text on
+// standard error, the runtime by cupola_cpu_last_refusal.
+CUresult refuse(std::string error) {
+    std::fprintf(stderr, "cupola: %s\n", error.c_str());
+    store_load_error(std::move(error));
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
 // Work in flight is dropped, as at the exit of a process with a GPU. Threads are not joined: a host
 // function may wait for a lock that the exiting thread holds.
 void shutdown() {
@@ -84,18 +94,11 @@ CUresult initialize(unsigned flags) {
     if (DriverState::get() != CUDA_ERROR_NOT_INITIALIZED) return DriverState::get();
     Settings settings;
     std::string error;
-    if (!read_settings(settings, error)) {
-        std::fprintf(stderr, "cupola: %s\n", error.c_str());
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (!settings.debugger.empty() && !debugger::Session::connect(settings.debugger, error)) {
-        std::fprintf(stderr, "cupola: %s\n", error.c_str());
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (!settings.coverage.empty() && !coverage::start(settings.coverage, error)) {
-        std::fprintf(stderr, "cupola: %s\n", error.c_str());
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    if (!read_settings(settings, error)) return refuse(std::move(error));
+    if (!settings.debugger.empty() && !debugger::Session::connect(settings.debugger, error))
+        return refuse(std::move(error));
+    if (!settings.coverage.empty() && !coverage::start(settings.coverage, error))
+        return refuse(std::move(error));
     connect_observers();
     coverage::switch_context(environment::text_of("CUPOLA_CPU_COVERAGE_CONTEXT"));
     // Machine code is ignored.

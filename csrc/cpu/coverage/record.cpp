@@ -98,7 +98,8 @@ void Record::add_counts(const std::string& context, const ModuleCounts::ByFuncti
 
 bool Record::append_to(const std::string& file, std::string& error) const {
     const auto failed = [&](const std::string& why) {
-        error = "the coverage file " + file + " cannot be written: " + why;
+        error =
+            "CUPOLA_CPU_COVERAGE is \"" + file + "\"; expected a file that can be written: " + why;
         return false;
     };
     const int at = ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

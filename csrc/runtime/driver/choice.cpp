@@ -75,9 +75,10 @@ std::string initialise(Driver& driver) {
         const char* name = nullptr;
         driver.cuGetErrorName(code, &name);
         std::string why = "cuInit answered " + (name ? std::string(name) : std::to_string(code));
-        if (driver.cpu && code == CUDA_ERROR_INVALID_VALUE)
-            why += "; see standard error for the CUPOLA_CPU_ variable whose value is invalid";
-        return why;
+        // Names the CUPOLA_CPU_ variable whose value is invalid.
+        const bool told = code == CUDA_ERROR_INVALID_VALUE && driver.refusal;
+        const char* refusal = told ? driver.refusal() : nullptr;
+        return refusal && *refusal ? why + ": " + refusal : why;
     }
     if (driver.cuDriverGetVersion(&driver.version) != CUDA_SUCCESS) return "it reports no version";
     int count = 0;

@@ -1,4 +1,4 @@
-// csrc/cpu/device/base/load_error.cpp - logs errors of loads and stores them for the thread.
+// csrc/cpu/device/base/load_error.cpp - logs errors with a text and stores them for the thread.
 #include "cpu/device/base/load_error.hpp"
 
 #include <utility>
@@ -36,9 +36,11 @@ void fail_load(const ptx::Error& error) {
 
 void fail_load(CUresult code, std::string text) {
     Log::get().error(text);
-    load_error() = std::move(text);
+    store_load_error(std::move(text));
     fail(code);
 }
+
+void store_load_error(std::string text) { load_error() = std::move(text); }
 
 const std::string& last_load_error() { return load_error(); }
 

@@ -1,4 +1,4 @@
-// csrc/cpu/device/base/load_error.hpp - errors of loads and links that have a text.
+// csrc/cpu/device/base/load_error.hpp - errors of loads, links and cuInit that have a text.
 #pragma once
 
 #include <string>
@@ -13,6 +13,8 @@ CUresult code_of(ptx::Error::Kind kind);
 // Fails the call, writes the text to the log, and stores it for last_load_error().
 [[noreturn]] void fail_load(const ptx::Error& error);
 [[noreturn]] void fail_load(CUresult code, std::string text);
+// Stores the text of an error of cuInit for last_load_error().
+void store_load_error(std::string text);
 // The text of this thread's last such error; empty if there was none.
 const std::string& last_load_error();
 
