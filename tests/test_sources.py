@@ -109,6 +109,42 @@ def test_arguments_for_sources_are_refused_for_images(driver, how):
     assert "scale" in cupola.load(images.SCALE, options=[], include=(), cache=True)
 
 
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ({"include": "no/such"}, "include"),
+        ({"include": [".", Path("no/such")]}, "include"),
+        ({"include": "alone.cu/"}, "include"),
+        ({"options": ["-Ino/such"]}, "options"),
+        ({"options": ["-I", "no/such"]}, "options"),
+        ({"options": ["-I.,no/such"]}, "options"),
+        ({"options": ["--include-path=no/such"]}, "options"),
+        ({"options": ["-isystem", "no/such"]}, "options"),
+    ],
+    ids=str,
+)
+def test_a_folder_of_headers_exists(driver, folder, door, how, what):
+    options = ["-DVALUE=1", *how.get("options", [])]
+    with refused(cupola.NotFoundError, FileNotFoundError, saying=(f"{what}: there is no folder",)):
+        door("alone.cu", **{**how, "options": options})
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("how", [{"arch": "sm_12"}, {"options": ["-arch=compute_999"]}], ids=str)
+def test_an_unknown_architecture_gets_the_list(driver, folder, door, how):
+    with refused(cupola.ArgumentError, ValueError, saying=("arch is ", "compiles for 75, ", "90,")):
+        door("alone.cu", **how)
+
+
+@pytest.mark.parametrize("name", ["a.py", "missing.pyx", "a.ipynb", "folder"])
+def test_what_is_no_image_and_no_source(driver, folder, name):
+    (folder / "a.py").write_text("x = 1")
+    (folder / "folder").mkdir(exist_ok=True)
+    with refused(cupola.ImageError, saying=(name, "images (.fatbin", "sources (.cu)")):
+        cupola.load(folder / name)
+
+
 def test_images_among_sources(driver, folder):
     with refused(cupola.ArgumentError, TypeError, saying=("scale.ptx is no source", "link=")):
         cupola.load(["alone.cu", images.SCALE])

@@ -126,6 +126,13 @@ def test_patterns_and_headers(tmp_path):
     for sources, include in ((["x.cu"], []), (["x/*.cu"], []), (["csrc/a.cu"], ["includes"])):
         with pytest.raises(BuildError, match="there is no such"):
             Kernels("a.b", sources, include=include).expand(tmp_path)
+    for good, wrong in (
+        (["-isystem", "inc"], ["-isystem", "no"]),
+        (["--system-include=inc"], ["--system-include=no"]),
+    ):
+        Kernels("a.b", ["csrc/a.cu"], options=good).expand(tmp_path)
+        with pytest.raises(BuildError, match=r"options = .*there is no folder 'no'"):
+            Kernels("a.b", ["csrc/a.cu"], options=wrong).expand(tmp_path)
 
 
 def test_no_other_attribute():

@@ -194,6 +194,12 @@ class Kernels:
         for folder in self.include:
             if not (root / folder).is_dir():
                 raise self.wrong("include", folder, f"there is no such folder in {root}")
+        for place, option in enumerate(self.options):
+            word, equals, folder = option.partition("=")
+            if word in ("-isystem", "--system-include"):
+                folder = folder if equals else "".join(self.options[place + 1 : place + 2])
+                if not (root / folder).is_dir():
+                    raise self.wrong("options", option, f"there is no folder {folder!r} in {root}")
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return Kernels(**{**values, "sources": found})
 

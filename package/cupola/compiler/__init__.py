@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cupola import cache as _cache
-from cupola.compiler.arguments import asked_architecture, options_of, request_of
+from cupola.compiler.arguments import asked_architecture, options_of, request_of, target_of
 from cupola.compiler.front_end import FrontEnd
 from cupola.compiler.lines import with_lines
 from cupola.compiler.link import link as link_sources
 from cupola.compiler.parameter_types import kernel_types
-from cupola.compiler.request import ARCHITECTURE, Built, Request, Target
+from cupola.compiler.request import Built, Request, Target
 from cupola.exceptions import ArgumentValueError, CompileError, ImageError
 from cupola.toolkit.nvrtc import nvrtc
 from cupola.toolkit.program import Compiler
@@ -80,7 +80,7 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     CompileError
         Where the source does not compile; has file and line, `log` is the compiler's output.
     NotFoundError
-        Also a FileNotFoundError: NVRTC or a file was not found.
+        Also a FileNotFoundError: NVRTC, a file or a folder of `include` was not found.
     ImageError
         Where the driver refuses the image, for example PTX newer than the driver.
     """
@@ -175,14 +175,10 @@ def _target(arch: str | None, device: Device, compiler: FrontEnd, cpu: bool) -> 
     major, minor = device.compute_capability
     capability = 10 * major + minor
     if arch is not None:
-        read = ARCHITECTURE.fullmatch(arch)
-        if read is None:
-            raise ArgumentValueError(
-                f"arch is as in 'sm_90' (machine code) or 'compute_90' (PTX), got {arch!r}"
-            )
+        target = target_of(arch, compiler)
         if cpu:  # it runs only PTX, of any architecture
-            return Target(f"compute_{read[2]}{read[3]}", False)
-        return Target(arch, read[1] == "sm")
+            return Target(target.architecture.replace("sm_", "compute_"), False)
+        return target
     if not cpu and capability in compiler.architectures:
         return Target(f"sm_{capability}", True)
     older = [known for known in compiler.architectures if known <= capability]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cupola.compiler.front_end import FrontEnd
 from cupola.compiler.link import linked_as
 from cupola.compiler.options import architecture
-from cupola.compiler.request import Request, Target
+from cupola.compiler.request import ARCHITECTURE, Request, Target, include_folders
 from cupola.compiler.source_files import sources_of
 from cupola.exceptions import (
     ArgumentTypeError,
@@ -49,6 +49,7 @@ def request_of(
     driver_links : bool
         Whether the device's driver links PTX, as the CPU device does; else nvJitLink links.
     """
+    require_folders("options", include_folders(options))
     sources, objects = sources_of(source, name), objects_of(link)
     linked = len(sources) + len(objects) > 1 and not driver_links
     return Request(
@@ -84,13 +85,44 @@ def options_of(options: Any) -> tuple[str, ...]:
     return tuple(texts_of("options", options))
 
 
-def folders_of(include: Any) -> tuple[str, ...]:
+def folders_of(include: Any, what: str = "include") -> tuple[str, ...]:
+    """The folders of headers, each of which exists; `what` names the argument in errors."""
     if isinstance(include, (str, os.PathLike)):
         include = [include]
     try:
-        return tuple(texts_of("include", [os.fspath(folder) for folder in include]))
+        found = tuple(texts_of("include", [os.fspath(folder) for folder in include]))
     except TypeError:
-        raise ArgumentTypeError(f"include is a list of folders, got {include!r}") from None
+        raise ArgumentTypeError(f"{what} is a list of folders, got {include!r}") from None
+    require_folders(what, found)
+    return found
+
+
+def require_folders(what: str, folders: Iterable[str]) -> None:
+    """Refuse a folder of headers that does not exist: the compilers ignore it silently."""
+    for folder in folders:
+        # nvcc takes several after one -I, separated by commas.
+        for part in [folder] if os.path.isdir(folder) else folder.split(","):
+            if not os.path.isdir(part):
+                raise MissingFileError(
+                    f"{what}: there is no folder {part!r} (in {os.getcwd()}); give an existing "
+                    "folder of headers"
+                )
+
+
+def target_of(arch: str, compiler: FrontEnd, what: str = "arch") -> Target:
+    """The target of an architecture that the compiler knows; `what` names it in errors."""
+    read = ARCHITECTURE.fullmatch(arch)
+    if read is None:
+        raise ArgumentValueError(
+            f"{what} is as in 'sm_90' (machine code) or 'compute_90' (PTX), got {arch!r}"
+        )
+    if int(read[2]) not in compiler.architectures:
+        known = ", ".join(str(number) for number in compiler.architectures)
+        raise ArgumentValueError(
+            f"{what} is {arch!r}, and {compiler} compiles for {known}: choose one of these, as in "
+            f"{read[1]}_{compiler.architectures[-1]}"
+        )
+    return Target(arch, read[1] == "sm")
 
 
 def headers_of(headers: Any) -> dict[str, str]:

@@ -103,7 +103,7 @@ class Request:
                 for name in _values(_PRE_INCLUDE_OPTION, self.options)
             ],
             self.headers,
-            [*self.folders, *_values(_INCLUDE_OPTION, self.options)],
+            [*self.folders, *include_folders(self.options)],
         )
         if found is None:
             return None
@@ -134,6 +134,11 @@ class Request:
             source.program, source.name, source.title, words, self.headers, expressions
         )
         return compiler.compile(program)
+
+
+def include_folders(options: Sequence[str]) -> list[str]:
+    """The folders of headers that options name."""
+    return _values(_INCLUDE_OPTION, options)
 
 
 def _values(pattern: re.Pattern[str], options: Sequence[str]) -> list[str]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SOURCE = ".cu"
 SUFFIXES = ("", ".fatbin", ".ptx", ".cubin", SOURCE)
 _OTHER_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx")
+_PYTHON = (".py", ".pyc", ".pyi", ".pyx", ".ipynb")
+_EXPECTED = "load takes images (.fatbin, .cubin, .ptx) and CUDA sources (.cu)"
 LARGE = 1 << 20  # bytes; copying more would take a large part of the load time
 
 
@@ -196,6 +198,10 @@ def from_file(path: str) -> tuple[bytes | FileImage, Manifest | None, str]:
             f"{path} is no image, and load compiles {SOURCE} files alone: rename it, or use "
             f"cupola.compile(pathlib.Path({path!r}))"
         )
+    if suffix in _PYTHON:
+        raise ImageError(
+            f"{path} is a file of Python, and {_EXPECTED}: name one of these, or import the module"
+        )
     try:
         file = io.FileIO(path)
         if os.fstat(file.fileno()).st_size >= LARGE and suffix != SOURCE:
@@ -206,6 +212,8 @@ def from_file(path: str) -> tuple[bytes | FileImage, Manifest | None, str]:
     except FileNotFoundError:
         what = "source" if suffix == SOURCE else "image"
         raise MissingFileError(f"there is no {what} {path} (in {os.getcwd()})") from None
+    except IsADirectoryError:
+        raise ImageError(f"{path} is a folder, and {_EXPECTED}: name a file in it") from None
     except OSError as error:
         raise ImageError(f"{path} can't be read: {error.strerror}") from error
     return image, manifests.read(f"{stem}.json") if suffix != ".json" else None, path
