@@ -12,6 +12,8 @@ from pathlib import Path
 import images
 import pytest
 
+from cupola import command as commands
+
 COVERAGE = b"cupola-coverage 1\n"
 
 # Runs each command in a child of a process that has imported what commands need.
@@ -239,16 +241,33 @@ def rows():
         ("coverage", "x", "gone"): "invalid choice: 'x'",
         ("compile", "a.cu"): "required: -o",
         ("mandelbrot",): "required: -o",
-        ("mandelbrot", "-o", "o", "--size", "0"): "at least 1",
+        ("mandelbrot", "-o", "o", "--size", "0"): "1 to 2147483647",
         ("mandelbrot", "-o", "o", "--size", "x"): "not a whole number",
         ("mandelbrot", "-o", "o", "--size", "9" * 5000): "not a whole number",
         ("mandelbrot", "-o", "o", "--region", "1"): "expected 2 arguments",
         ("mandelbrot", "-o", "o", "--region", "nan", "1"): "finite",
-        ("mandelbrot", "-o", "o", "--iterations=-1"): "0 to 2147483647",
+        ("mandelbrot", "-o", "o", "--iterations=-1"): "1 to 2147483647",
+        ("mandelbrot", "-o", "o", "--iterations", "0"): "1 to 2147483647",
+        ("mandelbrot", "-o", "o", "--region", "2", "-2"): "--region 2.0 -2.0: expected LO below",
+        ("mandelbrot", "-o", "o", "--region", "1", "1"): "expected LO below HI",
+        ("demo", "--iterations", "0"): "1 to 2147483647",
+        ("run", "nope.py"): "no program nope.py: there is no such file",
+        ("debug", "nope.py"): "no program nope.py: there is no such file",
+        ("debug", "nope.pyz", "-x"): "no program nope.pyz",
+        ("inspect", "-k", "zz*", "scale.ptx"): "no kernel matches 'zz*'; it has scale",
+        ("inspect", "-k", "zz*", "--json", "scale.ptx"): "no kernel matches 'zz*'",
+        ("inspect", "-k", "", "scale.ptx"): "argument -k/--kernel: expected a text",
+        ("inspect", "--ptxas", "", "scale.ptx"): "argument --ptxas: expected a text",
+        ("coverage", "report", "gone", "--function", ""): "argument --function: expected a text",
+        ("coverage", "report", "gone", "--function", "none"): "no function none",
+        ("coverage", "report", "gone", "--source", "*.none"): "choose with --source",
+        ("compile", "a.cu", "-o", "o.ptx", "--arch", ""): "argument --arch/-arch: expected a text",
+        ("compile", "a.cu", "-o", "o.ptx", "--name", ""): "argument --name: expected a text",
+        ("compile", "a.cu", "-o", "o.ptx", "--option", ""): "argument --option: expected a text",
         ("mandelbrot", "-o", "o", "--bound", "x"): "invalid float",
         ("mandelbrot", "-o", "o", "--size", "4", "--bound", "nan"): "bound must be",
         ("mandelbrot", "-o", "o", "--color", "x"): "invalid choice",
-        ("demo", "--width", "2147483648"): "0 to 2147483647",
+        ("demo", "--width", "2147483648"): "1 to 2147483647",
         ("demo", "--center", "inf", "0"): "finite",
         ("demo", "--width", "4", "--span", "0"): "span must be",
         ("demo", "--width", "4", "--samples", "99"): "1 to 16",
@@ -267,7 +286,17 @@ COMPILED = {
     ("a.cu", "-o", "missing/o.ptx"): "missing/o.ptx: No such file",
     ("a.cu", "-o", "made.ptx"): "made.ptx is a folder",
     ("a.cu", "-o", "o.ptx", "--arch", "x"): "--arch x",
-    ("a.cu", "-o", "o.ptx", "--arch", "compute_999"): "gpu-architecture",
+    ("a.cu", "-o", "o.ptx", "--arch", "compute_999"): "compiles for 75, 80",
+    ("a.cu", "-o", "o.ptx", "--arch", "sm_12"): "compiles for 75, 80",
+    ("a.cu", "-o", "o.cubin", "--arch", "sm_12"): "compiles for 75, 80",
+    ("a.cu", "-o", "o.fatbin", "--arch", "sm_12"): "it knows sm_75, sm_80",
+    ("a.cu", "-o", "o.ptx", "-I", "missing"): "--include: there is no folder 'missing'",
+    ("a.cu", "-o", "o.fatbin", "-I", "missing"): "--include: there is no folder 'missing'",
+    ("a.cu", "-o", "o.ptx", "--option=-Imissing"): "--option: there is no folder 'missing'",
+    ("a.cu", "-o", "o.fatbin", "--option=-Imissing"): "--option: there is no folder 'missing'",
+    ("a.cu", "-o", "o.ptx", "-D", "1x=2"): "argument -D: '1x=2': expected NAME",
+    ("a.cu", "-o", "o.ptx", "-D", "a b"): "argument -D: 'a b': expected NAME",
+    ("a.cu", "-o", "o.fatbin", "-D", ""): "argument -D: '': expected NAME",
     ("a.cu", "-o", "o.ptx", "--option=--nonsense"): "--nonsense",
     ("a.cu", "-o", "o.fatbin", "--option=--nonsense"): "--nonsense",
     ("a.cu", "-o", "o.ptx", "--name=f<"): "f<",
@@ -427,6 +456,23 @@ def test_streams_that_are_closed(driver, command, arguments, closed):
     status, output, errors = command(*arguments, closed=closed)
     assert status == 0, errors
     assert "Traceback" not in output + errors
+
+
+# The arguments that each command needs.
+NEEDED = {
+    "new": ["name"], "compile": ["a.cu", "-o", "o.ptx"], "inspect": ["scale.ptx"],
+    "coverage": ["report", "gone"], "mandelbrot": ["-o", "o"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ["--nonsense", "-x", "--nonsense=5"])
+@pytest.mark.parametrize("name", [one for one in commands.NAMES if one not in ("run", "debug")])
+def test_an_unknown_option_shows_the_options_of_the_command(driver, command, name, option):
+    for needed in ([], NEEDED.get(name, [])):
+        status, output, errors = command(name, *needed, option)
+        assert status == 2 and output == ""
+        assert errors.startswith(f"usage: cupola {name} [-h]")
+        assert errors.endswith(f"cupola {name}: error: unrecognized arguments: {option}\n")
 
 
 def test_a_full_disk_is_named(driver, command):

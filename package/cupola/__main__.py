@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from cupola.exceptions import Error
 from cupola.tools import command
@@ -21,7 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     _open_streams()
     top = parser()
-    options = top.parse_args(arguments)
+    options, unknown = top.parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if options.run is None:
         top.print_help()
         return 0
@@ -63,14 +66,46 @@ def _reason(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}"
 
 
+class _Command(argparse.ArgumentParser):
+    """The options of one command. An unknown option is named before a missing argument."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        self._names: list[str] = []
+        self._words: list[str] = []
+        super().__init__(*args, **more)
+
+    def add_argument(self, *names: Any, **more: Any) -> argparse.Action:
+        """As ArgumentParser does."""
+        self._names += names
+        return super().add_argument(*names, **more)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As ArgumentParser does."""
+        self._words = list(args)
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Print this command's usage and the error; exit with status 2."""
+        if "arguments are required" in message:
+            unknown = [word for word in self._words if self._is_unknown(word)]
+            message = f"unrecognized arguments: {' '.join(unknown)}" if unknown else message
+        super().error(message)
+
+    def _is_unknown(self, word: str) -> bool:
+        option = word.partition("=")[0]
+        if option.startswith("--"):
+            return option != "--" and not any(name.startswith(option) for name in self._names)
+        return option[:1] == "-" and option[1:2].isalpha() and option[:2] not in self._names
+
+
 def parser() -> argparse.ArgumentParser:
     """The command's options."""
     top = argparse.ArgumentParser(
         prog="cupola", description="Ship and use precompiled CUDA kernels in Python."
     )
     top.add_argument("--version", action="version", version=f"cupola {__version__}")
-    top.set_defaults(run=None)
-    commands = top.add_subparsers(title="commands", metavar="COMMAND")
+    top.set_defaults(run=None, parser=top)
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Command)
     for module in command.modules():
         name = module.__name__.rpartition(".")[2]
         text = module.HELP
@@ -82,7 +117,7 @@ def parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_options(one)
-        one.set_defaults(run=module.run)
+        one.set_defaults(run=module.run, parser=one)
     return top
 
 

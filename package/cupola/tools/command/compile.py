@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from cupola.tools.command.values import word
 from cupola.exceptions import ArgumentValueError, MissingFileError
 
 HELP = "compile CUDA C++ to PTX, a cubin or a fatbin"
@@ -27,7 +28,7 @@ compiled separately and linked; PTX and cubins are linked by nvJitLink.
   cupola compile saxpy.cu -o saxpy.fatbin --arch sm_80,sm_90"""
 
 SUFFIXES = (".ptx", ".cubin", ".fatbin")
-ARCHITECTURE = re.compile(r"(sm|compute)_(\d{2,3}[af]?)")
+_MACRO = re.compile(r"[A-Za-z_]\w*(?:\(.*?\))?(?:=.*)?", re.ASCII | re.DOTALL)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,15 +37,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("sources", type=Path, nargs="+", metavar="FILE.cu", help="the CUDA C++ sources")
     add("-o", "--output", type=Path, required=True, metavar="FILE",
         help="the image to write: FILE.ptx, FILE.cubin or FILE.fatbin")  # fmt: skip
-    add("--arch", "-arch", metavar="ARCH",
+    add("--arch", "-arch", type=word, metavar="ARCH",
         help="compute_75 for PTX, sm_90 for a cubin, sm_80,sm_90 for a fatbin")  # fmt: skip
     add("-I", "--include", action="append", default=[], metavar="FOLDER",
         help="a folder of headers; may be repeated")  # fmt: skip
-    add("-D", dest="macros", action="append", default=[], metavar="NAME[=VALUE]",
+    add("-D", dest="macros", type=macro, action="append", default=[], metavar="NAME[=VALUE]",
         help="a macro; may be repeated")  # fmt: skip
-    add("--option", action="append", default=[], metavar="OPTION",
+    add("--option", type=word, action="append", default=[], metavar="OPTION",
         help="a compiler option, as in --option=--fmad=false; may be repeated")  # fmt: skip
-    add("--name", action="append", default=[], metavar="EXPRESSION",
+    add("--name", type=word, action="append", default=[], metavar="EXPRESSION",
         help="a template instance to compile, as in 'axpy<float>'; may be repeated (for a fatbin, "
         "instantiate it in the source instead)")  # fmt: skip
     add("--link", type=Path, action="append", default=[], metavar="FILE",
@@ -56,7 +57,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the image, and say what it is."""
     suffix = options.output.suffix
-    from cupola.compiler.arguments import asked_architecture, options_of
+    from cupola.compiler.arguments import (
+        asked_architecture,
+        folders_of,
+        options_of,
+        require_folders,
+    )
+    from cupola.compiler.request import include_folders
 
     if suffix not in SUFFIXES:
         raise ArgumentValueError(
@@ -65,6 +72,8 @@ def run(options: argparse.Namespace) -> None:
     for source in options.sources:
         if not source.is_file():
             raise MissingFileError(f"no such file: {source} (in {Path.cwd()})")
+    folders_of(options.include, "--include")
+    require_folders("--option", include_folders(options.option))
     words = [*options.option, *(f"-D{macro}" for macro in options.macros)]
     arch, given = asked_architecture(options.arch, options_of(words))
     architectures = named(arch)
@@ -80,16 +89,28 @@ def run(options: argparse.Namespace) -> None:
     print(f"{options.output}: {code}; {options.output.stat().st_size:,} bytes; {kernels}")
 
 
+def macro(text: str) -> str:
+    """A macro's definition, for argparse."""
+    if not _MACRO.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: expected NAME or NAME=VALUE; a name has letters, digits and _, and begins "
+            "with no digit"
+        )
+    return text
+
+
 def named(text: str | None) -> list[tuple[str, str]]:
     """("sm", "90") of each architecture."""
+    from cupola.compiler.request import ARCHITECTURE
+
     found = []
-    for word in text.split(",") if text else ():
-        read = ARCHITECTURE.fullmatch(word.strip())
+    for one in text.split(",") if text else ():
+        read = ARCHITECTURE.fullmatch(one.strip())
         if read is None:
             raise ArgumentValueError(
                 f"--arch {text}: expected sm_90 (machine code) or compute_90 (PTX), for example"
             )
-        found.append((read[1], read[2]))
+        found.append((read[1], read[2] + read[3]))
     return found
 
 
@@ -98,11 +119,10 @@ def one_image(
 ) -> str:
     """A cubin or PTX; returns the compiler's warnings."""
     from cupola.compiler import build
-    from cupola.compiler.arguments import request_of
+    from cupola.compiler.arguments import request_of, target_of
     from cupola.compiler.front_end import FrontEnd
     from cupola.compiler.lines import with_lines
     from cupola.compiler.link import LTO_IR
-    from cupola.compiler.request import Target
     from cupola.toolkit.nvrtc import nvrtc
 
     compiler = FrontEnd(nvrtc())
@@ -119,7 +139,7 @@ def one_image(
         number = str(present() if machine_code else compiler.architectures[0])
     request = request_of(
         options.sources,
-        Target(f"{wanted}_{number}", machine_code),
+        target_of(f"{wanted}_{number}", compiler, "--arch"),
         compiler,
         options=words if machine_code else with_lines(words),
         include=options.include,
@@ -156,7 +176,7 @@ def fatbin(
 ) -> str:
     """A fatbin and its manifest, as a package's build makes them."""
     from cupola.build import executor, image, toolkit
-    from cupola.build.architectures import Architectures, present_devices
+    from cupola.build.architectures import choose
     from cupola.compiler.options import for_nvcc
 
     if any(kind != "sm" or not number.isdigit() for kind, number in architectures):
@@ -173,14 +193,15 @@ def fatbin(
             "--link does not work for a .fatbin; give the sources, which are linked, or write a "
             ".cubin"
         )
-    numbers = {int(number) for _, number in architectures} or set(present_devices())
-    code = Architectures(tuple(sorted(numbers)))
+    compiler = toolkit.find()
+    listed = ",".join(number for _, number in architectures)
+    code = choose(compiler.architectures(), {}, otherwise=listed or "native")
     given = [*for_nvcc(words), *(f"-I{folder}" for folder in options.include)]
     with tempfile.TemporaryDirectory(prefix="cupola-compile-") as folder:
         made = Path(folder) / options.output.name
         manifest = made.with_suffix(".json")
         steps = image.steps(
-            toolkit.find(), code, options.sources, made, manifest, Path.cwd(), options=given,
+            compiler, code, options.sources, made, manifest, Path.cwd(), options=given,
             package=f"cupola compile {' '.join(one.name for one in options.sources)}",
             relocatable=len(options.sources) > 1,
         )  # fmt: skip

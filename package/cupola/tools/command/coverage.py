@@ -9,7 +9,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cupola.exceptions import MissingFileError
+from cupola.tools.command.values import word
+from cupola.exceptions import Error, MissingFileError
 
 if TYPE_CHECKING:
     from cupola.coverage import Report, SourceFile
@@ -34,10 +35,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", help="write to this file")
     parser.add_argument("--context", help="only what ran in this context")
     parser.add_argument(
-        "--function", help="only this function or instantiation, by its linkage name"
+        "--function", type=word, help="only this function or instantiation, by its linkage name"
     )
     parser.add_argument(
         "--source",
+        type=word,
         action="append",
         help="only source files of this pattern; several are possible (by default those that are "
         "not in a CUDA toolkit)",
@@ -58,7 +60,10 @@ def run(options: argparse.Namespace) -> None:
         if (any(fnmatch(path, one) for one in wanted) if wanted else not _of_toolkit(path))
     }
     if not report.files and options.what != "functions":
-        print(f"cupola: {options.file}: {_why_empty(counts, known, options)}", file=sys.stderr)
+        why = f"{options.file}: {_why_empty(counts, known, options)}"
+        if options.function or options.source or options.context is not None:
+            raise Error(why)
+        print(f"cupola: {why}", file=sys.stderr)
     if options.what == "functions":
         text = "".join(f"{name}\n" for name in counts.functions())
     elif options.what == "lcov":

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         def start(program: list[str], launch: dict[str, Any]) -> Program:
             values = _with_libraries(dap.environment_of(launch))
             folder = launch.get("cwd")
-            return Program(command(program, values), values, output=True, folder=folder)
+            return Program(command(program, values, folder), values, output=True, folder=folder)
 
         return dap.serve_client(start, wanted, options.port)
     if options.port is not None:

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 
-from cupola.tools.command.values import coordinate, natural, positive
+from cupola.tools.command.values import coordinate, positive
 
 HELP = "draw the Mandelbrot set in colour as a PNG"
 FILE, ZOOM = "mandelbrot.png", "seahorses.png"
@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--center", type=coordinate, nargs=2, default=(-0.65, 0.0), metavar=("RE", "IM"),
         help="the point in the middle (default -0.65 0)")  # fmt: skip
     add("--span", type=coordinate, default=3.6, help="width in the plane (default 3.6)")
-    add("--iterations", type=natural, default=500, help="most steps of a point (default 500)")
+    add("--iterations", type=positive, default=500, help="most steps of a point (default 500)")
     add("--samples", type=positive, default=3,
         help="points of a pixel along each axis (default 3)")  # fmt: skip
 

@@ -9,6 +9,7 @@ import fnmatch
 from typing import TYPE_CHECKING
 
 from cupola.tools.command.table import table
+from cupola.tools.command.values import word
 
 if TYPE_CHECKING:
     from cupola.image.contents import Contents, Kernel
@@ -32,9 +33,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the file, the filter and the output format."""
     add = parser.add_argument
     add("file", metavar="FILE", help="the image")
-    add("-k", "--kernel", metavar="PATTERN", default="*",
+    add("-k", "--kernel", type=word, metavar="PATTERN", default="*",
         help="show only kernels whose names match, as in 'mandel*'")  # fmt: skip
-    add("--ptxas", metavar="ARCH",
+    add("--ptxas", type=word, metavar="ARCH",
         help="compile the PTX for ARCH (such as sm_90); show registers and spills")  # fmt: skip
     add("--ir", action="store_true",
         help="show the operations of kernels as the CPU device's compiler sees them")  # fmt: skip
@@ -59,6 +60,7 @@ def run(options: argparse.Namespace) -> None:
 
         compiler = toolkit.find()
         release, program = compiler.release, compiler.nvcc.with_name("ptxas")
+    names = [kernel.title for _, found in images for kernel in found.kernels]
     for _, found in images:
         found.kernels = [
             kernel
@@ -68,6 +70,9 @@ def run(options: argparse.Namespace) -> None:
         ]
         if options.ptxas:
             ptxas.add_resources(found, program, options.ptxas)
+    if options.kernel != "*" and not any(found.kernels for _, found in images):
+        has = f"it has {', '.join(sorted(set(names))[:8])}" if names else "it has no kernel"
+        raise ImageError(f"{options.file}: no kernel matches {options.kernel!r}; {has}")
     if options.ir:
         show_operations(options.file, [kernel for _, found in images for kernel in found.kernels])
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from cupola.tools.command.values import coordinate, natural, positive
+from cupola.tools.command.values import coordinate, positive
 
 HELP = "render the Mandelbrot set as a PNG"
 
@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--size", type=positive, default=2048, help="width and height in points (default 2048)")
     add("--region", type=coordinate, nargs=2, default=(-2.0, 2.0), metavar=("LO", "HI"),
         help="range of both axes (default -2 2)")  # fmt: skip
-    add("--iterations", type=natural, default=256, help="iterations for each point (default 256)")
+    add("--iterations", type=positive, default=256, help="iterations for each point (default 256)")
     add("--bound", type=float, default=2.0,
         help="escape radius (default 2)")  # fmt: skip
     add("--color", choices=sorted(COLORS), default="grey", help="palette (default grey)")
@@ -31,11 +31,14 @@ def run(options: argparse.Namespace) -> None:
 
     import cupola
     from cupola.tools.command import png
+    from cupola.exceptions import ArgumentValueError
 
+    low, high = options.region
+    if low >= high:
+        raise ArgumentValueError(f"--region {low} {high}: expected LO below HI, as in -2 2")
     found = cupola.driver.info()
     device = cupola.Device()
     print(f"{device.name} through {found.path} ({found.reason})", flush=True)
-    low, high = options.region
     lattice = cupola.to_device(np.linspace(low, high, options.size, dtype=np.float32))
     graph = cupola.empty((options.size, options.size), np.float32)
     start, stop = cupola.Event(), cupola.Event()

@@ -78,10 +78,18 @@ def run(options: argparse.Namespace) -> int:
     return shell_status(subprocess.call(command(program, values), env=values))
 
 
-def command(program: list[str], values: dict[str, str]) -> list[str]:
-    """The command line: commands and executables as they are, Python files with this Python."""
+def command(program: list[str], values: dict[str, str], folder: str | None = None) -> list[str]:
+    """The command line: commands and executables as they are, Python files with this Python.
+
+    `folder` is the one that the program starts in; by default the current one.
+    """
     first = program[0]
-    if first.startswith("-") or first.endswith((".py", ".pyz")):
+    path = os.path.join(folder or "", first)
+    if first.startswith("-"):
+        return [sys.executable, *program]
+    if first.endswith((".py", ".pyz")):
+        if not os.path.exists(path):
+            raise OSError(f"no program {first}: there is no such file (in {folder or os.getcwd()})")
         return [sys.executable, *program]
     if found := shutil.which(first, path=values.get("PATH")):  # as a shell finds it
         return [found, *program[1:]]

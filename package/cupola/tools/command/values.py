@@ -8,21 +8,13 @@ import math
 
 
 def positive(text: str) -> int:
-    """An option's whole number from 1 on."""
-    value = natural(text)
-    if value == 0:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
-
-
-def natural(text: str) -> int:
-    """An option's whole number from 0 on, as a kernel's int can hold."""
+    """An option's whole number from 1 on, as a kernel's int can hold."""
     try:
         value = int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"not a whole number: {text!r}") from None
-    if not 0 <= value < 2**31:
-        raise argparse.ArgumentTypeError(f"must be 0 to {2**31 - 1}, got {value}")
+    if not 1 <= value < 2**31:
+        raise argparse.ArgumentTypeError(f"must be 1 to {2**31 - 1}, got {value}")
     return value
 
 
@@ -42,3 +34,10 @@ def port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a port from 0 to 65535")
     return int(text)
+
+
+def word(text: str) -> str:
+    """An option's text, which is not empty."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("expected a text, got an empty one")
+    return text
