@@ -20,6 +20,11 @@ def to_gpu(ary, allocator=drv.mem_alloc):
 
 def to_gpu_async(ary, allocator=drv.mem_alloc, stream=None):
     """The same, queued in a stream."""
+    if not hasattr(ary, "dtype"):
+        raise TypeError(
+            f"to_gpu: ary: expected a NumPy array, got {type(ary).__name__}: pass "
+            "numpy.array(ary, dtype)"
+        )
     strides = like_strides(ary.dtype.itemsize, ary.shape, ary.strides)
     made = GPUArray(ary.shape, ary.dtype, allocator, strides=strides)
     made.set(ary, async_=stream is not None, stream=stream)

@@ -129,11 +129,11 @@ class _Copy:
 
     def set_src_host(self, buffer):
         """Copy from a host buffer."""
-        self._set("src", "host", host_memory(buffer)[0], buffer)
+        self._set("src", "host", host_memory(buffer, "set_src_host: buffer")[0], buffer)
 
     def set_dst_host(self, buffer):
         """Copy to a host buffer."""
-        self._set("dst", "host", host_memory(buffer, True)[0], buffer)
+        self._set("dst", "host", host_memory(buffer, "set_dst_host: buffer", True)[0], buffer)
 
     def set_src_array(self, array):
         """Copy from an `Array`."""
@@ -153,11 +153,11 @@ class _Copy:
 
     def set_src_unified(self, buffer):
         """Copy from memory of the host or of the device."""
-        self._set("src", "unified", host_memory(buffer)[0], buffer)
+        self._set("src", "unified", host_memory(buffer, "set_src_unified: buffer")[0], buffer)
 
     def set_dst_unified(self, buffer):
         """Copy to memory of the host or of the device."""
-        self._set("dst", "unified", host_memory(buffer, True)[0], buffer)
+        self._set("dst", "unified", host_memory(buffer, "set_dst_unified: buffer", True)[0], buffer)
 
     def _box(self, side: str) -> tuple[Any, ...]:
         if side not in self._sides:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from cupola.pycuda._host_memory import ManagedAllocation, managed_of
 from cupola.pycuda._memory import (
     DeviceAllocation,
     PointerHolderBase,
+    described,
+    host_memory,
+    is_on_device,
     mem_alloc,
     memcpy_dtoh,
     memcpy_dtoh_async,
@@ -45,6 +49,20 @@ class ArgumentHandler:
 
     def pre_call(self, stream):
         """Runs before the launch."""
+
+    def _check(self, place: int) -> None:
+        """Refuse what is no array of the host, before anything is copied."""
+        what = f"parameter #{place} (0-based), drv.{type(self).__name__}"
+        device = is_on_device(self.array)
+        if device or not hasattr(self.array, "nbytes"):
+            remedy = "pass it without the wrapper" if device else "pass a NumPy array"
+            raise TypeError(
+                f"{what}: expected an array of the host, got {described(self.array)}: {remedy}"
+            )
+        if not self.array.nbytes:
+            raise LogicError(f"{what}: the array has no elements: pass np.intp(0) as the address")
+        if is_in_machine_order(self.array):  # another order is copied first
+            host_memory(self.array, what, isinstance(self, Out))
 
 
 class In(ArgumentHandler):
@@ -130,7 +148,8 @@ def _argument(place: int, value: Any) -> Any:
         return bytes(memoryview(value))
     except TypeError:
         raise TypeError(
-            f"invalid type on parameter #{place} (0-based): {type(value).__name__}"
+            f"invalid type on parameter #{place} (0-based): {type(value).__name__}: pass a "
+            "gpuarray, drv.In(array), a NumPy scalar, or np.intp(0) for a null pointer"
         ) from None
 
 
@@ -163,9 +182,12 @@ class Function:
         handlers, values = [], []
         for place, value in enumerate(args):
             if isinstance(value, ArgumentHandler):
+                value._check(place)
                 handlers.append(value)
                 values.append(int(value.get_device_alloc()))
             else:
+                if isinstance(value, (np.ndarray, bytes, bytearray, memoryview)):
+                    self._check_array(place, value)
                 values.append(_argument(place, value))
         for handler in handlers:
             handler.pre_call(stream)
@@ -180,6 +202,13 @@ class Function:
             if isinstance(handler, Out):
                 handler.post_call(stream)
         return took if time_kernel else None
+
+    def _check_array(self, place: int, array: Any) -> None:
+        """Refuse host memory for a pointer; for a struct it is passed by value."""
+        params = self._kernel.params
+        pointer = place < len(params) and params[place].kind.endswith("pointer")
+        if pointer and not (isinstance(array, np.ndarray) and managed_of(array)):
+            raise TypeError(_host_array(place, self._kernel.title))
 
     def _launch(self, grid, block, stream, shared, values, texrefs=()):
         for texref in texrefs or self._texrefs:
@@ -206,7 +235,7 @@ class Function:
         arg_types : iterable
             Letters of `struct` with P, F and D, or data types of NumPy.
         """
-        self._arguments = [_converter(kind) for kind in arg_types]
+        self._arguments = [_converter(place, kind) for place, kind in enumerate(arg_types)]
         self._shared = shared or 0
         self._texrefs = list(texrefs)
         return self
@@ -316,21 +345,48 @@ _MOST_CONFIGURED = 64  # grids, blocks and streams that a function keeps
 _LETTERS = {letter: np.dtype(letter).type for letter in "bBhHiIlLqQfdFD"}
 
 
-def _address(value: Any) -> Any:
-    return value if type(value) is int else _argument(0, value)
+def _host_array(place: int, kernel: str = "") -> str:
+    return (
+        f"{kernel + ': ' if kernel else ''}invalid type on parameter #{place} (0-based): the "
+        "kernel takes a pointer, got an array in host memory: pass drv.In(array), drv.Out(array) "
+        "or drv.InOut(array), or gpuarray.to_gpu(array)"
+    )
 
 
-def _converter(kind: Any) -> Any:
+def _converter(place: int, kind: Any) -> Any:
     """A function that makes a launch's argument of a value, for a prepared type."""
     if isinstance(kind, str) and kind == "P":
-        return _address
-    dtype = np.dtype(_LETTERS.get(kind, kind) if isinstance(kind, str) else kind)
+
+        def address(value: Any) -> Any:
+            if isinstance(value, np.ndarray) and not managed_of(value):
+                raise TypeError(_host_array(place))
+            return value if type(value) is int else _argument(place, value)
+
+        return address
+    try:
+        dtype = np.dtype(_LETTERS.get(kind, kind) if isinstance(kind, str) else kind)
+    except TypeError:
+        raise TypeError(
+            f"prepare: arg_types[{place}]: expected a letter of struct, P, F, D or a dtype, got "
+            f"{kind!r}"
+        ) from None
     scalar = dtype.type
     if dtype.names is not None:
         return lambda value: np.asarray(value, dtype)[()]
     # The launch converts Python's numbers, and checks their range.
     plain = {"f": float, "i": int, "u": int}.get(dtype.kind, scalar)
-    return lambda value: value if type(value) is plain else scalar(value)
+
+    def number(value: Any) -> Any:
+        if type(value) is plain:
+            return value
+        try:
+            return index(value) if plain is int else scalar(value)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"parameter #{place} (0-based): expected {dtype}, got {value!r}"
+            ) from None
+
+    return number
 
 
 class Module:

@@ -123,14 +123,19 @@ def pagelocked_empty(shape, dtype, order="C", mem_flags=0):
             device=current()._owner._device,
             write_combined=bool(mem_flags & host_alloc_flags.WRITECOMBINED),
         )
-    return _over(PagelockedHostAllocation(owner, *host_memory(owner)), shape, dtype, order)
+    return _over(
+        PagelockedHostAllocation(owner, *host_memory(owner, "pagelocked_empty")),
+        shape,
+        dtype,
+        order,
+    )
 
 
 def aligned_empty(shape, dtype, order="C", alignment=4096):
     """A host array whose address is a multiple of `alignment`."""
     size = bytes_of(shape, dtype)
     owner = np.empty(size + alignment, np.uint8)
-    address = host_memory(owner)[0]
+    address = host_memory(owner, "aligned_empty")[0]
     address += -address % alignment
     return _over(AlignedHostAllocation(owner, address, max(size, 1)), shape, dtype, order)
 
@@ -145,7 +150,7 @@ def managed_empty(shape, dtype, order="C", mem_flags=mem_attach_flags.GLOBAL):
 
 def register_host_memory(ary, flags=0):
     """An array over the same memory, which is page-locked while the array is alive."""
-    address, size = host_memory(ary)
+    address, size = host_memory(ary, "register_host_memory: ary")
     with translated():
         owner = cupola.register_host(ary, device=current()._owner._device)
     pointer = RegisteredHostMemory(owner, address, size)

@@ -27,18 +27,73 @@ def _begin_copy() -> None:
         refuse_captured(None)
 
 
-def host_memory(buffer: Any, written: bool = False) -> tuple[int, int]:
-    """Address and bytes of a contiguous buffer of the host, in any order of axes."""
-    array = (
-        buffer if isinstance(buffer, (np.ndarray, np.generic)) else np.frombuffer(buffer, np.uint8)
-    )
+def host_memory(buffer: Any, what: str, written: bool = False) -> tuple[int, int]:
+    """Address and bytes of a contiguous buffer of the host, in any order of axes.
+
+    `what` names the function and its argument in errors.
+    """
+    array = buffer
+    if not isinstance(buffer, (np.ndarray, np.generic)):
+        try:
+            array = np.frombuffer(buffer, np.uint8)
+        except (TypeError, BufferError):
+            raise TypeError(
+                f"{what}: expected host memory, such as a NumPy array, got {described(buffer)}"
+            ) from None
     if not array.flags.forc:
-        raise ValueError("ndarray is not contiguous: copy a contiguous array")
+        raise ValueError(
+            f"{what}: ndarray is not contiguous: copy a contiguous array, as in "
+            "numpy.ascontiguousarray(array)"
+        )
     if isinstance(array, np.generic):
         array = np.asarray(array)
     if written and not array.flags.writeable:
-        raise ValueError("the target of a copy is read-only")
+        raise ValueError(f"{what}: the target of a copy is read-only")
     return array.__array_interface__["data"][0], array.nbytes
+
+
+def is_on_device(value: Any) -> bool:
+    """Whether a value is device memory or an array in it."""
+    return isinstance(value, (DeviceAllocation, PointerHolderBase)) or hasattr(
+        value, "__cuda_array_interface__"
+    )
+
+
+def described(value: Any) -> str:
+    """A value's type, and whether it is on a device, for errors."""
+    return f"{type(value).__name__}{', which is in device memory' if is_on_device(value) else ''}"
+
+
+def _device(what: str, value: Any) -> int:
+    """The address of device memory."""
+    try:
+        return index(value)
+    except TypeError:
+        hint = "; the target is the first argument" if isinstance(value, np.ndarray) else ""
+        raise TypeError(
+            f"{what}: expected device memory or an address, got {type(value).__name__}{hint}"
+        ) from None
+
+
+def _access(name: str, *arguments: Any, size: int, **addresses: int) -> None:
+    """Call a function of the driver that copies or writes `size` bytes.
+
+    An error names the argument of PyCUDA's function whose memory is smaller.
+    """
+    try:
+        _calls.call(name, *arguments)
+    except LogicError as error:
+        for argument, address in addresses.items():
+            left = 0
+            with suppress(LogicError):
+                base, whole = mem_get_address_range(address)
+                left = base + whole - address
+            if left < size:
+                raise LogicError(
+                    f"{error}: {argument} has {left} bytes of device memory at {address:#x}, and "
+                    f"{size} are accessed"
+                ) from None
+        raise
 
 
 class PointerHolderBase:
@@ -157,9 +212,20 @@ def pointer_get_attribute(attribute, devptr):
 
 
 def mem_get_ipc_handle(devptr):
-    """The bytes with which another process opens the memory."""
+    """The bytes with which another process opens the memory.
+
+    Memory of `mem_alloc` is the device pool's, which has no handles. That of `mem_alloc_pitch` has.
+    """
     handle = (ctypes.c_char * 64)()
-    _calls.call("cuIpcGetMemHandle", handle, c_uint64(index(devptr)))
+    address = _device("mem_get_ipc_handle: devptr", devptr)
+    try:
+        _calls.call("cuIpcGetMemHandle", handle, c_uint64(address))
+    except LogicError as error:
+        raise LogicError(
+            f"{error}: devptr is no memory of mem_alloc_pitch. Memory of mem_alloc is from the "
+            "device's pool, which other processes cannot open: allocate it with "
+            "mem_alloc_pitch(bytes, 1, 4)[0]"
+        ) from None
     return handle.raw
 
 
@@ -182,7 +248,7 @@ class IPCMemoryHandle(PointerHolderBase):
 
 def to_device(bf_obj):
     """Device memory with a copy of a buffer."""
-    address, size = host_memory(bf_obj)
+    address, size = host_memory(bf_obj, "to_device: bf_obj")
     _begin_copy()
     made = mem_alloc(size)
     _calls.call("cuMemcpyHtoD_v2", c_uint64(made._address), c_void_p(address), c_size_t(size))
@@ -206,46 +272,62 @@ def from_device_like(devptr, other_ary):
 def memcpy_htod(dest, src):
     """Copy a host buffer to a device."""
     _begin_copy()
-    address, size = host_memory(src)
-    _calls.call("cuMemcpyHtoD_v2", c_uint64(index(dest)), c_void_p(address), c_size_t(size))
+    address, size = host_memory(src, "memcpy_htod: src")
+    target = _device("memcpy_htod: dest", dest)
+    _access(
+        "cuMemcpyHtoD_v2", c_uint64(target), c_void_p(address), c_size_t(size), size=size,
+        dest=target,
+    )  # fmt: skip
 
 
 def memcpy_htod_async(dest, src, stream=None):
     """Queue a copy of a host buffer to a device."""
-    address, size = host_memory(src)
-    _calls.call(
-        "cuMemcpyHtoDAsync_v2", c_uint64(index(dest)), c_void_p(address), c_size_t(size),
-        handle_of(stream),
+    address, size = host_memory(src, "memcpy_htod_async: src")
+    target = _device("memcpy_htod_async: dest", dest)
+    _access(
+        "cuMemcpyHtoDAsync_v2", c_uint64(target), c_void_p(address), c_size_t(size),
+        handle_of(stream), size=size, dest=target,
     )  # fmt: skip
 
 
 def memcpy_dtoh(dest, src):
     """Copy device memory to a host buffer."""
     _begin_copy()
-    address, size = host_memory(dest, True)
-    _calls.call("cuMemcpyDtoH_v2", c_void_p(address), c_uint64(index(src)), c_size_t(size))
+    address, size = host_memory(dest, "memcpy_dtoh: dest", True)
+    source = _device("memcpy_dtoh: src", src)
+    _access(
+        "cuMemcpyDtoH_v2", c_void_p(address), c_uint64(source), c_size_t(size), size=size,
+        src=source,
+    )  # fmt: skip
 
 
 def memcpy_dtoh_async(dest, src, stream=None):
     """Queue a copy of device memory to a host buffer."""
-    address, size = host_memory(dest, True)
-    _calls.call(
-        "cuMemcpyDtoHAsync_v2", c_void_p(address), c_uint64(index(src)), c_size_t(size),
-        handle_of(stream),
+    address, size = host_memory(dest, "memcpy_dtoh_async: dest", True)
+    source = _device("memcpy_dtoh_async: src", src)
+    _access(
+        "cuMemcpyDtoHAsync_v2", c_void_p(address), c_uint64(source), c_size_t(size),
+        handle_of(stream), size=size, src=source,
     )  # fmt: skip
 
 
 def memcpy_dtod(dest, src, size):
     """Copy on a device; queued on the default stream."""
     _begin_copy()
-    _calls.call("cuMemcpyDtoD_v2", c_uint64(index(dest)), c_uint64(index(src)), c_size_t(size))
+    target, source = _device("memcpy_dtod: dest", dest), _device("memcpy_dtod: src", src)
+    _access(
+        "cuMemcpyDtoD_v2", c_uint64(target), c_uint64(source), c_size_t(size), size=size,
+        dest=target, src=source,
+    )  # fmt: skip
 
 
 def memcpy_dtod_async(dest, src, size, stream=None):
     """Queue a copy on a device."""
-    _calls.call(
-        "cuMemcpyDtoDAsync_v2", c_uint64(index(dest)), c_uint64(index(src)), c_size_t(size),
-        handle_of(stream),
+    target = _device("memcpy_dtod_async: dest", dest)
+    source = _device("memcpy_dtod_async: src", src)
+    _access(
+        "cuMemcpyDtoDAsync_v2", c_uint64(target), c_uint64(source), c_size_t(size),
+        handle_of(stream), size=size, dest=target, src=source,
     )  # fmt: skip
 
 
@@ -267,12 +349,26 @@ def memcpy_peer_async(dest, src, size, dest_context=None, src_context=None, stre
         views[0].set(views[1], stream=None if stream is None else stream._stream)
 
 
+def _word(width: int, kind: Any, data: Any) -> Any:
+    try:
+        return kind(data)
+    except TypeError:
+        raise TypeError(
+            f"memset: data: expected an int of {width} bits, got {data!r}; the bits of a float are "
+            "numpy.float32(value).view('u4')"
+        ) from None
+
+
 def _fill(width: int) -> tuple[Any, Any]:
     kind = {8: ctypes.c_ubyte, 16: ctypes.c_ushort, 32: c_uint}[width]
     name = f"cuMemsetD{width}Async"
 
     def queued(dest, data, size, stream=None):
-        _calls.call(name, c_uint64(index(dest)), kind(data), c_size_t(size), handle_of(stream))
+        target, word = _device(f"memset_d{width}: dest", dest), _word(width, kind, data)
+        _access(
+            name, c_uint64(target), word, c_size_t(size), handle_of(stream),
+            size=size * width // 8, dest=target,
+        )  # fmt: skip
 
     def fill(dest, data, size):
         queued(dest, data, size)
@@ -282,21 +378,21 @@ def _fill(width: int) -> tuple[Any, Any]:
     return fill, queued
 
 
-def _fill_rows(width: int) -> tuple[Any, Any]:
-    kind = {8: ctypes.c_ubyte, 16: ctypes.c_ushort, 32: c_uint}[width]
-    name = f"cuMemsetD2D{width}Async"
+def _fill_rows(bits: int) -> tuple[Any, Any]:
+    kind = {8: ctypes.c_ubyte, 16: ctypes.c_ushort, 32: c_uint}[bits]
+    name = f"cuMemsetD2D{bits}Async"
 
     def queued(dest, pitch, data, width, height, stream=None):
         _calls.call(
-            name, c_uint64(index(dest)), c_size_t(pitch), kind(data), c_size_t(width),
-            c_size_t(height), handle_of(stream),
+            name, c_uint64(_device(f"memset_d2d{bits}: dest", dest)), c_size_t(pitch),
+            _word(bits, kind, data), c_size_t(width), c_size_t(height), handle_of(stream),
         )  # fmt: skip
 
     def fill(dest, pitch, data, width, height):
         queued(dest, pitch, data, width, height)
 
-    fill.__doc__ = f"Write `height` rows of `width` values of {width} bits."
-    queued.__doc__ = f"Queue writes of `height` rows of `width` values of {width} bits."
+    fill.__doc__ = f"Write `height` rows of `width` values of {bits} bits."
+    queued.__doc__ = f"Queue writes of `height` rows of `width` values of {bits} bits."
     return fill, queued
 
 

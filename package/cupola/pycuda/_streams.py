@@ -43,13 +43,21 @@ class Stream:
 
 def stream_of(stream) -> cupola.Stream:
     """cupola's stream for an argument: None is the default stream."""
-    return current()._legacy if stream is None else stream._stream
+    return current()._legacy if stream is None else _required(stream)._stream
+
+
+def _required(stream) -> Stream:
+    if not isinstance(stream, Stream):
+        raise TypeError(
+            f"stream: expected a pycuda.driver.Stream or None, got {type(stream).__name__}"
+        )
+    return stream
 
 
 def handle_of(stream) -> ctypes.c_void_p:
     """The driver's handle for an argument: None is the default stream."""
     current()
-    return ctypes.c_void_p(0 if stream is None else stream.handle)
+    return ctypes.c_void_p(0 if stream is None else _required(stream).handle)
 
 
 class Event:

@@ -12,6 +12,7 @@ from typing import Any
 
 import cupola
 from cupola.compiler import options as _options
+from cupola.compiler.arguments import folders_of
 from cupola.compiler.request import Source
 from cupola.compiler.source_files import USUAL_NAME, source_of
 from cupola.declare.compiler_remedies import with_remedies
@@ -41,6 +42,9 @@ _LIBRARIES = re.compile(
 )
 
 
+_COMPILER = re.compile(r"^compiled by (\w+)", re.MULTILINE)  # in a CompileError of cupola
+
+
 def _source(source: Any, no_extern_c: bool) -> Source:
     """A file's or a text's source. PyCUDA also takes objects whose `str` is the text."""
     given = source_of(source if isinstance(source, os.PathLike) else str(source), None, USUAL_NAME)
@@ -67,7 +71,10 @@ def _compiled(
     link: Any = (),
     launches: bool = False,
 ) -> cupola.Module:
+    if isinstance(options, str):
+        raise TypeError(f"options: expected a list of texts, as in [{options!r}], got one text")
     given = list(DEFAULT_NVCC_FLAGS if options is None else options)
+    folders = folders_of(include_dirs or [], "include_dirs")
     sources = [_source(one, no_extern_c) for one in (source if several else [source])]
     if keep:
         folder = Path(tempfile.mkdtemp(prefix="cupola-pycuda-"))
@@ -83,7 +90,7 @@ def _compiled(
         made = cupola.compile(
             sources if several else sources[0],
             options=words,
-            include=[*(include_dirs or []), _INCLUDE],
+            include=[*folders, _INCLUDE],
             arch=arch or found,
             link=link,
             cache=cache_dir is not False and "PYCUDA_DISABLE_CACHE" not in os.environ,
@@ -93,8 +100,11 @@ def _compiled(
         raise CompileError(str(error), given) from error
     except cupola.CompileError as error:
         first = str(error).partition("\n")[0]
+        by = _COMPILER.search(str(error))
         raise CompileError(
-            f"nvrtc compilation failed: {first}", given, stderr=with_remedies(error.log)
+            f"{by[1] + ' ' if by else ''}compilation failed: {first}",
+            given,
+            stderr=with_remedies(error.log),
         ) from error
     if made.log:
         warnings.warn(

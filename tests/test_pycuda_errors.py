@@ -1,0 +1,125 @@
+"""Errors of cupola.pycuda: each names the argument, what was expected, and PyCUDA's remedy."""
+
+import images
+import numpy as np
+import pytest
+from pycuda_context import context  # noqa: F401
+
+import cupola
+import cupola.pycuda.driver as drv
+from cupola.pycuda import gpuarray
+from cupola.pycuda.compiler import SourceModule
+
+SCALE = "__global__ void scale(float* x, float by) { x[threadIdx.x] *= by; }"
+
+HOST = np.zeros(4, np.float32)
+# The call, the exception, and what its text has. Each gets the function and its arrays.
+WRONG_ARGUMENTS = {
+    "In of a gpuarray": (lambda f, x, n: f(drv.In(x), n), TypeError, "#0.*GPUArray.*without"),
+    "Out of memory": (lambda f, x, n: f(drv.Out(x.gpudata), n), TypeError, "#0.*drv.Out.*without"),
+    "InOut of a list": (lambda f, x, n: f(drv.InOut([1.0]), n), TypeError, "#0.*drv.InOut.*list"),
+    "Out of bytes": (lambda f, x, n: f(drv.Out(np.frombuffer(b"1234", "f4")), n), ValueError,
+                     "#0.*read-only"),
+    "In of columns": (lambda f, x, n: f(drv.In(np.zeros((4, 4))[:, ::2]), n), ValueError,
+                      "#0.*not contiguous.*ascontiguousarray"),
+    "In of nothing": (lambda f, x, n: f(drv.In(HOST[:0]), n), drv.LogicError, "#0.*no elements"),
+    "an array": (lambda f, x, n: f(HOST, n), TypeError, r"scale: .*#0.*drv.In\(array\)"),
+    "bytes": (lambda f, x, n: f(b"12345678", n), TypeError, r"#0.*drv.In\(array\)"),
+    "a list": (lambda f, x, n: f([1.0], n), TypeError, r"#0.*list.*drv.In\(array\)"),
+    "None": (lambda f, x, n: f(None, n), TypeError, r"#0.*np.intp\(0\)"),
+    "a stream": (lambda f, x, n: f(x, n, stream=5), TypeError, "stream: .*got int"),
+    "a prepared array": (lambda f, x, n: f.prepare("Pf").prepared_call((1, 1), (1, 1, 1), HOST, 1),
+                         TypeError, r"#0.*drv.In\(array\)"),
+    "a prepared text": (lambda f, x, n: f.prepare("Pf").prepared_call((1, 1), (1, 1, 1), 0, "a"),
+                        TypeError, "#1.*expected float32, got 'a'"),
+    "a float for an int": (lambda f, x, n: f.prepare("Pi").prepared_call((1, 1), (1, 1, 1), 0, 0.5),
+                           TypeError, "#1.*expected int32, got 0.5"),
+    "a prepared type": (lambda f, x, n: f.prepare("PX"), TypeError, r"arg_types\[1\].*'X'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), WRONG_ARGUMENTS.values(), ids=WRONG_ARGUMENTS)
+def test_a_wrong_argument_of_a_launch_is_named(call, kind, message):
+    scale = SourceModule(SCALE).get_function("scale")
+    x = gpuarray.to_gpu(np.arange(4, dtype=np.float32))
+
+    def launch(*arguments, **how):
+        return scale(*arguments, block=(4, 1, 1), **how)
+
+    launch.prepare = scale.prepare
+    with pytest.raises(kind, match=message):
+        call(launch, x, np.float32(2))
+    scale(x, np.float32(2), block=(4, 1, 1))
+    assert x.get().tolist() == [0, 2, 4, 6]
+
+
+LARGE = np.zeros(100, np.float32)
+TOO_LARGE = {
+    "htod": (lambda m: drv.memcpy_htod(m, LARGE), "dest has 16 bytes.*400"),
+    "htod async": (lambda m: drv.memcpy_htod_async(m, LARGE), "dest has 16 bytes"),
+    "dtoh": (lambda m: drv.memcpy_dtoh(LARGE, m), "src has 16 bytes.*400"),
+    "dtoh async": (lambda m: drv.memcpy_dtoh_async(LARGE, m), "src has 16 bytes"),
+    "from_device": (lambda m: drv.from_device(m, 5, "f4"), "src has 16 bytes.*20"),
+    "dtod": (lambda m: drv.memcpy_dtod(m, m, 17), "dest has 16 bytes"),
+    "dtod async": (lambda m: drv.memcpy_dtod_async(m, m, 17), "dest has 16 bytes"),
+    "fill": (lambda m: drv.memset_d32(m, 0, 5), "dest has 16 bytes.*20"),
+}
+
+
+@pytest.mark.cpu_only("NVIDIA's driver may take more bytes than an allocation of a pool has")
+@pytest.mark.parametrize(("call", "message"), TOO_LARGE.values(), ids=TOO_LARGE)
+def test_memory_that_is_too_small_is_named(call, message):
+    memory = drv.to_device(HOST)
+    with pytest.raises(drv.LogicError, match=message):
+        call(memory)
+    assert_writable(memory)
+
+
+WRONG_COPIES = {
+    "fill of a float": (lambda m: drv.memset_d32(m, 0.5, 1), "data: .*0.5"),
+    "htod of a list": (lambda m: drv.memcpy_htod(m, [1]), "memcpy_htod: src: .*list"),
+    "htod of memory": (lambda m: drv.memcpy_htod(m, m), "src: .*is in device memory"),
+    "htod to a host": (lambda m: drv.memcpy_htod(LARGE, LARGE), "dest: .*first argument"),
+    "dtoh to memory": (lambda m: drv.memcpy_dtoh(m, m), "dest: .*is in device memory"),
+    "dtoh from None": (lambda m: drv.memcpy_dtoh(HOST, None), "src: .*NoneType"),
+    "to_device": (lambda m: drv.to_device(m), "to_device: bf_obj: .*device memory"),
+    "to_gpu": (lambda m: gpuarray.to_gpu([1]), "to_gpu: ary: .*list"),
+    "a stream": (lambda m: drv.memcpy_htod_async(m, HOST, 5), "stream: .*got int"),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG_COPIES.values(), ids=WRONG_COPIES)
+def test_a_wrong_argument_of_a_copy_is_named(call, message):
+    memory = drv.to_device(HOST)
+    with pytest.raises(TypeError, match=message):
+        call(memory)
+    assert_writable(memory)
+
+
+def assert_writable(memory):
+    drv.memcpy_htod(memory, HOST + 1)
+    assert drv.from_device_like(memory, HOST).tolist() == [1, 1, 1, 1]
+
+
+def test_handles_for_other_processes():
+    memory, _ = drv.mem_alloc_pitch(100, 1, 4)
+    assert len(drv.mem_get_ipc_handle(memory)) == 64
+    with pytest.raises(drv.LogicError, match="mem_alloc_pitch"):
+        drv.mem_get_ipc_handle(drv.mem_alloc(100))
+    with pytest.raises(TypeError, match=r"devptr: .*str"):
+        drv.mem_get_ipc_handle("a")
+
+
+def test_an_error_of_a_compilation_names_the_compiler():
+    with pytest.raises(drv.CompileError, match=r"^NVRTC compilation failed: kernel.cu"):
+        SourceModule("__global__ void f() { undefined_thing; }")
+    with pytest.raises(TypeError, match=r"options: expected a list of texts, as in \['-DX'\]"):
+        SourceModule(SCALE, options="-DX")
+    with pytest.raises(cupola.NotFoundError, match="include_dirs: there is no folder '/no/such'"):
+        SourceModule(SCALE, include_dirs=["/no/such"])
+
+
+def test_an_error_of_nvcc_names_it():
+    images.nvcc()
+    with pytest.raises(drv.CompileError, match=r"^nvcc compilation failed: kernel.cu"):
+        SourceModule("#include <vector>\nint main() { undefined_thing; }", no_extern_c=True)
