@@ -138,6 +138,23 @@ def test_the_printed_commands_build_and_test_it(driver, environment, tmp_path, n
         call(*linted, ".", folder=tmp_path / name)
 
 
+@pytest.mark.parametrize(("name", "package", "op"), PACKAGES)
+def test_the_commands_of_its_readme(driver, environment, tmp_path, name, package, op):
+    import images
+
+    images.nvcc()
+    pytest.importorskip("Cython")
+    call("python", "-m", "cupola", "new", name, *op, folder=tmp_path, **environment)
+    text = (tmp_path / name / "README.md").read_text()
+    blocks = [part for part in text.split("\n\n") if part.startswith("    python ")]
+    assert len(blocks) == 2 and "-e ." in blocks[1], text
+    for block in (*blocks, "python -m pytest"):
+        told = call("bash", "-e", "-c", block, folder=tmp_path / name, **environment)
+        assert "failed" not in told, told
+    assert " passed" in told
+    assert list((tmp_path / name / "src" / package).glob("kernels.fatbin"))
+
+
 @pytest.mark.cpu_only(reason="the CPU device counts lines")
 def test_its_coverage_has_the_kernels(driver, environment, tmp_path):
     import images

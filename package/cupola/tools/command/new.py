@@ -112,7 +112,12 @@ def create(name: str, folder: Path, *, op: bool = False) -> list[Path]:
             f"{folder} exists already; remove it, or choose another folder with --folder"
         )
     series = ".".join(__version__.split(".")[:2])
-    values = {"name": name, "package": package, "series": series}
+    values = {
+        "name": name,
+        "package": package,
+        "series": series,
+        "requirements": shlex.join(BUILD_REQUIREMENTS),
+    }
     written = []
     for path, text in (operation_template if op else template).FILES.items():
         target = folder / Template(path).substitute(values)

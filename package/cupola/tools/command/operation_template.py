@@ -67,11 +67,16 @@ Kernels in `csrc/softsign.cu`, and their operations in `pyproject.toml`. They ar
 package is built; its wheel needs neither a compiler nor a GPU, and serves every version of PyTorch
 and JAX.
 
+    python -m pip install $requirements
+    python -m cupola.build.backend | xargs -r python -m pip install
     python -m pip install --no-build-isolation '.[test]'
     python -m pytest
 
-A build without isolation uses the installed cupola. It needs `setuptools>=77`, `pyelftools` and
-nvcc there. Where pip finds cupola on an index, `pip install .` brings them.
+A build without isolation uses the installed cupola. The first line installs what it needs, the
+second one nvcc where the machine has none. Where pip finds cupola on an index, `pip install .`
+brings them. For work on it, install it in place, again after each change of the `.cu`:
+
+    python -m pip install --no-build-isolation -e .
 
 ```python
 import numpy as np

@@ -47,11 +47,14 @@ Kernels in `csrc/smooth.cu`, a loop over them in `src/$package/_smooth.pyx`, a f
 `src/$package/__init__.py`. They are compiled when the package is built; who installs its wheel
 needs neither a compiler nor a GPU.
 
+    python -m pip install $requirements
+    python -m cupola.build.backend | xargs -r python -m pip install
     python -m pip install --no-build-isolation '.[test]'
     python -m pytest
 
-A build without isolation uses the installed cupola. It needs `setuptools>=77`, `Cython>=3.1`,
-`pyelftools` and nvcc there. Where pip finds cupola on an index, `pip install .` brings them.
+A build without isolation uses the installed cupola. The first line installs what it needs, the
+second one nvcc where the machine has none. Where pip finds cupola on an index, `pip install .`
+brings them.
 
 ```python
 import numpy as np
@@ -60,7 +63,10 @@ import $package
 $package.smooth(np.random.default_rng(0).random(1000, np.float32), steps=10)
 ```
 
-`pip install -e .` for work on it: build it again after a change of the `.cu` or the `.pyx`.
+For work on it, install it in place, again after each change of the `.cu` or the `.pyx`:
+
+    python -m pip install --no-build-isolation -e .
+
 `python -m cupola inspect` shows what is known of the kernels in `$package/kernels.fatbin`,
 `python -m cupola info` which device they run on.
 """
