@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import build_cache
 import pytest
 
 import cupola
@@ -50,13 +51,39 @@ def nvrtc():
         pytest.skip(" ".join(str(error).split()))
 
 
+def compile_with_nvcc(source, target, *options):
+    command = [nvcc().nvcc, "-std=c++17", *options, "-o", target, source]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def parts(source, *options):
+    """The inputs of a compilation: the source, headers of its folder, the toolkit, the options.
+
+    An option that is the path of a file stands for the file's contents.
+    """
+    headers = sorted([*source.parent.glob("*.h"), *source.parent.glob("*.cuh")])
+    # Line information has the source's path.
+    path = [str(source)] if {"-G", "-lineinfo"} & set(options) else []
+    return [
+        nvcc().release,
+        nvcc().headers(),
+        *map(str, options),
+        source.read_text(),
+        *headers,
+        *path,
+    ]
+
+
 def compiled(name, source, *options):
-    """Path of nvcc's output for the source, made once a session."""
+    """Path of nvcc's output for the source, which this or an earlier session has made."""
     target = folder() / name
     if not target.exists():
-        command = [nvcc().nvcc, "-std=c++17", *options, "-o", target, source]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        made = build_cache.entry(
+            [name, *parts(source, *options)],
+            lambda made: compile_with_nvcc(source, made / name, *options),
+        )
+        target.symlink_to(made / name)
     return target
 
 
@@ -82,23 +109,26 @@ def described(source=SOURCE):
     """A fatbin with its manifest beside it."""
     name = "described" if source == SOURCE else source.stem
     image = folder() / f"{name}.fatbin"
-    if not image.exists():
-        kept = folder() / f"{name}.kept"
-        kept.mkdir()
-        debug = compiled(f"{name}.debug.cubin", source, "-cubin", "-G", "-arch=sm_75",
-                         "--keep", "--keep-dir", kept)  # fmt: skip
+
+    def make(made):
+        compile_with_nvcc(source, made / "debug.cubin", "-cubin", "-G", "-arch=sm_75",
+                          "--keep", "--keep-dir", made)  # fmt: skip
+        compile_with_nvcc(source, made / "reference.cubin", "-cubin", "-arch=sm_75")
         code = ("-fatbin", "-no-compress", "-gencode=arch=compute_75,code=compute_75")
-        made = compiled(f"{name}.code.fatbin", source, *code)
+        compile_with_nvcc(source, made / "image.fatbin", *code)
+
+    if not image.exists():
+        made = build_cache.entry(["described", *parts(source, "-G")], make)
         manifest.write_manifest(
             image.with_suffix(".json"),
-            image=made,
-            reference=compiled(f"{name}.cubin", source, "-cubin", "-arch=sm_75"),
-            debug=debug,
-            declarations=[kept / f"{source.stem}.cudafe1.gpu"],
+            image=made / "image.fatbin",
+            reference=made / "reference.cubin",
+            debug=made / "debug.cubin",
+            declarations=[made / f"{source.stem}.cudafe1.gpu"],
             toolkit=nvcc().release,
             package="tests",
         )
-        shutil.copy(made, image)
+        shutil.copy(made / "image.fatbin", image)
     return image
 
 

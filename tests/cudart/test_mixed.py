@@ -28,20 +28,17 @@ def counted(library):
 
 
 @pytest.fixture(scope="module")
-def libraries(tmp_path_factory):
+def libraries():
     """Two libraries of one source, whose variables begin at 0 and at 100."""
-    toolkit, folder = images.nvcc(), tmp_path_factory.mktemp("libraries")
-    made = []
-    for start in (0, 100):
-        target = folder / f"from{start}.so"
-        options = ["-shared", "-Xcompiler", "-fPIC", f"-DSTART={start}", "-o", target]
-        options += ["-gencode=arch=compute_75,code=compute_75", "-cudart=none", "-cudadevrt=none"]
-        options += [f"-I{path}" for path in toolkit.include]
-        options += ["-Xlinker", PACKAGED / f"libcudart.so.{toolkit.version[0]}"]
-        done = subprocess.run([toolkit.nvcc, *options, SOURCE], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        made.append(os.fspath(target))
-    return made
+    toolkit = images.nvcc()
+    options = ["-shared", "-Xcompiler", "-fPIC", "-cudart=none", "-cudadevrt=none"]
+    options += ["-gencode=arch=compute_75,code=compute_75"]
+    options += [f"-I{path}" for path in toolkit.include]
+    options += ["-Xlinker", PACKAGED / f"libcudart.so.{toolkit.version[0]}"]
+    return [
+        os.fspath(images.compiled(f"from{start}.so", SOURCE, f"-DSTART={start}", *options))
+        for start in (0, 100)
+    ]
 
 
 @pytest.fixture
