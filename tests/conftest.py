@@ -132,6 +132,9 @@ def pytest_configure(config):
     os.environ["CUPOLA_DRIVER"] = chosen(config)
     os.environ["CUPOLA_TEST_ROTATION"] = str(rotation.number())
     use_empty_cache(config)
+    # Compilers in the background took a third of the processors, and when machine code replaced the
+    # interpreter depended on the load. Tests of machine code set the variable themselves.
+    os.environ.setdefault("CUPOLA_CPU_MODE", "ahead")
     config.pluginmanager.import_plugin("ptx.summary")
     config.addinivalue_line("markers", "cuda_only(reason): runs on NVIDIA's driver alone")
     config.addinivalue_line("markers", "cpu_only(reason): runs on the CPU device alone")
