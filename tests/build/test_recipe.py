@@ -1,4 +1,5 @@
 # tests/build/test_recipe.py - what cupola's own build makes, and how the products hang together.
+import functools
 import hashlib
 import importlib.util
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import build_cache
 import pytest
 
 import cupola.build
@@ -130,15 +132,26 @@ def test_sources_are_compiled_together_and_tools_see_each(recipe):
 FOLDERS = sorted(
     {
         path.parent.relative_to(ROOT / "csrc").as_posix()
-        for part in ("runtime", "image", "ptx", "cpu", "cudart")
+        for part in ("runtime", "image", "platform", "ptx", "cpu", "dropin")
         for path in (ROOT / "csrc" / part).rglob("*.cpp")
     }
 )
 
 
+@functools.cache
+def included():
+    """A digest of what the sources may include: files of csrc, and the toolkit's headers."""
+    files = [path for path in (ROOT / "csrc").rglob("*") if path.is_file()]
+    headers = sorted(path for path in files if path.suffix not in {".cpp", ".pyc"})
+    return build_cache.digest([toolkit.find().headers(), *headers])
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
-    """Else which files may be compiled together would depend on how many there are."""
+    """Else which files may be compiled together would depend on how many there are.
+
+    A folder that compiled with the same headers is not compiled again.
+    """
     sources = [path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc" / folder).glob("*.cpp")]
     sources = sorted(set(sources) - recipe.APART)
     assert sources
@@ -152,10 +165,15 @@ def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
         "-DCUPOLA_ISA=oldest",
         *(w for path in sources for w in ("-include", path)),
     ]
-    done = subprocess.run(
-        [*command, "-x", "c++", "/dev/null"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+
+    def compile_together(_):
+        done = subprocess.run(
+            [*command, "-x", "c++", "/dev/null"], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+
+    parts = [compiler.version, *command, included(), *(ROOT / path for path in sources)]
+    build_cache.entry(parts, compile_together)
 
 
 def test_the_semantics_end_with_their_hash(recipe, tmp_path):
