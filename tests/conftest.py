@@ -166,8 +166,13 @@ def pytest_xdist_auto_num_workers(config):
     return 2 if chosen(config) == "cpu" and len(os.sched_getaffinity(0)) > 1 else 0
 
 
-# Tests of several minutes start first when files are distributed, the longest before the others.
-LONGEST = ("sanitizer", "install", "fuzz", "compiled")
+# Folders and files that start first when files are distributed, the longest before the others:
+# several minutes in the folders, 15 s of processor time or more in the files.
+LONGEST = (
+    "sanitizer", "install", "fuzz", "compiled", "test_recipe", "test_rows", "test_mpi",
+    "test_programs", "test_headers", "test_cli_images", "test_site", "test_docs", "test_reduce",
+    "test_native_narrow", "test_random_corners", "test_cli", "test_run",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(config, items):
@@ -188,7 +193,11 @@ def pytest_collection_modifyitems(config, items):
         items[:] = items[first % count :: count]
     if hasattr(config, "workerinput"):
         places = {name: place for place, name in enumerate(LONGEST)}
-        items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))
+        items.sort(
+            key=lambda item: places.get(
+                item.path.stem, places.get(item.path.parent.name, len(places))
+            )
+        )
 
 
 def pytest_collection_finish(session):
