@@ -20,6 +20,7 @@ def environment(tmp_path):
     return documents.environment(tmp_path / "tools", **more)
 
 
+@pytest.mark.campaign("builds of modules; test_extending.py builds one")
 def test_cython(driver, tmp_path, environment, monkeypatch):
     pytest.importorskip("Cython")
     monkeypatch.chdir(tmp_path)

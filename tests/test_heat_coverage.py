@@ -13,6 +13,8 @@ import hooks
 import images
 import pytest
 
+pytestmark = pytest.mark.campaign("a build of an example, and a nested run of pytest")
+
 HEAT = Path(__file__).resolve().parents[1] / "examples/heat"
 OUTER = ("PYTEST_", "COV_CORE_", "COVERAGE_")  # variables of the run that this test is in
 PLANTED = """    if (rate > 100) {
