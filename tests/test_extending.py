@@ -5,9 +5,11 @@ import os
 import pickle
 import subprocess
 import sys
+import sysconfig
 import threading
 from pathlib import Path
 
+import build_cache
 import images
 import numpy as np
 import pytest
@@ -19,11 +21,8 @@ import cupola
 SOURCE = Path(__file__).with_name("extending.pyx")
 
 
-@pytest.fixture(scope="module")
-def extending(tmp_path_factory):
+def cythonize(folder):
     """The module, by `cythonize -i` alone."""
-    pytest.importorskip("Cython")
-    folder = tmp_path_factory.mktemp("extending")
     (folder / SOURCE.name).write_text(SOURCE.read_text())
     unset = {"CPATH", "LIBRARY_PATH", "LD_LIBRARY_PATH"}
     done = subprocess.run(
@@ -35,6 +34,16 @@ def extending(tmp_path_factory):
         text=True,
     )
     assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def extending():
+    cython = pytest.importorskip("Cython")
+    package = Path(cupola.__file__).parent
+    declarations = sorted([*package.glob("*.pxd"), *(package / "include").rglob("*.h*")])
+    settings = [sys.version, cython.__version__, sysconfig.get_config_var("CXX")]
+    settings += [os.environ.get(name, "") for name in ("CC", "CXX", "CFLAGS", "CXXFLAGS")]
+    folder = build_cache.entry([*settings, SOURCE, *declarations], cythonize)
     (made,) = folder.glob("extending*.so")
     needed = subprocess.run(["readelf", "-d", made], capture_output=True, text=True, check=True)
     assert "cupola" not in needed.stdout and "cuda" not in needed.stdout

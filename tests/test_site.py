@@ -3,11 +3,13 @@
 import html
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import build_cache
 import pytest
 
 import cupola
@@ -19,18 +21,37 @@ SECTIONS = {"start", "concepts", "tutorials", "how-to", "migrate", "reference", 
 EVERYWHERE = {"genindex.html", "search.html", "py-modindex.html"}
 
 
+def inputs():
+    """The files that decide what the site is: documents, the package, headers that are shown."""
+    for folder in ("docs", "package/cupola", "csrc/include", "pyx", "tools"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            libraries = path.is_relative_to(ROOT / "package/cupola/lib")
+            if path.is_file() and "__pycache__" not in path.parts and not libraries:
+                yield path
+
+
 @pytest.fixture(scope="module")
-def site():
+def pages():
+    """The folder of the site, which is built after a change of its inputs."""
     if not (ROOT / "docs" / "conf.py").is_file():
         pytest.skip("needs the sources")
-    command = [sys.executable, str(ROOT / "tools" / "docs.py")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode == 2:
-        pytest.skip(done.stderr.strip().splitlines()[-1])  # a machine without network
-    assert done.returncode == 0, done.stdout + done.stderr
+
+    def build(made):
+        command = [sys.executable, str(ROOT / "tools" / "docs.py")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode == 2:
+            pytest.skip(done.stderr.strip().splitlines()[-1])  # a machine without network
+        assert done.returncode == 0, done.stdout + done.stderr
+        shutil.copytree(PAGES, made / "html", ignore=shutil.ignore_patterns(".doctrees"))
+
+    return build_cache.entry([sys.version, *inputs()], build) / "html"
+
+
+@pytest.fixture(scope="module")
+def site(pages):
     return {
-        path.relative_to(PAGES).as_posix(): path.read_text()
-        for path in PAGES.rglob("*.html")
+        path.relative_to(pages).as_posix(): path.read_text()
+        for path in pages.rglob("*.html")
         if "_static" not in path.parts
     }
 
@@ -73,7 +94,7 @@ def test_links_between_files_lead_somewhere():
                 assert (path.parent / unquote(parts.path)).exists(), f"{path}: {target}"
 
 
-def test_links_lead_somewhere(site):
+def test_links_lead_somewhere(site, pages):
     broken = []
     for name, text in site.items():
         for link in re.findall(r'(?:href|src)="([^"]+)"', text):
@@ -86,7 +107,7 @@ def test_links_lead_somewhere(site):
                 anchor = unquote(parts.fragment)
                 if anchor and f'id="{anchor}"' not in site[target] and name not in EVERYWHERE:
                     broken.append((name, link))
-            elif not (PAGES / target).exists():
+            elif not (pages / target).exists():
                 broken.append((name, link))
     assert not broken
 
