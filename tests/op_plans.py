@@ -4,6 +4,7 @@ test_op_plan.py runs these tests in a process of their own.
 """
 
 import ctypes
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,26 +12,20 @@ import operations
 import pytest
 
 import cupola
+from cupola.declare.compiled import compiled
+from cupola.declare.operation import read
 
 WOULD_WAIT, VALUE = -1, 3
-TEXT = b"""operation 1 test.scale
-input u float32[*rows, n]
-input mask float32[m]
-output v float32[*rows, n]
-scalar alpha float
-scalar most int
-align 16
-kernel
-argument u
-argument v
-argument min(rows, most)
-argument n
-argument alpha
-grid ceildiv(n, 32)
-grid ceildiv(rows, 8)
-block 32
-block 8
-"""
+SCALE = dict(
+    kernels="scale_plane<float>",
+    inputs={"u": "float32[*rows, n]", "mask": "float32[m]"},
+    outputs={"v": "float32[*rows, n]"},
+    scalars={"alpha": "float", "most": "int"},
+    align=16,
+    arguments=["u", "v", "min(rows, most)", "n", "alpha", "mask"],
+    grid=["ceildiv(n, 32)", "ceildiv(rows, 8)"],
+    block=[32, 8],
+)
 
 
 class Tensor(ctypes.Structure):
@@ -113,8 +108,11 @@ class Operation:
         self.library = ctypes.CDLL(cupola.paths.library())
         self.library.cupola_last_error.restype = ctypes.c_char_p
         self.op, self.module = ctypes.c_void_p(), ctypes.c_void_p()
-        size = ctypes.c_size_t(len(TEXT))
-        self.done("cupola_op_create", TEXT, size, ctypes.byref(self.op))
+        whole = read(SCALE, "test.scale")
+        # The kernel does not take mask, whose memory is compared with that of the others.
+        declaration = compiled(replace(whole, arguments=whole.arguments[:-1]))
+        size = ctypes.c_size_t(len(declaration))
+        self.done("cupola_op_create", declaration, size, ctypes.byref(self.op))
         self.image = Path(operations.image()).read_bytes()
         self.name = operations.module()["scale_plane<float>"].name.encode()
         self.bind()

@@ -5,6 +5,7 @@ import functools
 import images
 
 import cupola
+from cupola.declare.compiled import compiled
 from cupola.declare.operation import read
 from cupola.native_operation import NativeOperation
 
@@ -89,7 +90,7 @@ SOURCE = images.SOURCE.with_name("operations.cu")
 def native(table, name="test.op"):
     """The library's operation, with its kernels bound for device 0."""
     declaration = read(table, name)
-    made = NativeOperation(declaration.native_text())
+    made = NativeOperation(compiled(declaration))
     for index, kernel in enumerate(declaration.kernels.values()):
         made.bind(index, module()[kernel])
     return made

@@ -229,6 +229,10 @@ def test_in_a_graph(driver):
     assert (v.get() == 14).all()
 
 
+MANY_INPUTS = dict(
+    inputs={f"u{n}": "T[ny, nx]" for n in range(64)},
+    arguments=[*[f"u{n}" for n in range(64)], "v"],
+)
 WRONG = [
     (dict(grids=[1]), "unknown key 'grids': did you mean 'grid'?"),
     (dict(grid=None), "grid: expected one to three expressions"),
@@ -240,7 +244,13 @@ WRONG = [
     (dict(inputs={"u": "T[ny, nx]?"}), "inputs: expected an input that is always given"),
     (dict(outputs={"v": "S[ny, nx]"}), "outputs.v: no input that is always given has the type"),
     (dict(outputs={"v": "T[ny, nz]"}), "outputs.v: 'nz': unknown name"),
-    (dict(outputs={"v": "T[broadcast(ny)]"}), "outputs.v:"),
+    (dict(outputs={"v": "T[broadcast(ny)]"}), "outputs.v: only an input can be broadcast"),
+    (dict(outputs={"v": "T[*rows, nx]"}), "outputs.v: no input that is always given binds *rows"),
+    (dict(inputs={"u": "T[*a, nx]", "w": "T[*b, nx]"}), "inputs.w: an operation has one pack"),
+    (
+        dict(inputs={"u": "T[*ny, nx]", "w": "T[broadcast(ny)]"}),
+        "inputs.w: broadcast takes the name of a size, and *ny is a pack",
+    ),
     (dict(outputs={"u": "T[ny, nx]"}), "outputs.u: inputs has this name already"),
     (dict(outputs={}), "outputs: there is no output, and mutates names no input"),
     (dict(mutates=["w"]), "mutates: there is no input 'w'"),
@@ -263,6 +273,14 @@ WRONG = [
     (dict(shared="stride(v, 5)"), "takes an axis of its shape"),
     (dict(backward=1), "backward: expected the name"),
     (dict(cooperative="yes"), "cooperative: expected true or false"),
+    (MANY_INPUTS, "inputs: there are 65 tensors, expected at most 64"),
+    (
+        dict(scalars={"alpha": "float", **{f"k{n}": "float" for n in range(64)}}),
+        "scalars: there are 65 scalars",
+    ),
+    (dict(sizes={f"k{n}": "1" for n in range(255)}), "sizes: there are 257 sizes"),
+    (dict(arguments=["u", "v", *["1"] * 127]), "arguments: there are 129 arguments"),
+    (dict(inputs={"u": "T[ny, nx" + ", 1" * 31 + "]"}), "inputs.u: it has 33 lengths"),
 ]
 
 

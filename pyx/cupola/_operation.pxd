@@ -25,11 +25,12 @@ cdef extern from "cupola/operation.h" nogil:
         const unsigned char* batched
         int64_t batch
 
-    int cupola_op_create(const char* declaration, size_t size, cupola_op** out)
+    int cupola_op_create(const void* declaration, size_t size, cupola_op** out)
     void cupola_op_release(cupola_op* op)
     const char* cupola_op_name(const cupola_op* op)
     size_t cupola_op_kernel_count(const cupola_op* op)
     const char* cupola_op_kernel_types(const cupola_op* op, size_t index)
+    const char* cupola_op_kernel_name(const cupola_op* op, size_t index)
     int cupola_op_bind(cupola_op* op, size_t index, cupola_kernel* kernel)
     int cupola_op_host_device(int* device)
     int cupola_op_bound(const cupola_op* op, size_t index, int device)

@@ -8,8 +8,8 @@ from libc.string cimport memset
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_driver_loaded, text
 from cupola._operation cimport (
-    cupola_op_bind, cupola_op_bound, cupola_op_call, cupola_op_create,
-    cupola_op_host_device, cupola_op_kernel_count, cupola_op_kernel_types, cupola_op_launch,
+    cupola_op_bind, cupola_op_bound, cupola_op_call, cupola_op_create, cupola_op_host_device,
+    cupola_op_kernel_count, cupola_op_kernel_name, cupola_op_kernel_types, cupola_op_launch,
     cupola_op_name, cupola_op_register, cupola_op_release, cupola_op_scalar, cupola_op_xla_cuda,
     cupola_op_xla_cuda_operands, cupola_op_xla_host,
 )
@@ -47,8 +47,8 @@ cdef class NativeOperation:
 
     Parameters
     ----------
-    declaration : str
-        The text of cupola/operation.h.
+    declaration : bytes
+        The compiled form, which `cupola.declare.compiled` writes.
 
     Raises
     ------
@@ -56,9 +56,8 @@ cdef class NativeOperation:
         Where the declaration is invalid.
     """
 
-    def __cinit__(self, str declaration not None):
-        cdef bytes encoded = declaration.encode()
-        check(cupola_op_create(encoded, len(encoded), &self.native))
+    def __cinit__(self, bytes declaration not None):
+        check(cupola_op_create(<const char*>declaration, len(declaration), &self.native))
 
     def __dealloc__(self):
         with nogil:  # it may release the last reference of a kernel's image
@@ -72,6 +71,12 @@ cdef class NativeOperation:
         """The element types of each kernel, such as "float32, int64"."""
         return [
             text(cupola_op_kernel_types(self.native, i))
+            for i in range(cupola_op_kernel_count(self.native))]
+
+    def kernel_names(self):
+        """The names of the kernels in their image."""
+        return [
+            text(cupola_op_kernel_name(self.native, i))
             for i in range(cupola_op_kernel_count(self.native))]
 
     def bind(self, size_t index, Kernel kernel not None):

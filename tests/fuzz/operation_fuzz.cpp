@@ -1,7 +1,9 @@
-// tests/fuzz/operation_fuzz.cpp - declarations of operations, and calls with hostile tensors: a
-// text is read within its bounds, and the checks of a call read no more than a tensor has.
+// tests/fuzz/operation_fuzz.cpp - compiled declarations of operations, and calls with hostile
+// tensors: a declaration is read within its bounds, and the checks of a call read no more than a
+// tensor has.
 //
-// An input is a declaration, a zero byte, and bytes that become tensors.
+// An input is the number of a declaration's bytes as uint16_t, the declaration, and bytes that
+// become tensors. `python tests/fuzz/operation_seeds.py` writes the seeds.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -35,6 +37,12 @@ class Bytes {
         std::memcpy(&value, rest_.data(), std::min(sizeof value, rest_.size()));
         rest_.remove_prefix(std::min(sizeof value, rest_.size()));
         return value;
+    }
+    // The next bytes, or all that there are.
+    std::string_view part(std::size_t size) {
+        const std::string_view found = rest_.substr(0, size);
+        rest_.remove_prefix(found.size());
+        return found;
     }
     // Most lengths of real tensors are small.
     std::int64_t number() {
@@ -97,12 +105,17 @@ void call(const cupola::Declaration& declaration, std::string_view data) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-    const std::string_view input(reinterpret_cast<const char*>(data), size);
-    const std::string_view text = input.substr(0, input.find('\0'));
+    Bytes bytes({reinterpret_cast<const char*>(data), size});
+    const std::string_view declared = bytes.part(bytes.take<std::uint16_t>());
     cupola::Declaration declaration;
-    if (!cupola::parse_declaration(text, declaration).empty()) return 0;
+    try {
+        declaration = cupola::read_declaration(declared);
+    } catch (const cupola::Error& error) {
+        if (error.text.find(" is invalid: ") == std::string::npos) std::abort();
+        return 0;
+    }
     if (declaration.name.empty() || declaration.variants.empty()) std::abort();
-    std::string_view rest = input.substr(std::min(text.size() + 1, input.size()));
+    std::string_view rest = bytes.part(size);
     for (int calls = 0; calls < 4; ++calls) {
         call(declaration, rest);
         rest.remove_prefix(std::min<std::size_t>(rest.size(), 7));

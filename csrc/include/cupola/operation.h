@@ -1,29 +1,39 @@
 /* cupola/operation.h - declared operations: kernels called with tensors; part of the C ABI.
  *
- * A declaration is a text of lines, each a word and its value.
+ * A declaration is written in Python or in pyproject.toml (docs/reference/operations.md). cupola's
+ * Python code parses it, and writes the compiled form that this library reads. The build of a
+ * package stores that form of each operation beside the kernels, as heat/step.op for heat.step.
  *
- * - "operation 1 heat.step": the version of this format, which is 1, and the name.
- * - "types T": the type variables, with commas between them.
- * - "input u T[ny, nx]", also mutated, output, workspace: a tensor. A mutated one is an input that
- *   the kernel writes. Inputs come first, then outputs, then workspaces.
- * - "scalar alpha float": a number; also int and bool.
- * - "size area ny * nx": a name for an expression.
- * - "check area >= 1": a condition of the arguments.
- * - "kernel float32": the element types of one kernel, in the order of the type variables.
- * - "argument nx": a tensor, a scalar or an expression, in the order of the kernel's parameters.
- * - "grid ceildiv(nx, 32)", also block, cluster: one to three lines each.
- * - "shared 4 * nx": bytes of dynamic shared memory.
- * - "cooperative 1", also dependent, priority, carveout: attributes of the launch.
- * - "align 16": the address of each tensor is a multiple of so many bytes.
- * - "strided u": an input whose strides the kernel takes.
- * - "batch loop": one launch for each element of a batch. "batch symbol": one launch for all.
+ * The compiled form begins with "cupola operation 2\n". Then follow numbers, which are int64_t in
+ * little-endian byte order, and texts. A text is the number of its bytes, and UTF-8 without a zero
+ * byte. A list is the number of its items, and the items. They are, in this order:
  *
- * A shape lists lengths. A name is a size, which an input binds. broadcast(n) is n or 1. *name
- * comes first and stands for any number of axes; in expressions it is the product of their lengths.
- * Other lengths are expressions. "?" after a shape makes an input optional.
+ * - the name, as a text.
+ * - a list of type variables, as texts.
+ * - a list of sizes: the names of all integers that expressions use, as texts.
+ * - a list of tensors: inputs, then outputs, then workspaces. Each is its role (0 to 2 in that
+ *   order), its name and its type as texts, four flags (optional, mutated, strided, has a pack), an
+ *   element, and a list of lengths after the pack. An element is the index of a type variable, or
+ *   -1 and DLPack's code and bits. A length is 0 and the size that it binds, 1 and an expression,
+ *   or 2 and the size to which it may be broadcast.
+ * - a list of scalars, each a kind (0 float, 1 int, 2 bool) and a name.
+ * - for each size, a number that says where its value comes from. 0 is a length of an input. 1 is
+ *   the product of the pack's lengths. 2 and a scalar is its value. 3, a tensor and an axis after
+ *   the pack is a stride in elements. 4 and a tensor says whether it is given. 5 and an element is
+ *   the bytes of an element. 6 is the length of the batch. 7 and an expression uses sizes before
+ * it.
+ * - a list of checks, which are expressions that compare.
+ * - a list of kernels, each the code and bits for each type variable, and its name as a text.
+ * - a list of arguments in the order of the kernel's parameters: 0 and a tensor, 1 and a scalar, or
+ *   2 and an expression.
+ * - lists of expressions: the grid and the block, of three each; the cluster, of three or none;
+ *   bytes of dynamic shared memory, cooperative, dependent, priority and carveout, of one or none.
+ * - the alignment of each tensor's address in bytes, a power of two.
+ * - 0 for no batch, 1 for one launch for each element of a batch, 2 for one launch for all.
  *
- * Expressions are of 64-bit integers: + - * / % and parentheses, ceildiv(a, b), min, max,
- * sizeof(T), stride(tensor, axis) in elements, present(tensor), batch(). Divisions round down.
+ * Tensors, scalars, sizes and type variables are named by their indices. An expression is its text
+ * for messages, and a list of steps in postfix order: 0 and a constant, 1 and a size, and from 2 on
+ * + - * / % ceildiv min max == != < <= > >=. Values are 64-bit integers. Divisions round down.
  * Overflows, divisions by zero and divisions of negative numbers are errors. */
 #ifndef CUPOLA_OPERATION_H
 #define CUPOLA_OPERATION_H
@@ -34,13 +44,13 @@
 extern "C" {
 #endif
 
-#define CUPOLA_OP_VERSION 1
+#define CUPOLA_OP_VERSION 2
 CUPOLA_API int cupola_op_version(void); /* the CUPOLA_OP_VERSION of the library's build */
 
 typedef struct cupola_op cupola_op;
 
 /* CUPOLA_ERROR_VALUE where the declaration is invalid. It loads no driver. */
-CUPOLA_API int cupola_op_create(const char* declaration, size_t size, cupola_op** out);
+CUPOLA_API int cupola_op_create(const void* declaration, size_t size, cupola_op** out);
 CUPOLA_API void cupola_op_retain(cupola_op* op);
 CUPOLA_API void cupola_op_release(cupola_op* op);
 CUPOLA_API const char* cupola_op_name(const cupola_op* op);
@@ -49,7 +59,9 @@ CUPOLA_API const char* cupola_op_name(const cupola_op* op);
 CUPOLA_API size_t cupola_op_kernel_count(const cupola_op* op);
 /* The types of kernel `index`, such as "float32, int64"; NULL where there is none. */
 CUPOLA_API const char* cupola_op_kernel_types(const cupola_op* op, size_t index);
-/* Sets the kernel of one line "kernel", for the kernel's device. CUPOLA_ERROR_TYPE where its
+/* The name of kernel `index` in its image; NULL where there is none. */
+CUPOLA_API const char* cupola_op_kernel_name(const cupola_op* op, size_t index);
+/* Sets kernel `index`, for the kernel's device. CUPOLA_ERROR_TYPE where its
  * parameters contradict the declaration. The operation keeps the kernel. */
 CUPOLA_API int cupola_op_bind(cupola_op* op, size_t index, cupola_kernel* kernel);
 /* Whether kernel `index` is set for a device. */

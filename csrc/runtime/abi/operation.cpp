@@ -23,11 +23,12 @@ void check_size(const cupola_op_call* call) {
 
 int cupola_op_version(void) { return CUPOLA_OP_VERSION; }
 
-int cupola_op_create(const char* declaration, size_t size, cupola_op** out) {
+int cupola_op_create(const void* declaration, size_t size, cupola_op** out) {
     return guard([&] {
         check_not_null(out, "out");
-        const std::string_view text(check_not_null(declaration, "declaration"), size);
-        *out = wrap(make<Operation>(text).detach());
+        check_not_null(declaration, "declaration");
+        const std::string_view bytes(static_cast<const char*>(declaration), size);
+        *out = wrap(make<Operation>(bytes).detach());
     });
 }
 
@@ -46,6 +47,12 @@ size_t cupola_op_kernel_count(const cupola_op* op) {
 }
 const char* cupola_op_kernel_types(const cupola_op* op, size_t index) {
     return index < cupola_op_kernel_count(op) ? unwrap(op)->types(index).c_str() : nullptr;
+}
+
+const char* cupola_op_kernel_name(const cupola_op* op, size_t index) {
+    return index < cupola_op_kernel_count(op)
+               ? unwrap(op)->declaration().variants[index].kernel.c_str()
+               : nullptr;
 }
 
 int cupola_op_bind(cupola_op* op, size_t index, cupola_kernel* kernel) {

@@ -1,4 +1,4 @@
-// csrc/runtime/operation/declaration.hpp - the text that declares an operation, parsed.
+// csrc/runtime/operation/declaration.hpp - what an operation takes, computes and launches.
 #pragma once
 
 #include <string>
@@ -43,7 +43,6 @@ struct ArgumentDeclaration {
     enum Kind { tensor, scalar, value } kind = value;
     int index = 0;          // of the tensor or the scalar
     Expression expression;  // of a value
-    std::string text;
 };
 
 // A value that a call computes from its tensors, beside the sizes.
@@ -62,7 +61,11 @@ struct Declaration {
 
     std::string name;
     std::vector<std::string> variables;  // type variables
-    std::vector<std::vector<ElementType>> variants;
+    struct Variant {
+        std::vector<ElementType> types;  // of the variables
+        std::string kernel;              // its name in the image
+    };
+    std::vector<Variant> variants;
     std::vector<TensorDeclaration> tensors;  // inputs, outputs, workspaces
     std::vector<ScalarDeclaration> scalars;
     std::vector<std::string> symbols;  // names by index
@@ -85,7 +88,7 @@ struct Declaration {
     std::string title(std::size_t tensor) const;
 };
 
-// Parses the text of cupola/operation.h. Returns what is wrong with it, or "".
-std::string parse_declaration(std::string_view text, Declaration& out);
+// Reads the bytes of cupola/operation.h, which are untrusted. Throws where they are invalid.
+Declaration read_declaration(std::string_view bytes);
 
 }  // namespace cupola

@@ -1,6 +1,9 @@
 // csrc/runtime/operation/element_type.cpp - the table of element types.
 #include "runtime/operation/element_type.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace cupola {
 namespace {
 
@@ -47,6 +50,11 @@ ElementType element_type_of(std::string_view name) {
     for (const auto& row : element_types)
         if (row.name == name) return row.type;
     return {};
+}
+
+bool is_known(ElementType type) {
+    return std::any_of(std::begin(element_types), std::end(element_types),
+                       [&](const auto& row) { return row.type == type; });
 }
 
 std::string name_of(ElementType type) {

@@ -18,6 +18,7 @@ struct ElementType {
 
 // The type of a name such as "float32", with bits 0 where there is none.
 ElementType element_type_of(std::string_view name);
+bool is_known(ElementType type);
 // The name; a text with code and bits where no name exists.
 std::string name_of(ElementType type);
 // Whether a kernel's pointer to a C type can hold such elements. True where the C type is not known

@@ -1,27 +1,14 @@
-// csrc/runtime/operation/expression.cpp - parses and evaluates integer expressions.
+// csrc/runtime/operation/expression.cpp - evaluates integer expressions.
 #include "runtime/operation/expression.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cupola {
 
 using Op = Expression::Op;
 
 namespace {
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-struct Operator {
-    std::string_view text;
-    Op op;
-};
-// A longer operator stands before its prefix.
-constexpr Operator comparisons[] = {{"==", Op::equal},      {"!=", Op::not_equal},
-                                    {"<=", Op::less_equal}, {">=", Op::greater_equal},
-                                    {"<", Op::less},        {">", Op::greater}};
-constexpr Operator sums[] = {{"+", Op::add}, {"-", Op::subtract}};
-constexpr Operator products[] = {{"*", Op::multiply}, {"/", Op::divide}, {"%", Op::modulo}};
 
 // Applies an operation to two values. Returns what is wrong, or null.
 const char* apply(Op op, std::int64_t& left, std::int64_t right) {
@@ -76,169 +63,21 @@ const char* apply(Op op, std::int64_t& left, std::int64_t right) {
 
 }  // namespace
 
-bool is_name(std::string_view text) {
-    if (text.empty() || !is_letter(text[0])) return false;
-    return std::all_of(text.begin(), text.end(),
-                       [](char c) { return is_letter(c) || is_digit(c); });
-}
-
-// comparison = sum [operator sum]; sum = product {("+" | "-") product};
-// product = value {("*" | "/" | "%") value};
-// value = number | name | name "(" arguments ")" | "(" sum ")".
-class ExpressionReader {
-  public:
-    ExpressionReader(std::string_view text, Expression::Symbols& symbols, Expression& out)
-        : text_(text), symbols_(symbols), out_(out) {}
-
-    std::string read(bool comparison) {
-        if (!sum()) return problem_;
-        Op op{};
-        if (comparison) {
-            if (!take(comparisons, op)) return "expected a comparison such as n >= 1" + where();
-            if (!sum() || !emit(op, 0, -1)) return problem_;
-        }
-        skip_spaces();
-        if (at_ == text_.size()) return "";
-        if (!comparison && take(comparisons, op)) return "a comparison is a check, not a number";
-        return "unexpected \"" + std::string(text_.substr(at_, 12)) + "\"";
+const char* Expression::set(std::string text, std::vector<Step> steps, bool comparison) {
+    int depth = 0;
+    for (const Step& step : steps) {
+        const bool pushes = step.op == Op::constant || step.op == Op::symbol;
+        depth += pushes ? 1 : -1;
+        if (depth < 1) return "a step lacks a value";
+        if (depth > max_depth) return "it is nested too deeply";
+        const bool compares = step.op >= Op::equal;
+        if (compares != (comparison && &step == &steps.back()))
+            return compares ? "a comparison is a check, not a number" : "expected a comparison";
     }
-
-  private:
-    bool fail(std::string text) {
-        if (problem_.empty()) problem_ = std::move(text);
-        return false;
-    }
-    std::string where() const {
-        return at_ < text_.size() ? " at \"" + std::string(text_.substr(at_, 12)) + "\""
-                                  : " at the end";
-    }
-    void skip_spaces() {
-        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
-    }
-    bool take(char c) {
-        skip_spaces();
-        if (at_ == text_.size() || text_[at_] != c) return false;
-        ++at_;
-        return true;
-    }
-    template <std::size_t n>
-    bool take(const Operator (&operators)[n], Op& op) {
-        skip_spaces();
-        for (const Operator& one : operators)
-            if (text_.compare(at_, one.text.size(), one.text) == 0) {
-                at_ += one.text.size();
-                op = one.op;
-                return true;
-            }
-        return false;
-    }
-    bool emit(Op op, std::int64_t value, int change) {
-        depth_ += change;
-        if (depth_ > Expression::max_depth) return fail("it is nested too deeply");
-        out_.steps_.push_back({op, value});
-        return true;
-    }
-
-    bool sum() {
-        if (++nested_ > Expression::max_depth) return fail("it is nested too deeply");
-        if (!product()) return false;
-        for (Op op{}; take(sums, op);)
-            if (!product() || !emit(op, 0, -1)) return false;
-        --nested_;
-        return true;
-    }
-    bool product() {
-        if (!value()) return false;
-        for (Op op{}; take(products, op);) {
-            if (op == Op::divide && at_ < text_.size() && text_[at_] == '/')
-                return fail("write / for a division: it rounds down");
-            if (!value() || !emit(op, 0, -1)) return false;
-        }
-        return true;
-    }
-    bool value() {
-        skip_spaces();
-        if (at_ == text_.size()) return fail("expected a value at the end");
-        if (take('(')) return sum() && close();
-        if (is_digit(text_[at_])) return number();
-        if (is_letter(text_[at_])) return name();
-        return fail("expected a value" + where());
-    }
-    bool close() { return take(')') || fail("expected )" + where()); }
-
-    bool number() {
-        std::int64_t found = 0;
-        for (; at_ < text_.size() && is_digit(text_[at_]); ++at_)
-            if (__builtin_mul_overflow(found, 10, &found) ||
-                __builtin_add_overflow(found, text_[at_] - '0', &found))
-                return fail("a number exceeds the range of 64-bit integers");
-        if (at_ < text_.size() && (is_letter(text_[at_]) || text_[at_] == '.'))
-            return fail("only whole decimal numbers are possible" + where());
-        return emit(Op::constant, found, 1);
-    }
-
-    bool name() {
-        const std::size_t begin = at_;
-        while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
-        const std::string_view found = text_.substr(begin, at_ - begin);
-        if (!take('(')) return symbol(found, nullptr);
-        if (found == "ceildiv") return function(Op::ceildiv, 2);
-        if (found == "min") return function(Op::least, 0);
-        if (found == "max") return function(Op::greatest, 0);
-        std::vector<std::string_view> arguments;
-        const std::size_t end = text_.find(')', at_);
-        if (end == std::string_view::npos) return fail("expected )" + where());
-        while (at_ < end) {
-            const std::size_t next = std::min(text_.find(',', at_), end);
-            std::string_view one = text_.substr(at_, next - at_);
-            while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
-            while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
-            arguments.push_back(one);
-            at_ = std::min(next + 1, end);
-        }
-        at_ = end + 1;
-        return symbol(found, &arguments);
-    }
-    // Arguments of a function of exactly `wanted` values, or, for 0, of two or more.
-    bool function(Op op, int wanted) {
-        int count = 0;
-        do {
-            if (!sum()) return false;
-            if (++count > 1 && !emit(op, 0, -1)) return false;
-        } while (take(','));
-        if (!close()) return false;
-        if (count < 2 || (wanted && count != wanted))
-            return fail(wanted ? "ceildiv takes two values"
-                               : "min and max take two or more values");
-        return true;
-    }
-    bool symbol(std::string_view name, const std::vector<std::string_view>* arguments) {
-        std::string why;
-        const int index = symbols_.find(name, arguments, why);
-        return index < 0 ? fail(why) : emit(Op::symbol, index, 1);
-    }
-
-    std::string_view text_;
-    Expression::Symbols& symbols_;
-    Expression& out_;
-    std::size_t at_ = 0;
-    int depth_ = 0, nested_ = 0;
-    std::string problem_;
-};
-
-std::string Expression::parse(std::string_view text, Symbols& symbols, bool comparison,
-                              Expression& out) {
-    out.steps_.clear();
-    if (text.size() > max_text) return "it is longer than 4096 bytes";
-    out.text_ = text;
-    return ExpressionReader(text, symbols, out).read(comparison);
-}
-
-Expression Expression::constant(std::int64_t value) {
-    Expression made;
-    made.steps_.push_back({Op::constant, value});
-    made.text_ = std::to_string(value);
-    return made;
+    if (depth != 1) return "its steps do not leave one value";
+    text_ = std::move(text);
+    steps_ = std::move(steps);
+    return nullptr;
 }
 
 int Expression::symbol() const {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace cupola {
@@ -12,31 +11,6 @@ namespace cupola {
 // Evaluation neither allocates nor throws.
 class Expression {
   public:
-    // The symbols that an expression may name; each is an index into the values of an evaluation.
-    class Symbols {
-      public:
-        virtual ~Symbols() = default;
-        // The index of "nx", or of a call such as "stride(u, 0)" with its arguments' texts. On
-        // failure, -1, and `problem` says why.
-        virtual int find(std::string_view name, const std::vector<std::string_view>* arguments,
-                         std::string& problem) = 0;
-    };
-
-    // Returns what is wrong with the text, or "". `comparison`: the text must compare two values.
-    static std::string parse(std::string_view text, Symbols& symbols, bool comparison,
-                             Expression& out);
-    static Expression constant(std::int64_t value);
-
-    // The value in `result`; returns what is wrong (a static text), or null.
-    const char* evaluate(const std::int64_t* values, std::int64_t& result) const;
-    // The two sides of a comparison, for messages.
-    const char* sides(const std::int64_t* values, std::int64_t& left, std::int64_t& right) const;
-
-    const std::string& text() const { return text_; }
-    bool empty() const { return steps_.empty(); }
-    // The symbol of an expression that is one name; -1 for others.
-    int symbol() const;
-
     enum class Op : std::uint8_t {
         constant,
         symbol,
@@ -57,21 +31,32 @@ class Expression {
     };
     struct Step {
         Op op;
-        std::int64_t value;  // of a constant, or a symbol's index
+        std::int64_t value;  // of a constant, or a symbol's index into the values of an evaluation
     };
-    static constexpr int max_depth = 32;           // values on the stack, and nested parentheses
-    static constexpr std::size_t max_text = 4096;  // bytes
+    static constexpr int max_depth = 32;           // values on the stack
+    static constexpr std::size_t max_text = 4096;  // bytes, and steps
+
+    // Sets the steps in postfix order; returns what is wrong with them, or null. `comparison`: the
+    // last step must compare two values, which no other step does.
+    const char* set(std::string text, std::vector<Step> steps, bool comparison);
+
+    // The value in `result`; returns what is wrong (a static text), or null.
+    const char* evaluate(const std::int64_t* values, std::int64_t& result) const;
+    // The two sides of a comparison, for messages.
+    const char* sides(const std::int64_t* values, std::int64_t& left, std::int64_t& right) const;
+
+    const std::string& text() const { return text_; }
+    bool empty() const { return steps_.empty(); }
+    // The symbol of an expression that is one name; -1 for others.
+    int symbol() const;
+    const std::vector<Step>& steps() const { return steps_; }
 
   private:
-    friend class ExpressionReader;
     const char* run(const std::int64_t* values, std::size_t count, std::int64_t* stack,
                     int& depth) const;
 
     std::vector<Step> steps_;  // in postfix order
     std::string text_;
 };
-
-// Whether a text is a name: a letter or "_", then also digits.
-bool is_name(std::string_view text);
 
 }  // namespace cupola

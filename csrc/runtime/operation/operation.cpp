@@ -11,16 +11,10 @@ constexpr std::size_t max_parameter_bytes = OperationCall::max_parameter_bytes;
 
 }  // namespace
 
-Operation::Operation(std::string_view text) {
-    const std::string wrong = parse_declaration(text, declaration_);
-    if (!wrong.empty())
-        fail(CUPOLA_ERROR_VALUE,
-             "the declaration of " +
-                 (declaration_.name.empty() ? "an operation" : "operation " + declaration_.name) +
-                 " is invalid: " + wrong);
-    for (const auto& variant : declaration_.variants) {
+Operation::Operation(std::string_view bytes) : declaration_(read_declaration(bytes)) {
+    for (const Declaration::Variant& variant : declaration_.variants) {
         std::string names;
-        for (ElementType type : variant) names += (names.empty() ? "" : ", ") + name_of(type);
+        for (ElementType type : variant.types) names += (names.empty() ? "" : ", ") + name_of(type);
         types_.push_back(std::move(names));
     }
 }
@@ -47,10 +41,10 @@ void Operation::check_kernel(const Kernel& kernel, std::size_t variant) const {
         if (argument.kind == ArgumentDeclaration::tensor) {
             const TensorDeclaration& tensor =
                 declaration_.tensors[static_cast<std::size_t>(argument.index)];
-            const ElementType type =
-                tensor.variable < 0
-                    ? tensor.type
-                    : declaration_.variants[variant][static_cast<std::size_t>(tensor.variable)];
+            const ElementType type = tensor.variable < 0
+                                         ? tensor.type
+                                         : declaration_.variants[variant]
+                                               .types[static_cast<std::size_t>(tensor.variable)];
             const std::string declared = "a tensor of " + name_of(type) + ", " + tensor.name;
             if (!(p.kind & CUPOLA_POINTER)) mismatch(declared, "");
             if (!suits(p.type, type)) mismatch(declared, "");
@@ -67,7 +61,7 @@ void Operation::check_kernel(const Kernel& kernel, std::size_t variant) const {
             if (!(p.kind & (real ? CUPOLA_FLOAT : CUPOLA_FLOAT | CUPOLA_INTEGER)))
                 mismatch("the scalar " + scalar.name, "");
         } else if (!(p.kind & CUPOLA_INTEGER)) {
-            mismatch("the integer " + argument.text, "");
+            mismatch("the integer " + argument.expression.text(), "");
         }
     }
 }
@@ -99,9 +93,9 @@ bool Operation::bound(std::size_t variant, int device) const {
 std::size_t Operation::variant_for(const ElementType* types) const {
     const auto& variants = declaration_.variants;
     for (std::size_t variant = 0; variant < variants.size(); ++variant) {
+        const auto& wanted = variants[variant].types;
         bool same = true;
-        for (std::size_t v = 0; v < variants[variant].size(); ++v)
-            same &= variants[variant][v] == types[v];
+        for (std::size_t v = 0; v < wanted.size(); ++v) same &= wanted[v] == types[v];
         if (same) return variant;
     }
     std::string given, known;

@@ -16,7 +16,7 @@ namespace cupola {
 
 class Operation : public Object {
   public:
-    explicit Operation(std::string_view text);
+    explicit Operation(std::string_view bytes);
 
     const Declaration& declaration() const { return declaration_; }
     const std::string& types(std::size_t variant) const { return types_[variant]; }

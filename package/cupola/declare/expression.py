@@ -1,8 +1,8 @@
 # cupola/declare/expression.py - integer expressions of a declared operation.
 """The expressions of declarations, for sizes that are numbers or a framework's symbols.
 
-`csrc/runtime/operation/expression.cpp` evaluates the same language at a call. Only the standard
-library is imported: the build checks declarations too.
+`cupola.declare.compiled` writes their steps for the library, which evaluates them at a call. Only the
+standard library is imported: the build checks declarations too.
 """
 
 from __future__ import annotations
@@ -97,7 +97,13 @@ def parse(
 
 
 class _Reader:
-    """Recursive descent; the grammar stands in expression.cpp."""
+    """Recursive descent.
+
+    - comparison = sum [operator sum]
+    - sum = product {("+" | "-") product}
+    - product = value {("*" | "/" | "%") value}
+    - value = number | name | name "(" arguments ")" | "(" sum ")"
+    """
 
     def __init__(self, text: str, find: Callable[[str], str]) -> None:
         self.text, self.find = text, find

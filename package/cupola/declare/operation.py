@@ -10,7 +10,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,9 +49,18 @@ KEYS = {
     "doc": "a text",
 }
 REQUIRED = ("kernels", "inputs", "arguments", "grid", "block")
+# The most of each that an operation has, which libcupola.so checks again.
+LIMITS = {
+    "tensors": 64,
+    "scalars": 64,
+    "kernels": 256,
+    "arguments": 128,
+    "sizes": 256,  # with the scalars and the calls in expressions, such as stride(u, 0)
+    "lengths": 32,  # of one tensor
+}
 _LAUNCH = ("shared", "priority", "carveout")
 # The least and the most of each number of a launch on any device, and the most of the product.
-_LIMITS = {
+_LAUNCH_LIMITS = {
     "grid": (0, (2**31 - 1, 65535, 65535), None),
     "block": (1, (1024, 1024, 64), 1024),
     "cluster": (1, (16, 16, 16), 16),
@@ -85,6 +94,7 @@ class Tensor:
     type: TensorType
     mutated: bool = False
     strided: bool = False
+    lengths: tuple[Expression, ...] = ()  # the values of the type's lengths
 
     @cached_property
     def written(self) -> bool:
@@ -124,6 +134,7 @@ class Declaration:
     sizes: dict[str, Expression]
     checks: tuple[Expression, ...]
     arguments: tuple[str, ...]
+    values: dict[str, Expression]  # the arguments that are neither a tensor nor a scalar
     launch: dict[str, tuple[Expression, ...]] = field(default_factory=dict)
     align: int = 1
     copies: bool = True  # whether a non-contiguous input is copied
@@ -150,16 +161,22 @@ class Declaration:
     @cached_property
     def scalars_of_shapes(self) -> frozenset[str]:
         """The scalars that lengths of tensors depend on."""
-        lengths = [one for tensor in self.tensors for one in tensor.type.lengths]
-        return self._scalars_in(
-            symbol for one in lengths for symbol in (one.name, *parse(one.text).symbols)
-        )
+        lengths = [one for tensor in self.tensors for one in tensor.lengths]
+        return self._scalars_in(symbol for one in lengths for symbol in one.symbols)
 
     @cached_property
     def scalars_of_checks(self) -> frozenset[str]:
         """The scalars that sizes and checks depend on."""
         expressions = (*self.sizes.values(), *self.checks)
         return self._scalars_in(symbol for one in expressions for symbol in one.symbols)
+
+    @cached_property
+    def calls_of_shapes(self) -> tuple[str, ...]:
+        """The calls, such as ``stride(u, 0)``, that lengths, sizes and checks have."""
+        lengths = [length for one in self.tensors for length in one.lengths]
+        expressions = (*lengths, *self.sizes.values(), *self.checks)
+        found = [symbol for one in expressions for symbol in one.symbols if "(" in symbol]
+        return tuple(dict.fromkeys(found))
 
     def _scalars_in(self, symbols: Iterable[str]) -> frozenset[str]:
         """The scalars among symbols, and in the sizes that are among them."""
@@ -187,27 +204,22 @@ class Declaration:
             for one in (*self.inputs, *self.outputs)
         )
 
-    def native_text(self) -> str:
-        """The declaration as libcupola.so reads it (cupola/operation.h)."""
-        lines = [f"operation 1 {self.name}"]
-        if self.variables:
-            lines.append(f"types {', '.join(self.variables)}")
-        for one in self.tensors:
-            word = "mutated" if one.mutated else one.role
-            lines.append(f"{word} {one.name} {one.type.text}{'?' if one.type.optional else ''}")
-        lines += [f"scalar {one.name} {one.kind}" for one in self.scalars]
-        lines += [f"size {name} {one.text}" for name, one in self.sizes.items()]
-        lines += [f"check {one.text}" for one in self.checks]
-        lines += [f"kernel {', '.join(types)}" for types in self.kernels]
-        lines += [f"argument {one}" for one in self.arguments]
-        for word, expressions in self.launch.items():
-            lines += [f"{word} {one.text}" for one in expressions]
-        lines += [f"strided {one.name}" for one in self.tensors if one.strided]
-        if self.align > 1:
-            lines.append(f"align {self.align}")
-        if self.vmap:
-            lines.append(f"batch {'loop' if self.vmap == 'batch-first' else 'symbol'}")
-        return "\n".join(lines) + "\n"
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """The names and the calls, such as ``stride(u, 0)``, that have a value; sizes are last."""
+        packs = [one.type.pack for one in self.inputs if one.type.pack]
+        lengths = [length.name for one in self.inputs for length in one.type.lengths]
+        scalars = [one.name for one in self.scalars if one.kind != "float"]
+        expressions = (
+            *(length for one in self.tensors for length in one.lengths),
+            *self.sizes.values(),
+            *self.checks,
+            *self.values.values(),
+            *(one for several in self.launch.values() for one in several),
+        )
+        calls = [name for one in expressions for name in one.symbols if "(" in name]
+        found = dict.fromkeys(filter(None, (*packs, *lengths, *scalars, *calls)))
+        return (*found, *self.sizes)
 
 
 def read(table: Mapping[str, Any], name: str = "") -> Declaration:
@@ -256,11 +268,12 @@ class _Reader:
             self._new_name("sizes", name)
             sizes[name] = self._expression(f"sizes.{name}", text)
             self.bound.add(name)
-        self._shapes()
         self._outputs()
+        self._shapes()
         checks = tuple(self._expression("checks", one, check=True) for one in self._texts("checks"))
         launch = self._launch()
-        return Declaration(
+        arguments, values = self._arguments()
+        made = Declaration(
             name=self.name,
             table=dict(table),
             kernels=self._kernels(),
@@ -269,7 +282,8 @@ class _Reader:
             scalars=tuple(self.scalars),
             sizes=sizes,
             checks=checks,
-            arguments=self._arguments(),
+            arguments=arguments,
+            values=values,
             launch=launch,
             align=self._align(),
             copies=self._choice("noncontiguous", ("copy", "refuse"), "copy") == "copy",
@@ -278,6 +292,8 @@ class _Reader:
             autocast=self._choice("autocast", tuple(ELEMENT_TYPES), ""),
             doc=self._text("doc"),
         )
+        self._check_limits(made)
+        return made
 
     # -- values of keys ---------------------------------------------------------------------------
 
@@ -313,6 +329,26 @@ class _Reader:
         if type(value) is not int or not 1 <= value <= 4096 or value & (value - 1):
             raise DeclarationError("align", f"expected a power of two up to 4096, got {value!r}")
         return value
+
+    def _check_limits(self, made: Declaration) -> None:
+        counts = {
+            "tensors": ("inputs", len(made.tensors)),
+            "scalars": ("scalars", len(made.scalars)),
+            "kernels": ("kernels", len(made.kernels)),
+            "arguments": ("arguments", len(made.arguments)),
+            "sizes": ("sizes", len(made.symbols)),
+        }
+        for what, (key, count) in counts.items():
+            if count > LIMITS[what]:
+                raise DeclarationError(
+                    key, f"there are {count} {what}, expected at most {LIMITS[what]}"
+                )
+        for one in made.tensors:
+            if len(one.lengths) > LIMITS["lengths"]:
+                raise DeclarationError(
+                    f"{_key(one)}.{one.name}",
+                    f"it has {len(one.lengths)} lengths, expected at most {LIMITS['lengths']}",
+                )
 
     def _new_name(self, key: str, name: str) -> None:
         if not isinstance(name, str) or not NAME.fullmatch(name):
@@ -384,36 +420,58 @@ class _Reader:
     # -- shapes -----------------------------------------------------------------------------------
 
     def _shapes(self) -> None:
-        """Check the lengths that are expressions."""
-        for one in self.tensors:
-            for length in one.type.lengths:
-                if not length.name or one.role != "input":
-                    self._expression(f"{_key(one)}.{one.name}", length.text)
+        """Parse the lengths. A name in an input is a size that the input binds.
+
+        A pack's name is the product of the leading lengths also there, so it binds nothing.
+        """
+        packs = {one.type.pack for one in self.tensors}
+        for index, one in enumerate(self.tensors):
+            where = f"{_key(one)}.{one.name}"
+            named = tuple(
+                replace(length, name="") if length.name in packs else length
+                for length in one.type.lengths
+            )
+            lengths = tuple(
+                parse(length.name)
+                if length.name and one.role == "input"
+                else self._expression(where, length.text)
+                for length in named
+            )
+            self.tensors[index] = replace(
+                one, type=replace(one.type, lengths=named), lengths=lengths
+            )
 
     def _outputs(self) -> None:
-        pack = next((one.type.pack for one in self.tensors if one.type.pack), "")
+        self._bind()
+        packs = [one.type.pack for one in self.tensors if one.type.pack]
         for one in self.tensors:
             where = f"{_key(one)}.{one.name}"
-            if one.type.pack not in ("", pack):
-                raise DeclarationError(where, f"an operation has one pack, which is *{pack}")
-            if one.role != "input" and any(length.broadcast for length in one.type.lengths):
-                raise DeclarationError(where, "only an input can be broadcast")
+            if one.type.pack not in ("", *packs[:1]):
+                raise DeclarationError(where, f"an operation has one pack, which is *{packs[0]}")
+            if one.type.pack and one.type.pack not in self.bound:
+                raise DeclarationError(
+                    where, f"no input that is always given binds *{one.type.pack}"
+                )
+            for length in one.type.lengths:
+                if length.broadcast and one.role != "input":
+                    raise DeclarationError(where, "only an input can be broadcast")
+                if length.broadcast and length.name in packs:
+                    raise DeclarationError(
+                        where, f"broadcast takes the name of a size, and *{length.name} is a pack"
+                    )
 
     def _bind(self) -> None:
         """Collect the sizes that inputs bind."""
         if self.bound:
             return
-        for one in self.tensors:
-            names = [length.name for length in one.type.lengths if length.name]
-            if one.role != "input":
-                continue
-            if one.type.pack and one.type.pack in self.named and self.named[one.type.pack] != "*":
+        inputs = [one for one in self.tensors if one.role == "input"]
+        for one in inputs:
+            if one.type.pack and self.named.setdefault(one.type.pack, "*") != "*":
                 raise DeclarationError(
                     f"inputs.{one.name}", f"*{one.type.pack} is also the name of something else"
                 )
-            if one.type.pack:
-                self.named[one.type.pack] = "*"
-                names.append(one.type.pack)
+        for one in inputs:
+            names = [length.name for length in one.type.lengths if length.name]
             for name in names:
                 if self.named.setdefault(name, "a size") not in ("a size", "*"):
                     raise DeclarationError(
@@ -421,7 +479,8 @@ class _Reader:
                         f"{self.named[name]}"
                     )  # fmt: skip
             if not one.type.optional:
-                self.bound.update(names)
+                self.bound.update(name for name in names if self.named[name] != "*")
+                self.bound.update(filter(None, [one.type.pack]))
         self.bound.update(one.name for one in self.scalars if one.kind != "float")
 
     def _find(self, name: str) -> str:
@@ -491,7 +550,7 @@ class _Reader:
             if key in self.table:
                 found[key] = (self._expression(key, self.table[key]),)
         for key, numbers in found.items():
-            self._check_limits(key, numbers)
+            self._check_launch(key, numbers)
         for key in ("cooperative", "dependent"):
             value = self.table.get(key, False)
             if not isinstance(value, bool):
@@ -500,9 +559,9 @@ class _Reader:
                 found[key] = (parse("1"),)
         return found
 
-    def _check_limits(self, key: str, numbers: tuple[Expression, ...]) -> None:
+    def _check_launch(self, key: str, numbers: tuple[Expression, ...]) -> None:
         """Refuse numbers that no device can launch; only a call knows those with sizes."""
-        least, most, together = _LIMITS.get(key, (0, (), None))
+        least, most, together = _LAUNCH_LIMITS.get(key, (0, (), None))
         product = 1
         for place, one in enumerate(numbers):
             if one.symbols:
@@ -523,19 +582,21 @@ class _Reader:
                 key, f"{product} {unit} in all are too many: a {key} has at most {together}"
             )
 
-    def _arguments(self) -> tuple[str, ...]:
+    def _arguments(self) -> tuple[tuple[str, ...], dict[str, Expression]]:
         texts = self._texts("arguments")
         known = {one.name for one in self.tensors} | {one.name for one in self.scalars}
+        values = {}
         for text in texts:
             if not isinstance(text, str) or text.strip() not in known:
-                self._expression("arguments", text)
+                found = self._expression("arguments", text)
+                values[found.text] = found
         used = {text.strip() for text in texts}
         for one in self.tensors:
             if one.name not in used:
                 raise DeclarationError(
                     "arguments", f"the kernel does not take {one.name}, one of the {_key(one)}"
                 )
-        return tuple(text.strip() for text in texts)
+        return tuple(text.strip() for text in texts), values
 
     def _kernels(self) -> dict[tuple[str, ...], str]:
         given = self.table["kernels"]

@@ -21,6 +21,7 @@ from jax.core import Tracer
 
 from cupola import driver
 from cupola.declare.backward import PREFIX
+from cupola.declare.compiled import compiled
 from cupola.exceptions import ArgumentTypeError
 from cupola.native_operation import host_device, xla_handlers
 from cupola.ops.array_call import other_kind, results_of
@@ -62,8 +63,7 @@ class JaxOperation:
         self.operation = operation
         self.declaration = operation.declaration
         self._functions: OrderedDict[Any, Any] = OrderedDict()
-        native = self.declaration.native_text().encode()
-        digest = hashlib.sha256(native).hexdigest()[:16]
+        digest = hashlib.sha256(compiled(self.declaration)).hexdigest()[:16]
         # A package's operation has the same name in each process, so that compiled programs fit.
         unique = "" if operation.library is not None else f" {next(_numbers)}"
         self.name = f"{self.declaration.name} {digest}{unique}"

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cupola.declare.backward import Backward, match
+from cupola.declare.compiled import compiled
 from cupola.declare.element_types import ELEMENT_TYPES
 from cupola.declare.operation import Declaration, DeclarationError, Scalar, read
 from cupola.eager_call import CallableOperation, EagerCall, with_vectorcall
@@ -89,7 +90,7 @@ class Operation(CallableOperation):
         )
         self._lock = threading.Lock()
         self._variants = {types: index for index, types in enumerate(declaration.kernels)}
-        self._native = NativeOperation(declaration.native_text())
+        self._native = NativeOperation(compiled(declaration))
         self._plans: dict[Any, Any] = {}  # plans of `cupola.ops.array_call`
         self.eager = EagerCall(
             tuple([(one.name, one.mutated) for one in declaration.inputs]),

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from cupola.declare.element_types import itemsize
-from cupola.declare.expression import ExpressionError
-from cupola.declare.expression import parse as _parse
+from cupola.declare.expression import Expression, ExpressionError
 from cupola.declare.operation import Declaration, Tensor
-from cupola.declare.tensor_type import Length
 from cupola.exceptions import ArgumentValueError
-
-parse = lru_cache(maxsize=1024)(_parse)  # parses lengths; the declaration has checked their names
 
 
 class Sizes:
@@ -119,19 +114,10 @@ class Sizes:
         declaration = self.declaration
         for variable, name in zip(declaration.variables, types, strict=True):
             self.values[f"sizeof({variable})"] = itemsize(name)
-        needed = {
-            symbol
-            for expression in (*declaration.sizes.values(), *declaration.checks)
-            for symbol in expression.symbols
-        }
-        for one in declaration.tensors:
-            for length in one.type.lengths:
-                if not length.name:
-                    needed.update(parse(length.text).symbols)
-        for symbol in needed:
-            name, bracket, inside = symbol.partition("(")
+        for symbol in declaration.calls_of_shapes:
+            name, _, inside = symbol.partition("(")
             given = [one.strip() for one in inside.removesuffix(")").split(",")]
-            if not bracket or symbol in self.values:
+            if symbol in self.values:
                 continue
             if name == "sizeof":
                 self.values[symbol] = itemsize(given[0])
@@ -161,13 +147,11 @@ class Sizes:
 
     def shape(self, tensor: Tensor) -> tuple[Any, ...]:
         """The shape of an output or a workspace."""
-        lengths = tuple(self._length(tensor, one) for one in tensor.type.lengths)
+        lengths = tuple(self._length(tensor, one) for one in tensor.lengths)
         return (*self.pack, *lengths) if tensor.type.pack else lengths
 
-    def _length(self, tensor: Tensor, length: Length) -> Any:
-        value = self.values.get(length.name) if length.name else None
-        if value is None:
-            value = self._value(parse(length.text), tensor.name)
+    def _length(self, tensor: Tensor, length: Expression) -> Any:
+        value = self._value(length, tensor.name)
         if type(value) is int and value < 0:
             raise self._fail(tensor, f"its length {length.text} is {value}")
         return value
@@ -198,8 +182,8 @@ class Sizes:
                 tensor, f"{said}its leading lengths must be {self.pack}, by argument "
                 f"{self.binder[tensor.type.pack]}"
             )  # fmt: skip
-        for axis, (length, have) in enumerate(zip(lengths, shape[before:], strict=True), before):
-            want = self._length(tensor, length)
+        for at, (length, have) in enumerate(zip(lengths, shape[before:], strict=True)):
+            axis, want = before + at, self._length(tensor, tensor.lengths[at])
             if have == want or (length.broadcast and have == 1):
                 continue
             by = self.binder.get(length.name)

@@ -9,8 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from cupola.tools.command.values import word
 from cupola.exceptions import ArgumentValueError, MissingFileError
+from cupola.tools.command.values import word
 
 HELP = "compile CUDA C++ to PTX, a cubin or a fatbin"
 EPILOG = """\

@@ -9,8 +9,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cupola.tools.command.values import word
 from cupola.exceptions import Error, MissingFileError
+from cupola.tools.command.values import word
 
 if TYPE_CHECKING:
     from cupola.coverage import Report, SourceFile

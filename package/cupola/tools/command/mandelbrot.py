@@ -30,8 +30,8 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     import cupola
-    from cupola.tools.command import png
     from cupola.exceptions import ArgumentValueError
+    from cupola.tools.command import png
 
     low, high = options.region
     if low >= high:
