@@ -6,6 +6,7 @@ import pytest
 
 from cupola.build import kernels, manifest, operations
 from cupola.build.error import BuildError
+from cupola.native_operation import NativeOperation
 
 TEXT = """\
 [project]
@@ -87,6 +88,15 @@ def test_they_are_stored_before_the_kernels():
 
     read = Manifest(text.encode(), "here")
     assert read.head["operations"] == found["operations"] and len(read) == 2
+
+
+def test_the_compiled_form_has_the_kernels_names_in_the_image():
+    (library,) = libraries(TEXT)
+    step = library.operations[0]
+    form = operations.compiled_form(MANIFEST, step)
+    operation = NativeOperation(form)
+    assert operation.name == "heat.step" and operation.kernel_types() == ["float32", "float64"]
+    assert operation.kernel_names() == [one["name"] for one in MANIFEST["kernels"]]
 
 
 def test_a_library_without_operations_is_unchanged():

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..declare import parameter_names
+from ..declare import compiled, parameter_names
 from . import ahead, host_library, image, makers, operations
 from .architectures import Architectures
 from .kernels import Kernels
@@ -105,6 +105,7 @@ def steps(
                 (".pyi", operations.stub_text(kernels)),
             )
         ]
+        declared += [_compiled(root, work, manifest, one) for one in kernels.operations]
     modules = [write(".py", partial(module_text, kernels)), write(".pyi", stub)]
     if kernels.makers:
         texts = {".py": makers.module_text(kernels, _MARK), ".pyi": makers.stub_text(kernels)}
@@ -134,6 +135,28 @@ def _write(root: Path, path: Path, text: str, *inputs: Path) -> Step:
     )
 
 
+def _compiled(root: Path, work: Path, manifest: Path, one: operations.OperationTable) -> Step:
+    """The step that writes an operation's declaration for programs in C and C++."""
+    path = work / _file_name(one)
+
+    def act() -> None:
+        found = json.loads((root / manifest).read_text())
+        (root / path).write_bytes(operations.compiled_form(found, one))
+
+    return Step(
+        target=path,
+        inputs=(manifest, Path(compiled.__file__)),
+        action=act,
+        key=("operation", json.dumps(one.declaration.table)),
+        label=f"write {path.name}",
+        quiet=True,
+    )
+
+
+def _file_name(one: operations.OperationTable) -> str:
+    return f"{operations.name_of(one.declaration)}.op"
+
+
 def products(kernels: Kernels, folder: Path, levels: Sequence[str] = ()) -> list[Path]:
     """The library's files in the folder of its package."""
     if kernels.host:
@@ -142,6 +165,7 @@ def products(kernels: Kernels, folder: Path, levels: Sequence[str] = ()) -> list
     found = [folder / (kernels.name + suffix) for suffix in suffixes]
     if kernels.operations:
         found += [folder / f"{operations.MODULE}{suffix}" for suffix in (".py", ".pyi")]
+        found += [folder / _file_name(one) for one in kernels.operations]
     return found
 
 

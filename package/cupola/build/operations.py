@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..declare.backward import match
+from ..declare.compiled import compiled
 from ..declare.operation import Declaration, DeclarationError, Tensor, read
 from .error import BuildError
 from .kernels import Kernels
@@ -148,19 +149,35 @@ def _check_backward(one: OperationTable, by_name: Mapping[str, OperationTable]) 
 
 
 def _check_kernels(manifest: dict[str, Any], one: OperationTable) -> None:
+    for types in one.declaration.kernels:
+        _check_parameters(one, types, _key(types), _kernel(manifest, one, types))
+
+
+def _key(types: tuple[str, ...]) -> str:
+    return f"kernels.{', '.join(types)}" if types else "kernels"
+
+
+def _kernel(
+    manifest: dict[str, Any], one: OperationTable, types: tuple[str, ...]
+) -> dict[str, Any]:
+    """The manifest's kernel for the element types."""
+    name, known = one.declaration.kernels[types], attributes(manifest)
     by_symbol = {kernel["name"]: kernel for kernel in manifest["kernels"]}
-    known = attributes(manifest)
-    for types, name in one.declaration.kernels.items():
-        key = f"kernels.{', '.join(types)}" if types else "kernels"
-        named = [
-            kernel
-            for symbol, kernel in by_symbol.items()
-            if name in (symbol, kernel["demangled"], title(kernel["demangled"]))
-        ]
-        kernel = by_symbol.get(known.get(name, "")) or (named[0] if len(named) == 1 else None)
-        if kernel is None:
-            raise one.wrong(key, f"there is no kernel {name!r}; there are {', '.join(known)}")
-        _check_parameters(one, types, key, kernel)
+    named = [
+        kernel
+        for symbol, kernel in by_symbol.items()
+        if name in (symbol, kernel["demangled"], title(kernel["demangled"]))
+    ]
+    found = by_symbol.get(known.get(name, "")) or (named[0] if len(named) == 1 else None)
+    if found is None:
+        raise one.wrong(_key(types), f"there is no kernel {name!r}; there are {', '.join(known)}")
+    return found
+
+
+def compiled_form(manifest: dict[str, Any], one: OperationTable) -> bytes:
+    """The declaration as libcupola.so reads it, with the kernels' names in the image."""
+    types = one.declaration.kernels
+    return compiled(one.declaration, {each: _kernel(manifest, one, each)["name"] for each in types})
 
 
 def _check_parameters(
@@ -244,7 +261,7 @@ __dir__ = _library.attributes
 
 def module_text(kernels: Kernels) -> str:
     """The text of the package's module ``ops``."""
-    names = sorted(_name(one.declaration) for one in kernels.operations)
+    names = sorted(name_of(one.declaration) for one in kernels.operations)
     return _MODULE.format(
         mark=MARK,
         example=names[0],
@@ -262,7 +279,8 @@ def stub_text(kernels: Kernels) -> str:
     return "from typing import Any as _Any\n" + "".join(functions)
 
 
-def _name(declaration: Declaration) -> str:
+def name_of(declaration: Declaration) -> str:
+    """The operation's name in its package."""
     return declaration.name.rpartition(".")[2]
 
 
@@ -283,5 +301,5 @@ def _stub(declaration: Declaration) -> str:
     lines += [f"returns {one.name} : {one.type.text}" for one in declaration.outputs]
     about = "\n    ".join(line.replace("\\", "/").replace('"""', "'''") for line in lines)
     result = "_Any" if declaration.outputs else "None"
-    text = f"\ndef {_name(declaration)}(\n    " + ",\n    ".join(parameters)
+    text = f"\ndef {name_of(declaration)}(\n    " + ",\n    ".join(parameters)
     return f'{text},\n) -> {result}:\n    """{about}\n    """\n'.replace("    \n", "\n")

@@ -1,8 +1,8 @@
 # cupola/declare/expression.py - integer expressions of a declared operation.
 """The expressions of declarations, for sizes that are numbers or a framework's symbols.
 
-`cupola.declare.compiled` writes their steps for the library, which evaluates them at a call. Only the
-standard library is imported: the build checks declarations too.
+`cupola.declare.compiled` writes their steps for the library, which evaluates them at a call. Only
+the standard library is imported: the build checks declarations too.
 """
 
 from __future__ import annotations
