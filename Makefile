@@ -102,6 +102,9 @@ wheel: $(VENV)/wheel
 demo: build
 	@$(BIN)/python -m cupola demo
 
+# Without bytecode each process compiles the tests and the package again.
+test campaigns: export PYTHONDONTWRITEBYTECODE :=
+
 # Two processes take a file each, one at a time (tests/conftest.py); PYTEST=-n0 is one for all.
 # ONLY=csrc/ptx runs the tests of a folder or file, as tests/areas.txt lists them.
 test: build
