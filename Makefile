@@ -230,4 +230,5 @@ sweep: build
 
 clean:
 	rm -rf build dist $(VENV) package/*.egg-info package/cupola/lib package/cupola/include \
-	    package/cupola/*.pxd package/cupola/*.so mandelbrot.png seahorses.png
+	    package/cupola/*.pxd package/cupola/*/*.pxd package/cupola/*.so package/cupola/*/*.so \
+	    mandelbrot.png seahorses.png

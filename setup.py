@@ -106,8 +106,8 @@ class BuildExt(setuptools_build_ext):
                 build.native.place(ROOT / path, self._output("lib", name))
             for source in work.headers():
                 self._place(source, "include/cupola", "csrc/include/cupola")
-            for source in work.declarations():
-                self._place(recipe.DECLARATIONS / source.name, "", str(recipe.DECLARATIONS))
+            for name in work.declarations():
+                self._place(recipe.DECLARATIONS / name, "", str(recipe.DECLARATIONS))
             for ext in self.extensions:
                 made = self._made(ext)
                 build.native.place(ROOT / made, Path(self.build_lib) / self._filename(ext))
@@ -143,11 +143,12 @@ class BuildExt(setuptools_build_ext):
         flags += ["-Wno-unused-function", *include]
         flags.append(build.native.define("CUPOLA_BUILD_ID", work.build_id()))
         compiler = work.compiler
+        folders = "../" * (ext.name.count(".") - 1)  # from the module's folder to the package's
         yield compiler.object(generated, made.with_suffix(".o"), flags, inputs=needed)
         yield compiler.shared_library(
             made,
             [made.with_suffix(".o")],
-            flags=[str(library), "-Wl,-rpath,$ORIGIN/lib"],
+            flags=[str(library), f"-Wl,-rpath,$ORIGIN/{folders}lib"],
             inputs=[library],
             complete=False,
         )
@@ -171,7 +172,7 @@ class BuildExt(setuptools_build_ext):
         places = [f"lib/{name}" for name in work.products()]
         headers = [path.relative_to("csrc/include/cupola") for path in work.headers()]
         places += [f"include/cupola/{path}" for path in headers]
-        places += [str(path.relative_to("pyx/cupola")) for path in work.declarations()]
+        places += [str(name) for name in work.declarations()]
         for place in places:
             yield self._output(place), PACKAGE / place
         for ext in self.extensions:
@@ -210,11 +211,11 @@ class CompileCommands(Command):
 
 def modules() -> list[Extension]:
     """One extension a .pyx file, and what they share."""
-    sources = sorted((ROOT / "pyx" / "cupola").glob("*.pyx"))
+    sources = [path.relative_to(ROOT) for path in sorted((ROOT / "pyx").rglob("*.pyx"))]
     return [
         Extension(SHARED, [], language="c++"),
         *(
-            Extension(f"cupola.{path.stem}", [str(path.relative_to(ROOT))], language="c++")
+            Extension(".".join(path.with_suffix("").parts[1:]), [str(path)], language="c++")
             for path in sources
         ),
     ]

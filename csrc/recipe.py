@@ -16,6 +16,7 @@ from typing import Any
 from . import packing
 
 BUILD = Path("build")
+CYTHON = Path("pyx") / "cupola"
 ARRAYS = BUILD / "kernels" / "arrays.bin"
 ALGORITHMS = BUILD / "kernels" / "algorithms"
 DECLARATIONS = BUILD / "declarations"
@@ -106,21 +107,20 @@ class Recipe:
         return self.sources(*(f"include/cupola/**/*.{suffix}" for suffix in suffixes))
 
     def declarations(self) -> list[Path]:
-        """The .pxd files."""
-        folder = self.root / "pyx" / "cupola"
-        return sorted(path.relative_to(self.root) for path in folder.glob("**/*.pxd"))
+        """The .pxd files, relative to pyx/cupola."""
+        folder = self.root / CYTHON
+        return sorted(path.relative_to(folder) for path in folder.rglob("*.pxd"))
 
     def declaration_steps(self) -> list[Any]:
         """The .pxd files as they are installed, and for abi.pyx what stands in them."""
         written = self.build.declarations
-        files = self.declarations()
+        names = self.declarations()
+        files = [CYTHON / name for name in names]
         steps = [
-            self._written(
-                DECLARATIONS / path.name, [path], lambda path=path: written.installed(path)
-            )
-            for path in files
+            self._written(DECLARATIONS / name, [path], lambda path=path: written.installed(path))
+            for name, path in zip(names, files, strict=True)
         ]
-        driver = self.root / "pyx/cupola/driver.pxd"
+        driver = self.root / CYTHON / "driver.pxd"
         calls = self._written(WRITTEN / "driver.pxi", [driver], lambda: written.wrappers(driver))
         listed = self._written(WRITTEN / "declarations.h", files, lambda: written.header(files))
         return [*steps, calls, listed]
@@ -144,7 +144,8 @@ class Recipe:
         if given := os.environ.get("CUPOLA_BUILD_ID"):
             return given
         digest = hashlib.sha256(self.version.encode())
-        for path in [*self.headers(), *self.declarations()]:
+        declarations = [CYTHON / name for name in self.declarations()]
+        for path in [*self.headers(), *declarations]:
             content = (self.root / path).read_bytes()
             digest.update(f"\0{path.name}\0{len(content)}\0".encode() + content)
         return digest.hexdigest()[:16]

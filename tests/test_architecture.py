@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import cupola
+
 ROOT = Path(__file__).parent.parent
 CSRC = ROOT / "csrc"
 SOURCES = ("*.cpp", "*.hpp", "*.h", "*.inc", "*.def", "*.cu", "*.cuh")
 
+PYX = ROOT / "pyx/cupola"
 TOUR = ROOT / "docs/internals/contributing.md"
 
 
@@ -178,22 +181,6 @@ def test_a_circle_is_found():
     assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
-def test_cython_modules_form_no_circle():
-    """By cimports and imports of .pxd and .pyx together, also those inside of functions."""
-    arrows = {}
-    for path in sorted((ROOT / "pyx/cupola").glob("*.p[yx][xd]")):
-        text = path.read_text()
-        direct = re.findall(r"^ *(?:from|c?import) +cupola\.(\w+)", text, re.MULTILINE)
-        listed = re.findall(r"^ *from +cupola +c?import +(\([^)]+\)|.+)", text, re.MULTILINE)
-        for names in listed:
-            code = re.sub(r"#.*", "", names)
-            direct += re.findall(r"(\w+)(?: +as +\w+)? *(?:,|\)|$)", code, re.MULTILINE)
-        arrows.setdefault(path.stem, set()).update(set(direct) - {path.stem})
-    assert {"memory", "array_data"} <= arrows["array"] and "device" in arrows["stream"]
-    assert "array_data" in arrows["tensor"]
-    assert circles(arrows) == []
-
-
 def test_the_c_functions_stand_in_files_of_their_own():
     """One for each header of the C ABI."""
     headers = {path.stem for path in (CSRC / "include/cupola").glob("*.h")} - {"cupola"}
@@ -288,7 +275,7 @@ def dependencies(library):
     return " ".join(re.findall(r"NEEDED.*\[(.+)\]", answer.stdout))
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "pyx/cupola").glob("*.pxd")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted(PYX.rglob("*.pxd")), ids=lambda p: p.name)
 def test_public_declarations_need_no_header(path):
     text = path.read_text()
     if path.name.startswith("_"):
@@ -352,9 +339,68 @@ def imports(path, nodes, known):
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: 1 - node.level or None] if node.level else []
             base = ".".join([*above, *filter(None, [node.module])])
-            names = {f"{base}.{alias.name}" for alias in node.names}
-            found |= {name if name in known else base for name in names}
+            found |= {home_of(base, alias.name, known) for alias in node.names}
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "cupola":
+            found.add(home_of("cupola", node.attr, known))
     return found
+
+
+def home_of(base, name, known):
+    """The module that ``from base import name`` reaches. Names of cupola lead to their modules."""
+    if f"{base}.{name}" in known:
+        return f"{base}.{name}"
+    home = cupola._HOMES.get(name) if base == "cupola" else None
+    return f"cupola.{home}" if home else base
+
+
+def running(tree):
+    """The nodes of a file without what only type checkers read."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node
+        yield from running(node)
+
+
+def cython_imports(text, known):
+    """The modules that Cython code imports and cimports, also inside of functions."""
+    code = re.sub(r"#.*", "", text)
+    assert not re.search(r"^ *import +cupola *$", code, re.MULTILINE), "import names of cupola"
+    found = set(re.findall(r"^ *c?import +(cupola\.[\w.]+)", code, re.MULTILINE))
+    for base, names in re.findall(
+        r"^ *from +(cupola[\w.]*) +c?import +(\([^)]+\)|.+)", code, re.MULTILINE
+    ):
+        for name in re.findall(r"(\w+)(?: +as +\w+)? *(?:,|\)|$)", names, re.MULTILINE):
+            found.add(home_of(base, name, known))
+    return found
+
+
+def cython_modules():
+    """The .pxd and .pyx files of each Cython module, by the module's name."""
+    found = {}
+    for path in sorted(PYX.rglob("*.p[yx][xd]")):
+        name = ".".join(("cupola", *path.relative_to(PYX).with_suffix("").parts))
+        if path.stem != "__init__":
+            found.setdefault(name, []).append(path)
+    return found
+
+
+def module_arrows():
+    """The modules of cupola, in Python and in Cython, that each module imports at run time."""
+    python, cython = modules_of_the_package(), cython_modules()
+    known = python.keys() | cython.keys()
+    arrows = {
+        name: imports(path, running(ast.parse(path.read_text())), known)
+        for name, path in python.items()
+    }
+    for name, paths in cython.items():
+        arrows[name] = set().union(*(cython_imports(path.read_text(), known) for path in paths))
+    return {name: found & known - {name} for name, found in arrows.items()}
+
+
+@pytest.fixture(scope="module")
+def arrows():
+    return module_arrows()
 
 
 def test_relative_imports_are_read():
@@ -441,21 +487,84 @@ def test_a_folder_imports_nothing_when_one_of_its_modules_is_imported(family):
 
 def test_no_module_has_the_name_of_a_public_function():
     """Its import would replace the function, since it sets an attribute of the package."""
-    import cupola
-
-    modules = {path.stem for path in (*PACKAGE.glob("*.py"), *ROOT.glob("pyx/cupola/*.pyx"))}
+    modules = {path.stem for path in (*PACKAGE.glob("*.py"), *PYX.glob("*.pyx"))}
     modules |= {family for family in FAMILIES if "/" not in family}
     assert not modules & {name for name in cupola._HOMES if name not in cupola._SUBMODULES}
 
 
-def test_python_modules_import_each_other_in_no_circle():
-    known = modules_of_the_package()
-    arrows = {}
-    for name, path in known.items():
-        found = imports(path, ast.walk(ast.parse(path.read_text())), known)
-        arrows[name] = found & known.keys() - {name}
-    assert any(arrows.values())
+def test_modules_form_no_circle(arrows):
+    assert {"cupola.memory", "cupola.array_data"} <= arrows["cupola.array"]
+    assert "cupola.arrays.scans" in arrows["cupola.arrays.numpy_array"]
     assert circles(arrows) == []
+
+
+@pytest.mark.parametrize(
+    ("low", "text", "high"),
+    [
+        ("array", "    from cupola import cumsum", "arrays.scans"),
+        ("stream", "        from cupola import (\n            Event as E,\n        )", "event"),
+        ("arrays.reduce", "from cupola.arrays.reductions cimport R", "arrays.reductions"),
+    ],
+)
+def test_an_import_of_a_higher_cython_module_is_found(arrows, low, text, high):
+    low, high = f"cupola.{low}", f"cupola.{high}"
+    planted = cython_imports(f"def f():\n{text}\n", arrows.keys())
+    assert planted == {high}
+    found = circles({**arrows, low: arrows[low] | planted})
+    assert any({low, high} <= set(circle) for circle in found)
+
+
+def test_an_import_by_a_public_name_is_found(arrows):
+    text = "import cupola\n\ndef f():\n    return cupola.Event()\n"
+    found = imports(PACKAGE / "manifest.py", running(ast.parse(text)), arrows.keys())
+    assert "cupola.event" in found
+    typed = "if TYPE_CHECKING:\n    from cupola import Event\n"
+    assert not imports(PACKAGE / "manifest.py", running(ast.parse(typed)), arrows.keys())
+
+
+def reached(arrows, name):
+    """The modules that a module imports, and that these import."""
+    found, open_ = set(), {name}
+    while open_:
+        found |= open_
+        open_ = set().union(*(arrows[one] for one in open_)) - found
+    return found
+
+
+def test_the_registry_has_the_names_that_lower_modules_look_up(arrows):
+    """Each is of a module that imports the module which looks the name up, or of another part."""
+    from cupola.core import registry
+    from cupola.core.parts import part_of
+
+    used = set()
+    files = {name: [path] for name, path in modules_of_the_package().items()}
+    for module, paths in {**files, **cython_modules()}.items():
+        for path in paths:
+            for name in re.findall(r"\bregistered\(\"(\w+)\"\)", path.read_text()):
+                used.add(name)
+                home = f"cupola.{registry.homes[name]}"
+                higher = module in reached(arrows, home) or part_of(home) != part_of(module)
+                assert higher, f"{module}: import {name} of {home}"
+    assert used == registry.homes.keys()
+
+
+def test_one_hook_loads_the_interface_of_numpy():
+    text = "".join(path.read_text() for paths in cython_modules().values() for path in paths)
+    assert re.findall(r"registry\.load\((.*?)\)", text) == ['"arrays.numpy_array"']
+
+
+def test_what_every_installation_has_imports_no_part(arrows):
+    """At its start; a function may, as commands do."""
+    from cupola.core.parts import part_of
+
+    known = arrows.keys()
+    for name, path in modules_of_the_package().items():
+        found = imports(path, ast.parse(path.read_text()).body, known)
+        parts = {part_of(one) for one in found & known} - {None, part_of(name)}
+        # NCCL's calls check their arguments as algorithms do.
+        assert not parts or part_of(name) in {"cluster", "pycuda"}, f"{name}: {parts}"
+    for name in cython_modules():
+        assert {part_of(one) for one in arrows[name]} <= {None, part_of(name)}, name
 
 
 def test_files_are_short():

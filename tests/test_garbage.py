@@ -35,8 +35,10 @@ WITHOUT = {
 
 
 def extension_types():
-    for path in sorted(pathlib.Path(cupola.__file__).parent.glob("*.so")):
-        module = importlib.import_module(f"cupola.{path.name.partition('.')[0]}")
+    folder = pathlib.Path(cupola.__file__).parent
+    for path in sorted([*folder.glob("*.so"), *folder.glob("arrays/*.so")]):
+        parts = path.relative_to(folder.parent).with_name(path.name.partition(".")[0]).parts
+        module = importlib.import_module(".".join(parts))
         for value in vars(module).values():
             if not isinstance(value, type) or value.__module__ != module.__name__:
                 continue

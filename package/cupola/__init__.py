@@ -20,10 +20,8 @@ shows the chosen driver and the reason.
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
-from threading import RLock as _RLock
-
 from cupola.core import library as _library
+from cupola.core import registry as _registry
 from cupola.deprecation import renamed as _renamed
 from cupola.exceptions import (
     ArgumentError,
@@ -198,29 +196,27 @@ _HOMES = {
     "zeros": "creation",
     "zeros_like": "creation",
 }
-# Internal names with "_" before them. A method that returns an object of a module above its own
-# imports the class or function from here, so that no module imports a higher one.
-_INTERNAL_HOMES = {
-    "_Capture": "capture",
-    "_TextureReferences": "texture_reference",
-    "_Variables": "variable",
-    "_accumulate": "arrays.scans",
-    "_array": "creation",
-    "_dot": "arrays.products",
-    "_get_items": "arrays.keys",
-    "_instantiate": "graph_exec",
-    "_matmul": "arrays.products",
-    "_numpy_functions": "arrays.numpy_functions",
-    "_reduceat": "arrays.segments",
-    "_set_items": "arrays.keys",
-    "_take_array": "creation",
-}
+# Names of higher modules that lower modules look up in cupola.core.registry.
+_registry.homes.update(
+    Capture="capture",
+    Event="event",
+    Pool="pool",
+    PreparedLaunch="launch",
+    TextureReferences="texture_reference",
+    Variables="variable",
+    array="creation",
+    instantiate="graph_exec",
+    pipeline="chunks",
+    run_on_cluster="chunks.cluster",
+    shipped_kernels="kernels",
+    take_array="creation",
+    take_from_package="core.package_images",
+    version_of="core.package_images",
+)
 # Old names, which warn.
 _RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
 # Modules that moved, by their old names, which warn.
 _MOVED = {"nvrtc": "toolkit.nvrtc"}
-# Threads that first use different names import one after another.
-_importing = _RLock()
 _SUBMODULES = (
     "array",
     "array_api",
@@ -259,22 +255,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name) or _INTERNAL_HOMES.get(name)
-    if home:
-        with _importing:
-            value = getattr(_import_module(f"cupola.{home}"), name.removeprefix("_"))
+    if home := _HOMES.get(name):
+        value = getattr(_registry.load(home, name), name)
         globals()[name] = value
         return value
     if name in _SUBMODULES:
-        with _importing:
-            return _import_module(f"cupola.{name}")
+        return _registry.load(name)
     if name in _RENAMED:
         _renamed(f"cupola.{name}", f"cupola.{_RENAMED[name]}", stacklevel=3)
         return __getattr__(_RENAMED[name])
     if name in _MOVED:
         _renamed(f"cupola.{name}", f"cupola.{_MOVED[name]}", stacklevel=3)
-        with _importing:
-            return _import_module(f"cupola.{_MOVED[name]}")
+        return _registry.load(_MOVED[name])
     from cupola.core.numpy_names import missing
 
     raise missing("cupola", name)

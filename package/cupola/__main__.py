@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from cupola.core.parts import missing_part, part_of
 from cupola.exceptions import Error
 from cupola.tools import command
 from cupola.version import __version__
@@ -36,6 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Error as error:
         print(f"cupola: {error}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        part = part_of(error.name)
+        if part is None:
+            raise
+        print(f"cupola: {missing_part('the command', part)}", file=sys.stderr)
     except OSError as error:
         print(f"cupola: {_reason(error)}", file=sys.stderr)
     except MemoryError as error:

@@ -6,9 +6,9 @@ from typing import Any, Literal, Protocol, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from cupola.arrays.reductions import Reductions
 from cupola.core.flags import Flags
 from cupola.device import Device, _DeviceLike
-from cupola.reductions import Reductions
 from cupola.stream import _StreamProtocol
 
 _Shape = SupportsIndex | Sequence[SupportsIndex]
@@ -129,3 +129,4 @@ class Array(Reductions):
 
 def note_use(array: Array) -> None: ...
 def read_now(array: Array) -> npt.NDArray[Any]: ...
+def register(kind: type[Array]) -> None: ...

@@ -16,7 +16,6 @@ from collections.abc import Generator
 import pytest
 
 import cupola
-import cupola.coverage
 from cupola import paths
 from cupola.exceptions import DriverError
 

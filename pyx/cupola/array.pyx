@@ -20,7 +20,6 @@ from cupola.array_data cimport lay
 from cupola.copy cimport compact, copy_on_device, download, fill, upload
 from cupola.device cimport device_index, known_device
 from cupola.element cimport converted, elements_of
-from cupola.elementwise_call cimport cast
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport (
@@ -29,12 +28,12 @@ from cupola.layout cimport (
 from cupola.memory cimport note_free
 from cupola.stream cimport Stream, as_stream, captures, current_stream, refuse_capture
 from cupola.tensor cimport capsule_of, device_type_of, prepare_for
-from cupola.ufuncs cimport call_ufunc
 
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.core import registry
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
 
 
-cdef class Array(ArrayMethods):
+cdef class Array(ArrayData):
     """An array in a device's memory, of any NumPy dtype except objects.
 
     Made by `cupola.to_device`, `empty`, `zeros`, `full`, `asarray` and similar functions. Kernels
@@ -42,12 +41,18 @@ cdef class Array(ArrayMethods):
     ``__cuda_array_interface__`` or ``__dlpack__``.
 
     Indexing by ints, slices, ``...`` and None, `reshape`, `transpose` and `view` give views of
-    the same memory, as in NumPy. Indexing by arrays of integers or bool gives a copy. The memory is
-    freed when the last view is gone, after the queued work that uses it.
+    the same memory, as in NumPy. The memory is freed when the last view is gone, after the queued
+    work that uses it. `cupola.arrays` adds the operators and methods of NumPy.
     """
 
-    # Dask takes the class of blocks with the highest one, where blocks of several classes meet.
-    __array_priority__ = 100.0
+    cdef object items_at(self, object key):
+        raise of_arrays("indexing by arrays")
+
+    cdef int set_items_at(self, object key, object value) except -1:
+        raise of_arrays("indexing by arrays")
+
+    cdef ArrayData converted_to(self, object dtype, Stream stream):
+        raise of_arrays(f"the conversion of {self.dtype} to {dtype} on a device")
 
     @staticmethod
     def from_address(
@@ -389,8 +394,7 @@ cdef class Array(ArrayMethods):
             return self.field(key)
         where = indexed(self.shape, self.get_strides(), key)
         if where is None:
-            from cupola import _get_items  # not of its module, which imports this one
-            return _get_items(self, key)
+            return self.items_at(key)
         return self.view_as(where[0], where[1], where[2])
 
     def field(self, str name not None):
@@ -415,8 +419,7 @@ cdef class Array(ArrayMethods):
         else:
             where = indexed(self.shape, self.get_strides(), key)
             if where is None:
-                from cupola import _set_items  # not of its module, which imports this one
-                _set_items(self, key, value)
+                self.set_items_at(key, value)
                 return
             target = self.view_as(where[0], where[1], where[2])
         target.require_writable()
@@ -456,12 +459,6 @@ cdef class Array(ArrayMethods):
         if not self.shape:
             raise TypeError("iteration over an array without axes")
         return map(self.__getitem__, range(self.shape[0]))
-
-    def __contains__(self, value):
-        # Without this method Python would compare the value with each row, which may have several
-        # elements.
-        same = self == value
-        return bool(same.any()) if isinstance(same, ArrayData) else bool(same)
 
     @property
     def host(self):
@@ -553,8 +550,7 @@ cdef class Array(ArrayMethods):
 
         Where it has no such device, the copy is on its current one.
         """
-        from cupola import _take_array  # not of its module, which cimports this one
-        return _take_array, (read_now(self), self.device_index)
+        return registry.registered("take_array"), (read_now(self), self.device_index)
 
     def __dlpack_device__(self):
         """DLPack's device type and device number."""
@@ -596,17 +592,6 @@ cdef class Array(ArrayMethods):
         prepare_for(stream, kind, self.device_index)
         return capsule
 
-    # -- computing: see ufuncs.pyx and elementwise_call.pyx
-
-    def __array_ufunc__(self, ufunc, str method not None, *inputs, **options):
-        """NumPy's ufuncs on a device: ``numpy.sin(array)``, also with ``out=`` and ``dtype=``.
-
-        The work is queued on the current stream of the arrays' device. Types and shapes of results
-        are NumPy's, and bits too where they are exactly defined. Functions are within a few units
-        of the last place. docs/how-to/arrays.md lists the functions and unsupported cases.
-        """
-        return call_ufunc(ufunc, method, inputs, options)
-
     def astype(self, dtype, order="K", casting="unsafe", copy=True):
         """The elements in another dtype, converted on the current stream.
 
@@ -644,7 +629,7 @@ cdef class Array(ArrayMethods):
                 f"elements of {self.dtype} can't be cast to {kind} by the rule {casting!r}")
         if kind == self.dtype:
             return self.copy("K") if copy else self
-        return cast(self, kind, current_stream(self.device_index))
+        return self.converted_to(kind, current_stream(self.device_index))
 
     def __array__(self, dtype=None, copy=None):
         raise ArgumentTypeError(
@@ -705,19 +690,32 @@ cdef class Array(ArrayMethods):
         return self.text(elements)
 
 
-array_data.ARRAY = Array
-
-# Array takes the deallocator of ArrayData, since only ArrayData has data. Cython's deallocator of
-# each derived class would remove the object from the garbage collector and add it again.
+# The class takes the deallocator of ArrayData, since only ArrayData has data. Cython's deallocator
+# of each derived class would remove the object from the garbage collector and add it again.
 cdef extern from *:
     """
-    static inline void cupola_inherit_dealloc(PyTypeObject* type, PyTypeObject* base) {
+    static inline void cupola_use_as_array(PyTypeObject* type, PyTypeObject* base) {
         type->tp_dealloc = base->tp_dealloc;
+        type->tp_name = "cupola.array.Array";
     }
     """
-    void cupola_inherit_dealloc(type kind, type base)
+    void cupola_use_as_array(type kind, type base)
 
-cupola_inherit_dealloc(Array, ArrayData)
+
+def register(type kind not None):
+    """Make a class, which derives from `Array`, the class of all arrays and this module's `Array`.
+
+    `cupola.arrays` calls it at its import.
+    """
+    cupola_use_as_array(kind, ArrayData)
+    array_data.ARRAY = kind
+    globals()["Array"] = kind
+
+
+cdef object of_arrays(str what):
+    """The error for a use of an array that needs NumPy's interface, which is not installed."""
+    from cupola.core.parts import missing_part
+    return missing_part(what, "arrays")
 
 cdef dict ADVICE = {
     "read_mostly": CUPOLA_ADVISE_READ_MOSTLY,
@@ -778,11 +776,16 @@ class ArrayModule(ModuleType):
     """This module, which can be called: `cupola.array` is also the function of NumPy's name."""
 
     def __call__(self, source, dtype=None, *, device=None, stream=None):
-        from cupola import _array  # not of its module, which cimports this one
-        return _array(source, dtype, device=device, stream=stream)
+        return registry.registered("array")(source, dtype, device=device, stream=stream)
 
 
 sys.modules[__name__].__class__ = ArrayModule
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
+
+register(Array)
+try:
+    registry.load("arrays.numpy_array")  # which calls `register`
+except MissingFileError:  # an installation without the part arrays
+    pass

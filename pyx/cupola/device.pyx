@@ -18,6 +18,7 @@ from cupola.error cimport check
 
 from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, UnknownNameError
+from cupola.core.registry import registered
 
 # CUdevice_attribute, as the driver's documentation numbers them.
 cdef enum Attribute:
@@ -199,8 +200,7 @@ cdef class Device:
     @property
     def pool(self):
         """The `cupola.Pool` that its memory comes from."""
-        from cupola import Pool  # not of its module, which cimports this one
-        return Pool(self)
+        return registered("Pool")(self)
 
     def can_access(self, peer):
         """Whether its kernels can be enabled to access another device's memory directly.

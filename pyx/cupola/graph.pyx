@@ -31,6 +31,7 @@ from cupola.kernel cimport Kernel
 from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
+from cupola.core.registry import registered
 
 cdef tuple KINDS = ("kernel", "copy", "fill", "host", "graph", "empty", "wait", "record")
 
@@ -406,9 +407,8 @@ cdef class Graph:
         DriverError
             Where its nodes depend on each other in a cycle.
         """
-        from cupola import _instantiate  # not of its module, which cimports this one
         self.require_made()
-        return _instantiate(self)
+        return registered("instantiate")(self)
 
     def to_dot(self):
         """The graph as text for Graphviz: nodes with labels, and edges.

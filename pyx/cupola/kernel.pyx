@@ -38,6 +38,7 @@ from cupola.stream cimport as_stream
 
 from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.core.registry import registered
 
 # CUfunction_attribute, as the driver's documentation numbers them.
 cdef enum Attribute:
@@ -511,9 +512,8 @@ cdef class Kernel:
         -------
         PreparedLaunch
         """
-        from cupola import PreparedLaunch  # not of its module, which cimports this one
         args = signature_in(self).names().arranged(args, named)
-        return PreparedLaunch(
+        return registered("PreparedLaunch")(
             self, grid, block, args, stream=stream, shared=shared, cluster=cluster,
             cooperative=cooperative,
             programmatic_dependent_launch=dependent(programmatic_dependent_launch, pdl),

@@ -33,6 +33,7 @@ from cupola.exceptions import (
     ArgumentTypeError, ArgumentValueError, ImageError, UnknownNameError,
 )
 from cupola.image.file_image import FileImage
+from cupola.core.registry import registered
 
 cdef dict KINDS = {
     "pointer": CUPOLA_POINTER,
@@ -351,8 +352,7 @@ cdef class Module:
         Variables
             ``module.globals["table"].set(values)``
         """
-        from cupola import _Variables  # not of its module, which cimports this one
-        return _Variables(self)
+        return registered("Variables")(self)
 
     @property
     def textures(self):
@@ -363,8 +363,7 @@ cdef class Module:
         TextureReferences
             ``module.textures["image"] = cupola.Texture(array)``
         """
-        from cupola import _TextureReferences  # not of its module, which cimports this one
-        return _TextureReferences(self)
+        return registered("TextureReferences")(self)
 
     @property
     def name(self):
@@ -444,8 +443,7 @@ cdef class Module:
         if index == self.device_index:
             return self
         if self.image_.content is None:
-            from cupola import shipped_kernels  # not of its module, which cimports this one
-            return shipped_kernels(index)
+            return registered("shipped_kernels")(index)
         known = self.image_.elsewhere.get(index)
         if known is None or not known.loaded:
             content, name, _, about, digest = self.contents()
@@ -466,16 +464,14 @@ cdef class Module:
         cdef Image image = self.image_
         self.require_ready()
         if image.content is None:
-            from cupola import shipped_kernels  # not of its module, which cimports this one
-            return shipped_kernels, (image.device_index,)
+            return registered("shipped_kernels"), (image.device_index,)
         if image.origin is None:
             return take_module, self.contents()
-        from cupola.core.package_images import take_from_package, version_of
         if not self.loaded:
             raise ArgumentValueError(f"{self.name} was unloaded, and can't be pickled")
-        return take_from_package, (
-            image.origin, image.digest(), version_of(image.origin[0]), image.device_index,
-            dict(image.declared))
+        version = registered("version_of")(image.origin[0])
+        return registered("take_from_package"), (
+            image.origin, image.digest(), version, image.device_index, dict(image.declared))
 
     def __iter__(self):
         return iter(self.kernels)

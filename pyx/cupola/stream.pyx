@@ -25,6 +25,7 @@ from cupola.native_event cimport NativeEvent
 
 from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.core.registry import registered
 # The driver's handles of the default streams.
 cdef enum Default:
     LEGACY = 1
@@ -398,8 +399,7 @@ cdef class Stream:
         -------
         Event
         """
-        from cupola import Event  # not of its module, which cimports this one
-        event = Event(device=self.device_index)
+        event = registered("Event")(device=self.device_index)
         event.record(self)
         return event
 
@@ -424,8 +424,7 @@ cdef class Stream:
         context manager
             Its value is the `Graph`.
         """
-        from cupola import _Capture  # not of its module, which cimports this one
-        return _Capture(self, mode)
+        return registered("Capture")(self, mode)
 
     @property
     def capturing(self):

@@ -146,7 +146,7 @@ def copy_checkout(target, objects):
             for name in names
             if (inside / name).as_posix() in GENERATED
             or name.endswith((".so", ".egg-info", "_cache", "__pycache__"))
-            or (inside.as_posix() == "package/cupola" and name.endswith(".pxd"))
+            or (inside.parts[:2] == ("package", "cupola") and name.endswith(".pxd"))
         ]
 
     shutil.copytree(ROOT, target, ignore=ignore)

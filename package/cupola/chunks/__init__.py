@@ -18,6 +18,7 @@ from cupola.chunks.progress import progress_report
 from cupola.chunks.staging import needs_staging, page_locked_cache
 from cupola.chunks.work import Work
 from cupola.core.integers import checked_count
+from cupola.core.registry import registered
 from cupola.device import Device, memory_info
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ChunkError
 from cupola.kernel import Kernel
@@ -203,9 +204,7 @@ def pipeline(
             "its own launches"
         )
     if client is not None:
-        from cupola.chunks.cluster import run_on_cluster
-
-        run_on_cluster(
+        registered("run_on_cluster")(
             client,
             hosts,
             Work.of(kernel, launches, hosts, streams=streams, memory=memory, staging=staging),

@@ -15,6 +15,7 @@ from cupola.chunks.host_arrays import HostArrays
 from cupola.chunks.launches import Launches
 from cupola.core.package_images import this_process
 from cupola.core.part_launch import is_placeholder, value_for
+from cupola.core.registry import registered
 from cupola.exceptions import ChunkError, OutOfMemoryError
 from cupola.pipelines import Chunk, HostArgument
 
@@ -97,8 +98,6 @@ def run_span(
     pieces : list of (array, FilePart or None)
         The inputs' rows, or where they are; None for an array that is output alone.
     """
-    import cupola
-
     try:
         work: Work = published.get()
         arrays = []
@@ -122,7 +121,8 @@ def run_span(
             kernel = _function_in(span, work.kernel)
         outputs = [arrays[i] for i in work.outputs]
         inputs = [arrays[i] for i in work.inputs]
-        cupola.pipeline(kernel, inputs, outputs, chunk=span.length, **launch, **work.options)
+        pipeline = registered("pipeline")
+        pipeline(kernel, inputs, outputs, chunk=span.length, **launch, **work.options)
         return outputs
     except OtherFileError:
         raise

@@ -7,6 +7,8 @@ from collections.abc import Collection
 from importlib.machinery import PathFinder
 from os.path import dirname, join
 
+from cupola.core.parts import missing_part, part_of
+
 # Methods of an array; numpy's functions of these names call them, or compute the same.
 METHODS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum")
 METHODS_ALONE = ("astype", "ravel", "reshape", "transpose")
@@ -53,7 +55,7 @@ MODULES_OF_CUPY = {
 }
 
 
-def missing(module: str, name: str, methods: Collection[str] = ()) -> AttributeError:
+def missing(module: str, name: str, methods: Collection[str] = ()) -> Exception:
     """Make the error for a name that a module of cupola does not have.
 
     Parameters
@@ -68,11 +70,15 @@ def missing(module: str, name: str, methods: Collection[str] = ()) -> AttributeE
     -------
     AttributeError
         For a name of NumPy or CuPy, it says what to use.
+    MissingFileError
+        For a folder of cupola that is not installed.
     """
     instead = ""
     # ``from cupola import module`` looks for the name before it imports the module.
     place = join(dirname(dirname(dirname(__file__))), *module.split("."))
     if not name.startswith("_") and PathFinder.find_spec(f"{module}.{name}", [place]) is None:
+        if module == "cupola" and (part := part_of(f"cupola.{name}")):
+            return missing_part(f"cupola.{name}", part)
         instead = remedy(name) if module == "cupola" else remedy_of(module, name, methods)
     if instead:
         return AttributeError(f"{module} has no {name}: {instead}", name=name)

@@ -1,4 +1,4 @@
-# cupola/elementwise_call.pyx - elementwise operations: Python's operators and NumPy's ufuncs.
+# cupola/arrays/elementwise_call.pyx - elementwise operations: Python's operators and NumPy's ufuncs.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 #
 # Common operands have fast paths: C-contiguous arrays of one type and shape, or such an array and a
@@ -22,7 +22,7 @@ from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport MAX_AXES, broadcast, bytes_of
 from cupola.memory cimport allocate
-from cupola.promotion cimport (
+from cupola.arrays.promotion cimport (
     EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, POSITIVE, POWER, RECIPROCAL, SQRT,
     SQUARE, WEAK_COMPLEX, WEAK_FLOAT, WEAK_INT, Plan, dtype_of, element_code, element_of,
     free_plan, letter_of, name_of, plan_of, plan_with, size_of,

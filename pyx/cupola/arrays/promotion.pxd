@@ -1,4 +1,4 @@
-# cupola/promotion.pxd - computed and result types of operations; internal.
+# cupola/arrays/promotion.pxd - computed and result types of operations; internal.
 
 from cupola.array_data cimport ArrayData
 

@@ -1,4 +1,4 @@
-# cupola/reductions.pyi - sums, extremes and products of arrays.
+# cupola/arrays/reductions.pyi - sums, extremes and products of arrays.
 from collections.abc import Callable, Iterable
 from typing import Any, SupportsIndex
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cupola.array import Array
-from cupola.operators import Operators
+from cupola.arrays.operators import Operators
 
 _Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
 _Factor = Array | complex | np.number[Any] | np.bool_

@@ -1,4 +1,4 @@
-# cupola/operators.pyi - Python's operators on arrays.
+# cupola/arrays/operators.pyi - Python's operators on arrays.
 from typing import Any
 
 import numpy as np

@@ -1,4 +1,4 @@
-# cupola/reduce.pxd - reductions of arrays along axes; internal.
+# cupola/arrays/reduce.pxd - reductions of arrays along axes; internal.
 
 # `reduction` is from reduce.h. `initial` and `where` are refused unless they are None and True.
 cdef object reduce(

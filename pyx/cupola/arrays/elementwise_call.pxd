@@ -1,4 +1,4 @@
-# cupola/elementwise_call.pxd - elementwise operations of arrays; internal.
+# cupola/arrays/elementwise_call.pxd - elementwise operations of arrays; internal.
 
 from cupola.array_data cimport ArrayData
 from cupola.stream cimport Stream

@@ -1,4 +1,4 @@
-# cupola/promotion.pyx - computed and result types of operations, cached from NumPy.
+# cupola/arrays/promotion.pyx - computed and result types of operations, cached from NumPy.
 # cython: language_level=3, boundscheck=False, wraparound=False
 
 from libc.stdlib cimport calloc, free

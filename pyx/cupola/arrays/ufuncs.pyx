@@ -1,4 +1,4 @@
-# cupola/ufuncs.pyx - NumPy's ufuncs of arrays: elementwise operations and reductions.
+# cupola/arrays/ufuncs.pyx - NumPy's ufuncs of arrays: elementwise operations and reductions.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 
 import numpy as np
@@ -6,9 +6,9 @@ import numpy as np
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
 from cupola.array_data cimport ARRAY
-from cupola.elementwise_call cimport ABSENT, apply, binary_to, unary_to
-from cupola.promotion cimport number_of
-from cupola.reduce cimport matmul, reduce_ufunc
+from cupola.arrays.elementwise_call cimport ABSENT, apply, binary_to, unary_to
+from cupola.arrays.promotion cimport number_of
+from cupola.arrays.reduce cimport matmul, reduce_ufunc
 
 from cupola.exceptions import ArgumentTypeError
 
@@ -20,11 +20,11 @@ cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
     if method == "reduce":
         return reduce_ufunc(ufunc, inputs, options)
     if method == "accumulate":
-        from cupola import _accumulate  # not of its module, which imports arrays
-        return _accumulate(ufunc, *inputs, **options)
+        from cupola.arrays.scans import accumulate
+        return accumulate(ufunc, *inputs, **options)
     if method == "reduceat":
-        from cupola import _reduceat
-        return _reduceat(ufunc, *inputs, **options)
+        from cupola.arrays.segments import reduceat
+        return reduceat(ufunc, *inputs, **options)
     if ufunc is MATMUL and method == "__call__" and not options.keys() - {"out"}:
         out = options.get("out")
         return matmul(inputs[0], inputs[1], out[0] if type(out) is tuple else out)

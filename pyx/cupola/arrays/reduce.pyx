@@ -1,4 +1,4 @@
-# cupola/reduce.pyx - axes, types and outputs of reductions.
+# cupola/arrays/reduce.pyx - axes, types and outputs of reductions.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 
 from libc.stdint cimport int64_t, uint64_t
@@ -15,12 +15,12 @@ from cupola._send cimport forget_line, note_line
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData, new_array
 from cupola.copy cimport compact, copy_on_device, overlap
-from cupola.elementwise_call cimport aligned, binary, cast, is_aligned, result_of
+from cupola.arrays.elementwise_call cimport aligned, binary, cast, is_aligned, result_of
 from cupola.device cimport device_text
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport MAX_AXES, as_dtype
-from cupola.promotion cimport MULTIPLY, dtype_of, element_code, element_of
+from cupola.arrays.promotion cimport MULTIPLY, dtype_of, element_code, element_of
 from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -346,8 +346,8 @@ cdef object dot(object first, object second, object out):
         return product
     x, y = first, second
     if len(x.shape) > 1 and len(y.shape) > 1:
-        from cupola import _dot  # a function of a module above this module
-        return _dot(x, y, out)
+        from cupola.arrays.products import dot as dot_of_stacks
+        return dot_of_stacks(x, y, out)
     return product_of(x, y, out)
 
 
@@ -359,8 +359,8 @@ cdef object matmul(object first, object second, object out):
         if not (<ArrayData>each).shape:
             raise ArgumentValueError("the operator @ takes arrays with axes; use * for numbers")
     if len((<ArrayData>first).shape) > 1 and len((<ArrayData>second).shape) > 1:
-        from cupola import _matmul  # a function of a module above this module
-        return _matmul(first, second, out)
+        from cupola.arrays.products import matmul as matmul_of_stacks
+        return matmul_of_stacks(first, second, out)
     return product_of(first, second, out)
 
 

@@ -1,20 +1,64 @@
-# cupola/array_methods.pyx - the base class of arrays with NumPy's methods.
+# cupola/arrays/numpy_array.pyx - the class of all arrays: it adds NumPy's interface.
 # cython: language_level=3
-"""Methods of arrays that are functions of `cupola` too, which say what they take and return."""
+"""The class of all arrays. Functions of `cupola` with its methods' names document these methods."""
 
 import numpy as np
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData
+from cupola.arrays.elementwise_call cimport cast
+from cupola.arrays.reductions cimport Reductions
+from cupola.arrays.ufuncs cimport call_ufunc
+from cupola.device cimport device_index
 from cupola.layout cimport as_int
-from cupola.reductions cimport Reductions
+from cupola.stream cimport Stream
 
+from cupola.array import register
 from cupola.exceptions import ArgumentValueError
 
 
-cdef class ArrayMethods(Reductions):
-    """NumPy's methods. The functions are in `cupola.arrays`, which imports this class."""
+cdef class Array(Reductions):
+    """An array in a device's memory, of any NumPy dtype except objects.
+
+    Made by `cupola.to_device`, `empty`, `zeros`, `full`, `asarray` and similar functions. Kernels
+    accept it for a pointer parameter if it is C-contiguous. So does every library that reads
+    ``__cuda_array_interface__`` or ``__dlpack__``.
+
+    Indexing by ints, slices, ``...`` and None, `reshape`, `transpose` and `view` give views of
+    the same memory, as in NumPy. Indexing by arrays of integers or bool gives a copy. The memory is
+    freed when the last view is gone, after the queued work that uses it.
+    """
+
+    # Dask takes the class of blocks with the highest one, where blocks of several classes meet.
+    __array_priority__ = 100.0
+
+    cdef object items_at(self, object key):
+        from cupola.arrays.keys import get_items
+        return get_items(self, key)
+
+    cdef int set_items_at(self, object key, object value) except -1:
+        from cupola.arrays.keys import set_items
+        set_items(self, key, value)
+        return 0
+
+    cdef ArrayData converted_to(self, object dtype, Stream stream):
+        return cast(self, dtype, stream)
+
+    def __array_ufunc__(self, ufunc, str method not None, *inputs, **options):
+        """NumPy's ufuncs on a device: ``numpy.sin(array)``, also with ``out=`` and ``dtype=``.
+
+        The work is queued on the current stream of the arrays' device. Types and shapes of results
+        are NumPy's, and bits too where they are exactly defined. Functions are within a few units
+        of the last place. docs/how-to/arrays.md lists the functions and unsupported cases.
+        """
+        return call_ufunc(ufunc, method, inputs, options)
+
+    def __contains__(self, value):
+        # Without this method Python would compare the value with each row, which may have several
+        # elements.
+        same = self == value
+        return bool(same.any()) if isinstance(same, Array) else bool(same)
 
     # -- views
 
@@ -49,7 +93,7 @@ cdef class ArrayMethods(Reductions):
 
     def squeeze(self, axis=None):
         """A view without axes of length 1; see `cupola.squeeze`."""
-        from cupola import squeeze
+        from cupola.arrays.shapes import squeeze
         return squeeze(self, axis)
 
     # -- copies
@@ -68,78 +112,78 @@ cdef class ArrayMethods(Reductions):
 
     def round(self, decimals=0, out=None):
         """The elements rounded to a number of decimals, ties to even; see `cupola.round`."""
-        from cupola import round
+        from cupola.arrays.comparisons import round
         return round(self, decimals, out)
 
     def clip(self, min=None, max=None, out=None):
         """The elements limited to an interval; see `cupola.clip`."""
-        from cupola import clip
+        from cupola.arrays.arithmetic import clip
         return clip(self, min, max, out)
 
     def repeat(self, repeats, axis=None):
         """Each element several times; see `cupola.repeat`."""
-        from cupola import repeat
+        from cupola.arrays.arrangement import repeat
         return repeat(self, repeats, axis)
 
     # -- statistics
 
     def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None):
         """The variance; see `cupola.var`."""
-        from cupola import var
+        from cupola.arrays.statistics import var
         return var(self, axis, dtype, out, ddof, keepdims, correction=correction)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None):
         """The standard deviation; see `cupola.std`."""
-        from cupola import std
+        from cupola.arrays.statistics import std
         return std(self, axis, dtype, out, ddof, keepdims, correction=correction)
 
     # -- scans, sorts, searches
 
     def cumsum(self, axis=None, dtype=None, out=None):
         """Cumulative sums; see `cupola.cumsum`."""
-        from cupola import cumsum
+        from cupola.arrays.scans import cumsum
         return cumsum(self, axis, dtype, out)
 
     def cumprod(self, axis=None, dtype=None, out=None):
         """Cumulative products; see `cupola.cumprod`."""
-        from cupola import cumprod
+        from cupola.arrays.scans import cumprod
         return cumprod(self, axis, dtype, out)
 
     def sort(self, axis=-1, kind=None, order=None, *, stable=None):
         """Sort the array itself along an axis; see `cupola.sort`."""
-        from cupola import sort
+        from cupola.arrays.sorts import sort
         self[...] = sort(self, axis, kind, order, stable=stable)
 
     def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
         """The indices that sort the array; see `cupola.argsort`."""
-        from cupola import argsort
+        from cupola.arrays.sorts import argsort
         return argsort(self, axis, kind, order, stable=stable)
 
     def searchsorted(self, v, side="left", sorter=None):
         """Where values belong in this sorted array; see `cupola.searchsorted`."""
-        from cupola import searchsorted
+        from cupola.arrays.searching import searchsorted
         return searchsorted(self, v, side, sorter)
 
     # -- elements by index
 
     def take(self, indices, axis=None, out=None, mode="raise"):
         """Elements by their indices along an axis; see `cupola.take`."""
-        from cupola import take
+        from cupola.arrays.indexing import take
         return take(self, indices, axis, out, mode)
 
     def put(self, indices, values, mode="raise"):
         """Set elements of the flattened array by their indices; see `cupola.put`."""
-        from cupola import put
+        from cupola.arrays.indexing import put
         put(self, indices, values, mode)
 
     def compress(self, condition, axis=None, out=None):
         """The slices along an axis for which a condition holds; see `cupola.compress`."""
-        from cupola import compress
+        from cupola.arrays.selection import compress
         return compress(condition, self, axis, out)
 
     def nonzero(self):
         """The indices of elements that are not zero, an array for each axis. Waits for them."""
-        from cupola import nonzero
+        from cupola.arrays.selection import nonzero
         return nonzero(self)
 
     # -- the array API standard
@@ -168,8 +212,8 @@ cdef class ArrayMethods(Reductions):
         stream : Stream, optional
             The stream of the copy; by default the current one.
         """
-        from cupola import Device, to_device
-        if Device(device).index == self.device_index:
+        from cupola.creation import to_device
+        if device_index(device) == self.device_index:
             return self
         return to_device(self, device=device, stream=stream)
 
@@ -179,10 +223,13 @@ cdef object part(ArrayData array, int number):
     if array.dtype.kind != "c":
         if number == 0:
             return array
-        from cupola import zeros_like
+        from cupola.creation import zeros_like
         return zeros_like(array)
     kind = np.dtype(f"f{array.itemsize // 2}")
     return array.view_as(array.shape, array.get_strides(), number * kind.itemsize, kind)
+
+
+register(Array)
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -1,4 +1,4 @@
-# cupola/reductions.pyx - the base class of arrays with reductions and products.
+# cupola/arrays/reductions.pyx - the base class of arrays with reductions and products.
 # cython: language_level=3
 
 import numpy as np
@@ -9,8 +9,8 @@ from cupola._reduce cimport (
     CUPOLA_MEAN, CUPOLA_MINIMUM, CUPOLA_PRODUCT, CUPOLA_SUM,
 )
 from cupola.abi cimport require
-from cupola.operators cimport Operators
-from cupola.reduce cimport dot, matmul, reduce
+from cupola.arrays.operators cimport Operators
+from cupola.arrays.reduce cimport dot, matmul, reduce
 
 from cupola.exceptions import ArgumentTypeError
 
@@ -146,8 +146,8 @@ cdef class Reductions(Operators):
                 return NotImplemented
         if function is DOT:
             return dot_of(*args, **kwargs)
-        from cupola import _numpy_functions  # not of its module, which imports this one
-        implementation = _numpy_functions.get(function)
+        from cupola.arrays.numpy_functions import numpy_functions
+        implementation = numpy_functions.get(function)
         if implementation is not None:
             return implementation(*args, **kwargs)
         if function in UNTOLD:  # they would return False for the error

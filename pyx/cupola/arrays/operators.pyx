@@ -1,18 +1,18 @@
-# cupola/operators.pyx - the base class of arrays with Python's operators.
+# cupola/arrays/operators.pyx - the base class of arrays with Python's operators.
 # cython: language_level=3
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
-from cupola.array_data cimport ArrayData
-from cupola.elementwise_call cimport binary, inplace, power, unary
-from cupola.promotion cimport (
+from cupola.array cimport Array
+from cupola.arrays.elementwise_call cimport binary, inplace, power, unary
+from cupola.arrays.promotion cimport (
     ABSOLUTE, ADD, BITWISE_AND, BITWISE_OR, BITWISE_XOR, DIVIDE, EQUAL, FLOOR_DIVIDE, GREATER,
     GREATER_EQUAL, INVERT, LEFT_SHIFT, LESS, LESS_EQUAL, MULTIPLY, NEGATIVE, NOT_EQUAL, POSITIVE,
     POWER, REMAINDER, RIGHT_SHIFT, SUBTRACT,
 )
 
 
-cdef class Operators(ArrayData):
+cdef class Operators(Array):
     """Python's operators on the elements of arrays, by NumPy's rules.
 
     They are queued on the current stream, and their results are new arrays; see
