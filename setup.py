@@ -108,6 +108,7 @@ class BuildExt(setuptools_build_ext):
                 self._place(source, "include/cupola", "csrc/include/cupola")
             for name in work.declarations():
                 self._place(recipe.DECLARATIONS / name, "", str(recipe.DECLARATIONS))
+            build.native.place(ROOT / recipe.CONSTANTS, self._output(recipe.CONSTANTS.name))
             for ext in self.extensions:
                 made = self._made(ext)
                 build.native.place(ROOT / made, Path(self.build_lib) / self._filename(ext))
@@ -173,6 +174,7 @@ class BuildExt(setuptools_build_ext):
         headers = [path.relative_to("csrc/include/cupola") for path in work.headers()]
         places += [f"include/cupola/{path}" for path in headers]
         places += [str(name) for name in work.declarations()]
+        places.append(recipe.CONSTANTS.name)
         for place in places:
             yield self._output(place), PACKAGE / place
         for ext in self.extensions:

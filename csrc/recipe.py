@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import packing
+from . import constants, packing
 
 BUILD = Path("build")
 CYTHON = Path("pyx") / "cupola"
@@ -21,6 +21,7 @@ ARRAYS = BUILD / "kernels" / "arrays.bin"
 ALGORITHMS = BUILD / "kernels" / "algorithms"
 DECLARATIONS = BUILD / "declarations"
 WRITTEN = DECLARATIONS / "written"  # what Cython modules include
+CONSTANTS = BUILD / "kernels" / "kernel_constants.py"  # a module of the installed package
 SEMANTICS = BUILD / "native" / "semantics.hpp"
 RELEASE = ("-O2", "-DNDEBUG")
 # What is waited for between launches at most: half the time of a compilation.
@@ -123,10 +124,24 @@ class Recipe:
         driver = self.root / CYTHON / "driver.pxd"
         calls = self._written(WRITTEN / "driver.pxi", [driver], lambda: written.wrappers(driver))
         listed = self._written(WRITTEN / "declarations.h", files, lambda: written.header(files))
-        return [*steps, calls, listed]
+        return [*steps, calls, listed, self._constants()]
 
-    def _written(self, target: Path, inputs: Sequence[Path], text: Any) -> Any:
-        script = Path(self.build.declarations.__file__)
+    def _constants(self) -> Any:
+        """The constants of kernels, as a module of Python."""
+        headers = self.sources("kernels/constants.h", "include/cupola/makers.cuh")
+
+        def text() -> str:
+            try:
+                return constants.python(self.root / path for path in headers)
+            except ValueError as error:
+                raise self.build.error.BuildError(str(error)) from None
+
+        return self._written(CONSTANTS, headers, text, Path(constants.__file__))
+
+    def _written(
+        self, target: Path, inputs: Sequence[Path], text: Any, script: Path | None = None
+    ) -> Any:
+        script = script or Path(self.build.declarations.__file__)
         return self.build.step.Step(
             target=target,
             inputs=(*inputs, script),

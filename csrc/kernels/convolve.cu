@@ -8,15 +8,14 @@
 // The filter is not flipped, and each channel is filtered separately. Arrays are in C order: images
 // are (height, width, channels), filters (filter_height, filter_width) with odd sizes. The sum
 // starts at 0 and goes over the filter row by row. Each product and sum is rounded, so that NumPy
-// gives the same bits. Any launch works (threads.cuh); `out` must not overlap the inputs.
+// gives the same bits. Where `clamps` is not 0, a pixel outside of the image is the nearest pixel
+// inside, otherwise 0. Any launch works (threads.cuh); `out` must not overlap the inputs.
 
 namespace {
 
-constexpr int border_clamp = 1;  // otherwise zero: CUPOLA_BORDER_ZERO, CUPOLA_BORDER_CLAMP
-
 struct Image {
     const float* data;
-    int height, width, channels, border;
+    int height, width, channels, clamps;
 
     __device__ std::size_t offset(int row, int column) const {
         return (std::size_t{static_cast<unsigned>(row)} * width + column) * channels;
@@ -30,7 +29,7 @@ struct Line {
     bool clamps, none;
 
     __device__ Line(const Image& image, int row, int channel)
-        : step(image.channels), last(image.width - 1), clamps(image.border == border_clamp) {
+        : step(image.channels), last(image.width - 1), clamps(image.clamps != 0) {
         const int near = min(max(row, 0), image.height - 1);
         start = image.data + image.offset(near, 0) + channel;
         none = !clamps && near != row;
@@ -176,9 +175,9 @@ __device__ void convolve_square(const Image& image, const float* filter, float* 
 // Any filter; one result at a time.
 extern "C" __global__ void convolve(const float* image, const float* filter, float* out, int height,
                                     int width, int channels, int filter_height, int filter_width,
-                                    int border) {
+                                    int clamps) {
     if (height <= 0 || width <= 0 || channels <= 0) return;
-    const Image source{image, height, width, channels, border};
+    const Image source{image, height, width, channels, clamps};
     const std::size_t elements = std::size_t{static_cast<unsigned>(height)} * width * channels;
     const Ranks ranks = launch_ranks();
     for (std::size_t element = ranks.first; element < elements; element += ranks.stride) {
@@ -202,16 +201,16 @@ extern "C" __global__ void convolve(const float* image, const float* filter, flo
 // Filters of 3 x 3, 5 x 5 and 7 x 7, in strips of `rows` results. A thread has 4 columns, or one if
 // there are several channels.
 extern "C" __global__ void convolve_3(const float* image, const float* filter, float* out,
-                                      int height, int width, int channels, int border, int rows) {
-    convolve_square<3>({image, height, width, channels, border}, filter, out, rows);
+                                      int height, int width, int channels, int clamps, int rows) {
+    convolve_square<3>({image, height, width, channels, clamps}, filter, out, rows);
 }
 
 extern "C" __global__ void convolve_5(const float* image, const float* filter, float* out,
-                                      int height, int width, int channels, int border, int rows) {
-    convolve_square<5>({image, height, width, channels, border}, filter, out, rows);
+                                      int height, int width, int channels, int clamps, int rows) {
+    convolve_square<5>({image, height, width, channels, clamps}, filter, out, rows);
 }
 
 extern "C" __global__ void convolve_7(const float* image, const float* filter, float* out,
-                                      int height, int width, int channels, int border, int rows) {
-    convolve_square<7>({image, height, width, channels, border}, filter, out, rows);
+                                      int height, int width, int channels, int clamps, int rows) {
+    convolve_square<7>({image, height, width, channels, clamps}, filter, out, rows);
 }

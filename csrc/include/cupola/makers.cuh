@@ -12,8 +12,10 @@
 
 namespace cupola {
 
-constexpr int max_axes = 8;
-[[maybe_unused]] constexpr int block_size = 256;
+// cupola/kernel_constants.py has these, too: the build reads them here.
+constexpr int maker_axes = 8;
+[[maybe_unused]] constexpr int maker_block = 256;
+[[maybe_unused]] constexpr int maker_align = 16;  // bytes: an accumulator's largest alignment
 [[maybe_unused]] constexpr unsigned all_lanes = 0xffffffffu;
 
 // -- elements ---------------------------------------------------------------------------------
@@ -76,8 +78,8 @@ using complex128 = Complex<double>;
 template <int count>
 struct Layout {
     long long axes, n;
-    long long shape[max_axes];
-    long long strides[count ? count : 1][max_axes];
+    long long shape[maker_axes];
+    long long strides[count ? count : 1][maker_axes];
 
     __device__ long long offset(int array, long long i) const {
         long long found = 0;
@@ -193,7 +195,7 @@ __device__ T of_lane(const T& value, int lane) {
 // One value for each warp of the block.
 template <class T>
 __device__ T* of_warps() {
-    __shared__ alignas(16) unsigned char storage[block_size / 32 * sizeof(T)];
+    __shared__ alignas(maker_align) unsigned char storage[maker_block / 32 * sizeof(T)];
     return reinterpret_cast<T*>(storage);
 }
 
@@ -211,7 +213,8 @@ __device__ T reduce_threads(T value, long long threads, Combine combine) {
     if (lane == 0) values[warp] = value;
     __syncthreads();
     if (threadIdx.x == 0)
-        for (int other = 1; other < block_size / 32; ++other) value = combine(value, values[other]);
+        for (int other = 1; other < maker_block / 32; ++other)
+            value = combine(value, values[other]);
     __syncthreads();
     return value;
 }
@@ -243,7 +246,7 @@ __device__ T scan_threads(T value, long long threads, const T& neutral, Combine 
     __syncthreads();
     T prefix = neutral;
     total = neutral;
-    for (int other = 0; other < block_size / 32; ++other) {
+    for (int other = 0; other < maker_block / 32; ++other) {
         if (other < warp) prefix = combine(prefix, values[other]);
         total = combine(total, values[other]);
     }

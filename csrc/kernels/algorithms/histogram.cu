@@ -4,13 +4,15 @@
 // elements disturb each other less. The dynamic shared memory has `copies * bins` counters and,
 // where both fit, the edges behind them.
 #include "../array/types.cuh"
+#include "../constants.h"
 #include "moved.cuh"
 
 namespace cupola::algorithms {
 
 // Elements of a thread: all are loaded before the first one is counted.
 template <class X>
-constexpr int items_of = sizeof(X) <= 4 ? 16 : 8;
+constexpr int items_of = sizeof(X) <= 4 ? constants::histogram_items
+                                        : constants::histogram_wide_items;
 
 extern __shared__ unsigned long long shared_bins[];
 

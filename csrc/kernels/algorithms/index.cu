@@ -2,12 +2,12 @@
 //
 // Kernels move words of 1 to 16 bytes. The host picks the widest word that divides a row, so that
 // rows of small elements move in wide words.
+#include "../constants.h"
 #include "moved.cuh"
 
 namespace cupola::algorithms {
 
-// How an index becomes a position along an axis.
-enum Mode : int { RAISE = 0, WRAP = 1, CLIP = 2, CHECKED = 3 };
+using namespace constants;
 
 // Not inlined: divisions would be most of each kernel's code.
 __device__ __noinline__ u64 quotient(u64 number, u64 divisor) {

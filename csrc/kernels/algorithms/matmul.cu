@@ -5,7 +5,7 @@ using namespace cupola::products;
 
 namespace {
 
-constexpr int threads = 256;
+constexpr int threads = matmul_threads;
 // 2 x 4 warps of 8 x 4 lanes. A lane has Parts x Parts vectors of rows and of columns.
 constexpr int lane_rows = 8, lane_columns = 4, warp_columns = 4;
 
@@ -172,6 +172,10 @@ __device__ void multiply(T* out, const T* a, i64 a_step, int a_deep, i64 a_batch
         multiply<T, parts>(out, a, a_step, a_deep, a_batch, b, b_step, b_deep, b_batch, rows, \
                            columns, inner, batches);                                          \
     }
+
+static_assert(Product<float, 1>::lines == matmul_f32_lines);
+static_assert(Product<double, 1>::lines == matmul_f64_lines);
+static_assert(Product<double, 2>::lines == matmul_f64_lines * matmul_large_parts);
 
 MATMUL(f32_small, float, 1)
 MATMUL(f32_large, float, 2)

@@ -9,9 +9,9 @@ namespace {
 using half = std::uint16_t;  // its bits
 using u32 = std::uint32_t;
 
-constexpr int threads = 256;
-constexpr int lines = 128;  // rows and columns of a tile
-constexpr int depth = 32;   // of a step
+constexpr int threads = matmul_threads;
+constexpr int lines = matmul_half_lines;  // rows and columns of a tile
+constexpr int depth = 32;                 // of a step
 constexpr int size = Vector<half>::size;
 // Rows of 8 elements, which ldmatrix reads, begin in 8 different groups of banks.
 constexpr int deep_pitch = depth + size;
@@ -29,12 +29,12 @@ static_assert(room >= depth * flat_pitch);
 
 using Place = Source<lines, depth, half>;
 
-// The dynamic shared memory; matrix_product.py knows its size.
+// The dynamic shared memory.
 struct Shared {
     alignas(16) half row[stages][room], column[stages][room];
     Operand<half> a, b;  // seldom read: not worth registers
 };
-static_assert(sizeof(Shared) <= 3 * 2 * 128 * 40 * 2 + 96);
+static_assert(sizeof(Shared) <= matmul_half_shared);
 
 using Fragment = u32[4];
 

@@ -8,8 +8,8 @@ using cupola::arrays::Complex;
 
 namespace {
 
-constexpr int threads = 256, side = 16;  // threads of a row
-constexpr int lines = 32;                // rows, columns and depth of a tile
+constexpr int threads = matmul_threads, side = 16;  // threads of a row
+constexpr int lines = matmul_simple_lines;          // rows, columns and depth of a tile
 
 // Sums of products in a type that wraps around as the elements do.
 template <class Sum>

@@ -4,7 +4,11 @@
 
 #include <cstdint>
 
+#include "../constants.h"
+
 namespace cupola::products {
+
+using namespace constants;
 
 using i64 = std::int64_t;
 

@@ -1,13 +1,15 @@
 // csrc/kernels/algorithms/quantile.cu - elements and means of sorted rows.
 #include "../array/types.cuh"
+#include "../constants.h"
 #include "sort_keys.cuh"
 
 using namespace cupola::algorithms;
+using namespace cupola::constants;
 namespace arrays = cupola::arrays;
 
 namespace {
 
-constexpr int most = 32;
+constexpr int most = quantile_most;
 
 // Result i of a row combines its elements `low` and `high`. The weight -1 is their mean, and -2 is
 // the element `low`.
@@ -79,13 +81,13 @@ __device__ void pick_elements(const K* sorted, K* out, i64 rows, i64 n, int coun
 }  // namespace
 
 #define CUPOLA_COMBINE(name, S, R, O)                                                              \
-    extern "C" __global__ void __launch_bounds__(256)                                              \
+    extern "C" __global__ void __launch_bounds__(quantile_threads)                                 \
         quantile_##name(const arrays::S* sorted, arrays::O* out, i64 rows, i64 n, int count,       \
                         Quantiles quantiles) {                                                     \
         combine_elements<arrays::S, arrays::R, arrays::O>(sorted, out, rows, n, count, quantiles); \
     }
 #define CUPOLA_PICK(K, bits)                                                                    \
-    extern "C" __global__ void __launch_bounds__(256) quantile_pick_##bits(                     \
+    extern "C" __global__ void __launch_bounds__(quantile_threads) quantile_pick_##bits(        \
         const K* sorted, K* out, i64 rows, i64 n, int count, Quantiles quantiles, K infinity) { \
         pick_elements(sorted, out, rows, n, count, quantiles, infinity);                        \
     }

@@ -2,9 +2,12 @@
 // parameters.
 #pragma once
 
+#include "../constants.h"
 #include "random_numbers.cuh"
 
 namespace cupola::random {
+
+using namespace constants;
 
 // A gamma number is value * exp(exponent): that of a small shape can be below the least double.
 struct GammaParts {
@@ -85,26 +88,6 @@ __device__ double triangular_of(N& numbers, double left, double mode, double rig
     const double made = fma(share, to, fma(-share, from, from));
     return isnan(made) ? made : fmin(fmax(made, left), right);
 }
-
-// In the order of continuous_kinds in package/cupola/random/distributions.py.
-enum class Continuous {
-    lognormal,
-    laplace,
-    logistic,
-    gumbel,
-    rayleigh,
-    weibull,
-    pareto,
-    power,
-    triangular,
-    standard_cauchy,
-    gamma,
-    beta,
-    chisquare,
-    f,
-    standard_t,
-    wald
-};
 
 // Whether there is a distribution with these parameters. With NaN the result is NaN anyway.
 __device__ inline bool in_range(Continuous kind, double a, double b) {

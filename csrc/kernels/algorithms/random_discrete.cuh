@@ -6,8 +6,6 @@
 namespace cupola::random {
 
 constexpr double pi = 3.141592653589793238462643383279502884;
-// NumPy's limit of means: ten deviations below 2^63.
-constexpr double largest_mean = 0x1p63 - 10 * 3037000499.97605;
 
 // The logarithm of k! / (k / e)^k, of whole k: Stirling's series.
 __device__ __noinline__ double stirling_rest(double k) {
@@ -106,15 +104,13 @@ __device__ double geometric_of(N& numbers, double p) {
 }
 
 // In the order of discrete_kinds in package/cupola/random/distributions.py.
-enum class Discrete { poisson, binomial, geometric, negative_binomial };
-
 // Parameters out of their range give -1: no loop is without an end.
 template <class N>
 __device__ i64 discrete(Discrete kind, N& numbers, double a, double b, i64 n) {
     double made = -1;
     switch (kind) {
         case Discrete::poisson:
-            if (a >= 0 && a <= largest_mean) made = poisson_of(numbers, a);
+            if (a >= 0 && a <= random_largest_mean) made = poisson_of(numbers, a);
             break;
         case Discrete::binomial:
             return n >= 0 && a >= 0 && a <= 1 ? binomial_of(numbers, n, a) : -1;
@@ -125,7 +121,7 @@ __device__ i64 discrete(Discrete kind, N& numbers, double a, double b, i64 n) {
             if (!(a > 0 && b > 0 && b <= 1)) break;
             if (b == 1) return 0;
             // NumPy's condition: the mean is hardly above the limit then.
-            if ((1 - b) / b * (a + 10 * sqrt(a)) <= largest_mean)
+            if ((1 - b) / b * (a + 10 * sqrt(a)) <= random_largest_mean)
                 made = poisson_of(numbers, gamma_parts(numbers, a).times((1 - b) / b));
     }
     return made >= 0x1p63 ? INT64_MAX : static_cast<i64>(made);

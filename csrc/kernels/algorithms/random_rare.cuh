@@ -132,9 +132,6 @@ __device__ double log_gamma_of(N& numbers, double shape) {
     return log(made.value) + made.exponent;
 }
 
-// In the order of rare_continuous_kinds in package/cupola/random/rare_distributions.py.
-enum class RareContinuous { noncentral_chisquare, noncentral_f, vonmises };
-
 template <class N>
 __device__ __noinline__ double rare_continuous(RareContinuous kind, N& numbers, double a, double b,
                                                double c) {
@@ -152,14 +149,11 @@ __device__ __noinline__ double rare_continuous(RareContinuous kind, N& numbers, 
     return NAN;
 }
 
-// In the order of rare_discrete_kinds in package/cupola/random/rare_distributions.py.
-enum class RareDiscrete { hypergeometric, logseries, zipf };
-
 // Parameters out of their range give -1: no loop is without an end.
 template <class N>
 __device__ i64 rare_discrete(RareDiscrete kind, N& numbers, double a, i64 good, i64 bad,
                              i64 draws) {
-    constexpr i64 limit = 1000000000;
+    constexpr i64 limit = random_hypergeometric_limit;
     double made = -1;
     switch (kind) {
         case RareDiscrete::hypergeometric:

@@ -4,18 +4,20 @@
 // one.
 #pragma once
 
+#include "../constants.h"
 #include "tile_totals.cuh"
 
 namespace cupola::algorithms {
 
-constexpr int threads = 256, tile_threads = 384, warps = tile_threads / 32;
+using namespace constants;
 
-// Elements of a thread: as many as shared memory holds, because a wait for earlier tiles takes as
-// long for few. Odd, so that the threads of a warp read from all banks.
+constexpr int warps = scan_tile_threads / 32;
+
+// Elements of a thread.
 template <class T>
-constexpr int items_of = sizeof(T) >= 16  ? 7
-                         : sizeof(T) == 8 ? 15
-                                          : 31;
+constexpr int items_of = sizeof(T) >= 16  ? scan_items_16
+                         : sizeof(T) == 8 ? scan_items_8
+                                          : scan_items_4;
 
 // A tile of a row. Reads and writes each element once.
 template <class Op>
@@ -151,15 +153,15 @@ __device__ void scan_columns(const Op& op, const typename Op::In* in, typename O
 }  // namespace cupola::algorithms
 
 #define CUPOLA_SCANS(name, I, O, SPEC, ...)                                                  \
-    extern "C" __global__ void __launch_bounds__(tile_threads, 3)                            \
+    extern "C" __global__ void __launch_bounds__(scan_tile_threads, 3)                       \
         scan_tiles_##name(const I* in, O* out, u64* words, i64 n, u32 tiles, SPEC spec) {    \
         scan_tile(__VA_ARGS__, in, out, words, n, tiles);                                    \
     }                                                                                        \
-    extern "C" __global__ void __launch_bounds__(threads)                                    \
+    extern "C" __global__ void __launch_bounds__(scan_threads)                               \
         scan_rows_##name(const I* in, O* out, i64 rows, int n, SPEC spec) {                  \
         scan_rows(__VA_ARGS__, in, out, rows, n);                                            \
     }                                                                                        \
-    extern "C" __global__ void __launch_bounds__(threads)                                    \
+    extern "C" __global__ void __launch_bounds__(scan_threads)                               \
         scan_columns_##name(const I* in, O* out, i64 columns, i64 n, i64 inner, SPEC spec) { \
         scan_columns(__VA_ARGS__, in, out, columns, n, inner);                               \
     }

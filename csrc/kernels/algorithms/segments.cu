@@ -1,7 +1,9 @@
 // csrc/kernels/algorithms/segments.cu - reductions of segments of rows, by a warp or a block each.
+#include "../constants.h"
 #include "tile_totals.cuh"
 
 using namespace cupola::algorithms;
+using cupola::constants::segments_threads;
 
 namespace {
 
@@ -72,14 +74,14 @@ __device__ void reduce_segments(const Op& op, const typename Op::In* in, const i
 
 }  // namespace
 
-#define CUPOLA_SEGMENTS(name, I, O, SPEC, ...)                                            \
-    extern "C" __global__ void __launch_bounds__(256) segments_by_warps_##name(           \
-        const I* in, const i64* indices, O* out, i64 rows, i64 n, i64 count, SPEC spec) { \
-        reduce_segments<1>(__VA_ARGS__, in, indices, out, rows, n, count);                \
-    }                                                                                     \
-    extern "C" __global__ void __launch_bounds__(256) segments_by_blocks_##name(          \
-        const I* in, const i64* indices, O* out, i64 rows, i64 n, i64 count, SPEC spec) { \
-        reduce_segments<8>(__VA_ARGS__, in, indices, out, rows, n, count);                \
+#define CUPOLA_SEGMENTS(name, I, O, SPEC, ...)                                                 \
+    extern "C" __global__ void __launch_bounds__(segments_threads) segments_by_warps_##name(   \
+        const I* in, const i64* indices, O* out, i64 rows, i64 n, i64 count, SPEC spec) {      \
+        reduce_segments<1>(__VA_ARGS__, in, indices, out, rows, n, count);                     \
+    }                                                                                          \
+    extern "C" __global__ void __launch_bounds__(segments_threads) segments_by_blocks_##name(  \
+        const I* in, const i64* indices, O* out, i64 rows, i64 n, i64 count, SPEC spec) {      \
+        reduce_segments<segments_threads / 32>(__VA_ARGS__, in, indices, out, rows, n, count); \
     }
 
 CUPOLA_ACCUMULATORS(CUPOLA_SEGMENTS)

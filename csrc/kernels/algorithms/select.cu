@@ -2,10 +2,13 @@
 //
 // Each block counts its tile's flags, adds the counts of the tiles before it by a decoupled
 // look-back, and writes its elements. Counts have 62 bits.
+#include "../constants.h"
 #include "lookback.cuh"
 #include "moved.cuh"
 
 namespace cupola::algorithms {
+
+using namespace constants;
 
 // The top two bits of a tile's state say what the others are: nothing, the tile's own count, or the
 // count of all elements up to its end.
@@ -127,12 +130,11 @@ __device__ void select(const std::uint8_t* __restrict__ flags, i64 n, u64* state
     for (u32 i = threadIdx.x; i < all; i += threads) store(i, tile_start + i);
 }
 
-// Threads of a block, and elements of a tile: 32 KB of shared memory for all but bytes. The host
-// knows both.
+// Threads of a block, and rounds in which each thread takes four elements.
 template <class T>
-constexpr int threads_of = sizeof(T) > 4 ? 256 : 512;
+constexpr int threads_of = sizeof(T) > 4 ? select_wide_threads : select_threads;
 template <class T>
-constexpr int rounds_of = sizeof(T) == 16 ? 2 : 4;
+constexpr int rounds_of = (sizeof(T) == 16 ? select_items_16 : select_items) / 4;
 
 template <class T>
 __device__ void select_words(const std::uint8_t* flags, const T* __restrict__ source,
@@ -167,9 +169,9 @@ using namespace cupola::algorithms;
     }
 CUPOLA_WORDS(CUPOLA_SELECT)
 
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(select_threads)
     select_indices(const std::uint8_t* flags, i64* out, u64* states, u64* count, i64 n) {
-    constexpr int threads = 512, rounds = 4;
+    constexpr int threads = select_threads, rounds = select_items / 4;
     __shared__ std::uint16_t staged[threads * 4 * rounds];
     const i64 tile_begin = static_cast<i64>(blockIdx.x) * (threads * 4 * rounds);
     const int own = static_cast<int>(threadIdx.x / 32 * (128 * rounds) + threadIdx.x % 32 * 4);

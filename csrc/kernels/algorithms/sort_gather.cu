@@ -1,8 +1,10 @@
 // csrc/kernels/algorithms/sort_gather.cu - keys of complex numbers, wide keys, elements by index.
 #include "../array/types.cuh"
+#include "../constants.h"
 #include "sort_keys.cuh"
 
 using namespace cupola::algorithms;
+using cupola::constants::sort_key_threads;
 
 namespace {
 
@@ -37,7 +39,7 @@ __device__ void gather(const T* in, const i64* indices, T* out, i64 count, i64 n
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(sort_key_threads)
     sort_key_of_complex64(const u32* in, u64* out, i64 n, KeyOrder order) {
     const i64 i = thread_index();
     if (i >= n) return;
@@ -46,14 +48,14 @@ extern "C" __global__ void __launch_bounds__(256)
     out[i] = static_cast<u64>(high) << 32 | low;
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(sort_key_threads)
     sort_keys_of_complex128(const u64* in, u64* high, u64* low, i64 n, KeyOrder order) {
     const i64 i = thread_index();
     if (i < n) split(in + 2 * i, high[i], low[i], order);
 }
 
 #define CUPOLA_WIDEN(K, bits)                                             \
-    extern "C" __global__ void __launch_bounds__(256)                     \
+    extern "C" __global__ void __launch_bounds__(sort_key_threads)        \
         sort_widen_##bits(const K* in, u64* out, i64 n, KeyOrder order) { \
         widen_keys(in, out, n, order);                                    \
     }
@@ -64,7 +66,7 @@ CUPOLA_WIDEN(u64, 64)
 
 // Element `indices[i]` of its row, for each i of rows of n.
 #define CUPOLA_GATHER(T, bits)                                                          \
-    extern "C" __global__ void __launch_bounds__(256)                                   \
+    extern "C" __global__ void __launch_bounds__(sort_key_threads)                      \
         sort_gather_##bits(const T* in, const i64* indices, T* out, i64 count, i64 n) { \
         gather(in, indices, out, count, n);                                             \
     }

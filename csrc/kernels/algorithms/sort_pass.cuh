@@ -3,14 +3,18 @@
 
 #include <cub/block/block_radix_rank.cuh>
 
+#include "../constants.h"
 #include "lookback.cuh"
 #include "sort_keys.cuh"
 
 namespace cupola::algorithms {
 
-constexpr int digits = 256;
+using namespace constants;
+
+constexpr int digits = sort_digits;
 // The two highest bits of a word say what the others count.
-constexpr u32 of_tile = 1u << 30, of_all = 2u << 30, count_mask = of_tile - 1;
+constexpr u32 of_tile = 1u << sort_count_bits, of_all = 2u << sort_count_bits,
+              count_mask = of_tile - 1;
 
 // A pass reads each key once. Tiles take their offsets from those before them (Adinets and
 // Merrill, "Onesweep"). A tile waits only for tiles that began before it.

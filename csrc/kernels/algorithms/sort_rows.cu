@@ -1,9 +1,11 @@
 // csrc/kernels/algorithms/sort_rows.cu - radix sorts of short rows, one block each.
 #include <cub/block/block_radix_rank.cuh>
 
+#include "../constants.h"
 #include "sort_keys.cuh"
 
 using namespace cupola::algorithms;
+using namespace cupola::constants;
 
 namespace {
 
@@ -64,17 +66,17 @@ struct RowSort {
 
 }  // namespace
 
-#define CUPOLA_ROWS(name, K, threads, items)                             \
-    extern "C" __global__ void __launch_bounds__(threads)                \
-        name(const K* in, K* out, i64* indices, int n, KeyOrder order) { \
-        RowSort<K, threads, items>::run(in, out, indices, n, order);     \
+#define CUPOLA_ROWS(form, bits, K)                                                 \
+    extern "C" __global__ void __launch_bounds__(form##_threads)                   \
+        form##_##bits(const K* in, K* out, i64* indices, int n, KeyOrder order) {  \
+        RowSort<K, form##_threads, form##_items>::run(in, out, indices, n, order); \
     }
 
-CUPOLA_ROWS(sort_row_8, u8, 128, 4)
-CUPOLA_ROWS(sort_row_16, u16, 128, 4)
-CUPOLA_ROWS(sort_row_32, u32, 128, 4)
-CUPOLA_ROWS(sort_row_64, u64, 128, 4)
-CUPOLA_ROWS(sort_long_row_8, u8, 256, 16)
-CUPOLA_ROWS(sort_long_row_16, u16, 256, 16)
-CUPOLA_ROWS(sort_long_row_32, u32, 256, 16)
-CUPOLA_ROWS(sort_long_row_64, u64, 256, 16)
+CUPOLA_ROWS(sort_row, 8, u8)
+CUPOLA_ROWS(sort_row, 16, u16)
+CUPOLA_ROWS(sort_row, 32, u32)
+CUPOLA_ROWS(sort_row, 64, u64)
+CUPOLA_ROWS(sort_long_row, 8, u8)
+CUPOLA_ROWS(sort_long_row, 16, u16)
+CUPOLA_ROWS(sort_long_row, 32, u32)
+CUPOLA_ROWS(sort_long_row, 64, u64)

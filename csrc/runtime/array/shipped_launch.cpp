@@ -93,10 +93,10 @@ std::uint64_t convolution_elements(int height, int width, int channels, int filt
 }
 
 void convolve(const Convolution& c, std::uint64_t results, Stream& stream) {
-    const int size = c.filter_height;
+    const int size = c.filter_height, clamps = c.border == CUPOLA_BORDER_CLAMP;
     if (size != c.filter_width || size < 3 || size > 7) {
         launch("convolve", cover(stream.context, results), stream, c.image, c.filter, c.out,
-               c.height, c.width, c.channels, c.filter_height, c.filter_width, c.border);
+               c.height, c.width, c.channels, c.filter_height, c.filter_width, clamps);
         return;
     }
     // Longer strips load less, but enough of them must remain to fill the device.
@@ -107,7 +107,7 @@ void convolve(const Convolution& c, std::uint64_t results, Stream& stream) {
     const std::uint64_t strips = across * ((c.height - 1) / rows + 1);
     const std::string name = "convolve_" + std::to_string(size);
     launch(name.c_str(), cover(stream.context, strips, 128), stream, c.image, c.filter, c.out,
-           c.height, c.width, c.channels, c.border, rows);
+           c.height, c.width, c.channels, clamps, rows);
 }
 
 void hello(unsigned blocks, unsigned threads, Stream& stream) {

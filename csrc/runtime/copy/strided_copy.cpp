@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/strided.h"
 #include "runtime/context/capture.hpp"
 #include "runtime/copy/copy.hpp"
 #include "runtime/copy/loop_nest.hpp"
@@ -26,14 +27,6 @@ struct StridedRegion {
     std::uint64_t to, from;      // addresses
     std::vector<CopyAxis> axes;  // the outermost first; the last is of bytes, with strides of 1
 };
-
-// csrc/kernels/strided.cu defines the same struct.
-struct StridedAxes {
-    std::uint64_t length[8];
-    std::int64_t to[8], from[8];
-    int count;
-};
-constexpr std::size_t most_copy_axes = 8;
 
 // For shorter rows a kernel, or a contiguous copy of the host memory, is faster.
 constexpr std::uint64_t min_row = 512;
@@ -156,7 +149,7 @@ Kernel& kernel_of(Context& context, unsigned unit) {
 
 struct Arguments {  // the argument of copy_strided_*, in C layout
     std::uint64_t to, from;
-    StridedAxes axes;
+    strided::Axes axes;
     std::uint64_t units;
 };
 
@@ -188,7 +181,7 @@ void launch(const StridedRegion& region, Stream& stream) {
 
 // The kernel's axes are limited: this loops over the outermost of more.
 void copy_any(StridedRegion region, Stream& stream) {
-    if (region.axes.size() <= most_copy_axes) return launch(region, stream);
+    if (region.axes.size() <= strided::most_axes) return launch(region, stream);
     const CopyAxis outer = region.axes.front();
     region.axes.erase(region.axes.begin());
     for (std::uint64_t i = 0; i < outer.length; ++i) {

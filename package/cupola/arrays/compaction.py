@@ -11,6 +11,12 @@ from cupola.array import Array
 from cupola.arrays.images import kernel
 from cupola.arrays.launching import WIDTHS, launch
 from cupola.creation import empty, zeros
+from cupola.kernel_constants import (
+    SELECT_ITEMS,
+    SELECT_ITEMS_16,
+    SELECT_THREADS,
+    SELECT_WIDE_THREADS,
+)
 from cupola.stream import refuse_captured
 
 # The limit in bytes of an input whose results are written to memory of the input's length. Above
@@ -71,10 +77,9 @@ def _compacted(mask: Array, source: Array | None, dtype: np.dtype[np.generic]) -
     out: Array = empty(room, dtype, device=device)
     if room == 0:
         return out
-    # The threads of a block, and the elements of each, as in select.cu.
-    wide = source is not None and dtype.itemsize > 4
-    threads = 256 if wide else 512
-    tiles = -(-n // (threads * (8 if wide and dtype.itemsize == 16 else 16)))
+    size = 0 if source is None else dtype.itemsize
+    threads = SELECT_WIDE_THREADS if size > 4 else SELECT_THREADS
+    tiles = -(-n // (threads * (SELECT_ITEMS_16 if size == 16 else SELECT_ITEMS)))
     # The states of the tiles and, at the end, the count.
     states: Array = zeros(tiles + 1, np.uint64, device=device)
     name = "select_indices" if source is None else f"select_{dtype.itemsize * 8}"

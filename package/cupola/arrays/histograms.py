@@ -19,6 +19,7 @@ from cupola.arrays.searching import ELEMENTS, as_type
 from cupola.creation import empty, to_device, zeros
 from cupola.device import Device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.kernel_constants import HISTOGRAM_ITEMS, HISTOGRAM_WIDE_ITEMS
 from cupola.stream import refuse_captured
 
 COUNTING = 512  # threads of a block that counts
@@ -112,7 +113,7 @@ def _launch(
         staged = copies > 0 and shared + edges <= SHARED
         shared += edges if staged else 0
         arguments = (*arguments, int(staged))
-    items = 16 if index.itemsize <= 4 else 8
+    items = HISTOGRAM_ITEMS if index.itemsize <= 4 else HISTOGRAM_WIDE_ITEMS
     blocks = min(-(-index.size // (COUNTING * items)), 4 * Device(device).multiprocessor_count)
     made = kernel("histogram", name, device)
     made[blocks, COUNTING, None, shared](index, *arguments, copies)

@@ -10,6 +10,7 @@ from cupola.arrays.images import kernel
 from cupola.arrays.key_order import key_order
 from cupola.arrays.radix_sort import sort_rows
 from cupola.creation import empty
+from cupola.kernel_constants import SORT_KEY_THREADS
 
 
 def argsort_rows(x: Array, indices: Array) -> None:
@@ -29,16 +30,16 @@ def argsort_rows(x: Array, indices: Array) -> None:
 
 
 def _argsort_complex(x: Array, indices: Array) -> None:
-    blocks = -(-x.size // 256)
+    blocks = -(-x.size // SORT_KEY_THREADS)
     if x.dtype == np.complex64:
         keys = empty(x.shape, np.uint64, device=x.device_index)
         launch = kernel("sort_gather", "sort_key_of_complex64", x.device_index)
-        launch[blocks, 256](x, keys, x.size, key_order(np.dtype(np.float32)))
+        launch[blocks, SORT_KEY_THREADS](x, keys, x.size, key_order(np.dtype(np.float32)))
         sort_rows(keys, None, indices)
         return
     high, low = (empty(x.shape, np.uint64, device=x.device_index) for _ in range(2))
     launch = kernel("sort_gather", "sort_keys_of_complex128", x.device_index)
-    launch[blocks, 256](x, high, low, x.size, key_order(np.dtype(np.float64)))
+    launch[blocks, SORT_KEY_THREADS](x, high, low, x.size, key_order(np.dtype(np.float64)))
     first = empty(x.shape, np.int64, device=x.device_index)
     sort_rows(low, None, first)
     resort(high, first, indices)
@@ -57,4 +58,6 @@ def gather(x: Array, indices: Array, out: Array) -> None:
     """Write the elements of each row at the indices of the row."""
     if x.size:
         launch = kernel("sort_gather", f"sort_gather_{8 * x.itemsize}", x.device_index)
-        launch[-(-x.size // 256), 256](x, indices, out, x.size, x.shape[-1])
+        launch[-(-x.size // SORT_KEY_THREADS), SORT_KEY_THREADS](
+            x, indices, out, x.size, x.shape[-1]
+        )

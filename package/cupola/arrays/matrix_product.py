@@ -13,8 +13,16 @@ from cupola.arrays import cublas
 from cupola.arrays.images import kernel
 from cupola.arrays.matrix_stacks import Matrices
 from cupola.device import Device
+from cupola.kernel_constants import (
+    MATMUL_F32_LINES,
+    MATMUL_F64_LINES,
+    MATMUL_HALF_LINES,
+    MATMUL_HALF_SHARED,
+    MATMUL_LARGE_PARTS,
+    MATMUL_SIMPLE_LINES,
+    MATMUL_THREADS,
+)
 
-_BLOCK = 256
 _MOST_BATCHES = 65535  # of a grid; a block takes further ones
 
 
@@ -28,17 +36,22 @@ class Family(NamedTuple):
     shared: int = 0  # bytes of dynamic shared memory
 
 
-_REALS = {"f4": Family("matmul", "f32", 64, 128), "f8": Family("matmul", "f64", 32, 64)}
+_REALS = {
+    code: Family("matmul", name, lines, lines * MATMUL_LARGE_PARTS)
+    for code, name, lines in (("f4", "f32", MATMUL_F32_LINES), ("f8", "f64", MATMUL_F64_LINES))
+}
 _SIMPLE = {"?": "b8", "c8": "c64", "c16": "c128"}
 # Products wrap around, so signed and unsigned integers share a kernel.
 _SIMPLE |= {f"{kind}{size}": f"i{8 * size}" for kind in "iu" for size in (1, 2, 4, 8)}
 FAMILIES = {
     np.dtype(code): family
     for code, family in {
-        # Three steps of two sides of 128 x 40 elements, and 96 bytes of operands.
-        "f2": Family("matmul_half", "f16", 128, 0, 3 * 2 * 128 * 40 * 2 + 96),
+        "f2": Family("matmul_half", "f16", MATMUL_HALF_LINES, 0, MATMUL_HALF_SHARED),
         **_REALS,
-        **{code: Family("matmul_simple", name, 32, 0) for code, name in _SIMPLE.items()},
+        **{
+            code: Family("matmul_simple", name, MATMUL_SIMPLE_LINES, 0)
+            for code, name in _SIMPLE.items()
+        },
     }.items()
 }
 
@@ -72,7 +85,7 @@ def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], 
         name += "_large" if many else "_small"
         tiles = large if many else tiles
     grid = tiles, min(count, _MOST_BATCHES)
-    kernel(family.image, name, device)[grid, _BLOCK, None, family.shared](
+    kernel(family.image, name, device)[grid, MATMUL_THREADS, None, family.shared](
         out, *a.arguments(), *b.arguments(), rows, columns, inner, count
     )
 

@@ -16,10 +16,10 @@ from cupola.arrays.launching import launch
 from cupola.arrays.layouts import broadcast_to, overlap
 from cupola.creation import empty, full, to_device
 from cupola.exceptions import ArgumentValueError
+from cupola.kernel_constants import INDEX_MODE
 from cupola.stream import refuse_captured
 
-# As in csrc/kernels/algorithms/index.cu.
-RAISE, WRAP, CLIP, CHECKED = 0, 1, 2, 3
+RAISE, WRAP, CLIP, CHECKED = (INDEX_MODE[name] for name in ("RAISE", "WRAP", "CLIP", "CHECKED"))
 MODES = {"raise": RAISE, "wrap": WRAP, "clip": CLIP}
 Indices = Any  # a numpy.ndarray or an Array, of integers
 # The number of indices up to which the host checks whether some are equal.

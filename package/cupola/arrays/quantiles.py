@@ -16,8 +16,8 @@ from cupola.arrays.radix_sort import sort_rows
 from cupola.arrays.rows import array_of, axis_of, packed
 from cupola.creation import empty, full
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.kernel_constants import QUANTILE_MOST, QUANTILE_THREADS
 
-_MOST = 32  # quantiles of a launch; as in quantile.cu
 _MEAN, _LOW = -1.0, -2.0  # weights with a meaning
 
 
@@ -226,13 +226,13 @@ def _combined(rows: _Sorted, found: Positions, dtype: np.dtype) -> Array:
     if result.size == 0:
         return result.astype(dtype)
     launch = kernel("quantile", name, x.device_index)
-    for first in range(0, low.size, _MOST):
-        table = np.zeros((3, _MOST), np.int64)
-        some = slice(first, first + _MOST)
+    for first in range(0, low.size, QUANTILE_MOST):
+        table = np.zeros((3, QUANTILE_MOST), np.int64)
+        some = slice(first, first + QUANTILE_MOST)
         count = low[some].size
         table[0, :count], table[1, :count] = low[some], high[some]
         table[2, :count] = weight[some].astype(np.float64).view(np.int64)
-        launch[-(-rows.count * count // 256), 256](
+        launch[-(-rows.count * count // QUANTILE_THREADS), QUANTILE_THREADS](
             x, result[first:], rows.count, rows.n, count, table.tobytes(), *spec
         )
     return result if made == dtype else result.astype(dtype)

@@ -8,16 +8,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cupola import kernel_constants
 from cupola.array import Array
 from cupola.arrays.images import kernel
 from cupola.arrays.key_order import key_order
 from cupola.creation import empty, zeros
 from cupola.device import Device
+from cupola.kernel_constants import (
+    SORT_COUNT_BITS,
+    SORT_DIGITS,
+    SORT_KEY_THREADS,
+    SORT_LONG_ROW_ITEMS,
+    SORT_LONG_ROW_THREADS,
+    SORT_ROW_ITEMS,
+    SORT_ROW_THREADS,
+)
 
-_SHORT, _LONG = 512, 4096  # the longest rows of the kernels that sort a row in one block
+# The longest rows of the kernels that sort a row in one block.
+_SHORT = SORT_ROW_THREADS * SORT_ROW_ITEMS
+_LONG = SORT_LONG_ROW_THREADS * SORT_LONG_ROW_ITEMS
 _ROWS = 1 << 30  # of one launch
-_DIGITS = 256
-_PART = 1 << 29  # elements that one launch sorts: tiles count in 30 bits
+_PART = 1 << (SORT_COUNT_BITS - 1)  # elements that one launch sorts
 _WORDS = 32 << 20  # bytes of words that passes do not share
 _NARROW = 1 << 32  # the longest rows whose indices have 32 bits between passes
 
@@ -30,17 +41,22 @@ class _Form(NamedTuple):
     tile: int
 
 
+def _form(name: str) -> _Form:
+    threads = getattr(kernel_constants, f"{name.upper()}_THREADS")
+    return _Form(name, threads, threads * getattr(kernel_constants, f"{name.upper()}_ITEMS"))
+
+
 # By the bytes of a key, and of an index between passes.
 _FORMS = {
-    (1, 0): _Form("sort_keys_8", 512, 9728),
-    (2, 0): _Form("sort_keys_16", 384, 8064),
-    (4, 0): _Form("sort_keys_32", 384, 8064),
-    (8, 0): _Form("sort_keys_64", 384, 5760),
-    (1, 4): _Form("sort_pairs_8", 512, 8704),
-    (2, 4): _Form("sort_pairs_16", 512, 8704),
-    (4, 4): _Form("sort_pairs_32", 384, 8832),
-    (8, 4): _Form("sort_pairs_64", 384, 5760),
-    (8, 8): _Form("sort_wide_pairs_64", 384, 4224),
+    (1, 0): _form("sort_keys_8"),
+    (2, 0): _form("sort_keys_16"),
+    (4, 0): _form("sort_keys_32"),
+    (8, 0): _form("sort_keys_64"),
+    (1, 4): _form("sort_pairs_8"),
+    (2, 4): _form("sort_pairs_16"),
+    (4, 4): _form("sort_pairs_32"),
+    (8, 4): _form("sort_pairs_64"),
+    (8, 8): _form("sort_wide_pairs_64"),
 }
 
 
@@ -75,7 +91,9 @@ def _sort_short(
     x: Array, out: Array | None, indices: Array | None, count: int, order: bytes
 ) -> None:
     n = x.shape[-1]
-    name, threads = ("row", 128) if n <= _SHORT else ("long_row", 256)
+    name, threads = "row", SORT_ROW_THREADS
+    if n > _SHORT:
+        name, threads = "long_row", SORT_LONG_ROW_THREADS
     launch = kernel("sort_rows", f"sort_{name}_{8 * x.itemsize}", x.device_index)
     arrays = [None if one is None else one.reshape(count, n) for one in (x, out, indices)]
     for first in range(0, count, _ROWS):
@@ -91,7 +109,7 @@ def _sort_alone(x: Array, out: Array | None, indices: Array | None, order: bytes
         _Long(x, order, 1, False).run(x, out, None)
     keys = empty(x.size, np.uint64, device=x.device_index)
     widen = kernel("sort_gather", f"sort_widen_{8 * x.itemsize}", x.device_index)
-    widen[-(-x.size // 256), 256](x, keys, x.size, order)
+    widen[-(-x.size // SORT_KEY_THREADS), SORT_KEY_THREADS](x, keys, x.size, order)
     _Long(keys, key_order(keys.dtype), 1, True).run(keys, None, indices)
 
 
@@ -114,19 +132,19 @@ class _Long:
     def run(self, x: Array, out: Array | None, indices: Array | None) -> None:
         """Queue the launches."""
         count, passes, parts = self.count, self.passes, len(self.parts)
-        bins_size, tickets_size = count * passes * _DIGITS, passes * parts
-        words_size = count * sum(self.tiles) * _DIGITS // 2
+        bins_size, tickets_size = count * passes * SORT_DIGITS, passes * parts
+        words_size = count * sum(self.tiles) * SORT_DIGITS // 2
         rounds = passes if words_size * 8 * passes <= _WORDS else 1
         # In words of 64 bits: the bins, the tickets, the words of the tiles.
         state = zeros(bins_size + tickets_size + rounds * words_size, np.uint64, device=self.device)
         tickets, words = state[bins_size:], state[bins_size + tickets_size :]
         carry = None
         if parts > 1:
-            carry = empty(2 * count * _DIGITS, np.uint64, device=self.device)
+            carry = empty(2 * count * SORT_DIGITS, np.uint64, device=self.device)
         many = Device(self.device).multiprocessor_count * 8
         chunks = max(1, min(-(-self.n // 4096), -(-many // count)))
-        self.count_digits[count * chunks, 256](x, state, self.n, chunks, self.order)
-        self.offsets[count * passes, 256](state)
+        self.count_digits[count * chunks, SORT_KEY_THREADS](x, state, self.n, chunks, self.order)
+        self.offsets[count * passes, SORT_DIGITS](state)
         buffers = _Buffers(x, out, indices, self.index)
         for number in range(passes):
             if number and rounds == 1:
@@ -139,11 +157,11 @@ class _Long:
         carry: Array | None,
     ) -> None:  # fmt: skip
         last = number == self.passes - 1
-        bins, stride, start = state[number * _DIGITS :], self.passes * _DIGITS, 0
+        bins, stride, start = state[number * SORT_DIGITS :], self.passes * SORT_DIGITS, 0
         for part, ((begin, end), tiles) in enumerate(zip(self.parts, self.tiles, strict=True)):
             following = None
             if carry is not None and part < len(self.parts) - 1:
-                following = carry[part % 2 * self.count * _DIGITS :]
+                following = carry[part % 2 * self.count * SORT_DIGITS :]
             spec = struct.pack(
                 "<4qI3i", self.n, begin, end, stride, tiles, 8 * number, number == 0, last
             )
@@ -151,8 +169,8 @@ class _Long:
                 *buffers.of_pass(number), words[start:], tickets[part:], bins, following, spec,
                 self.order,
             )  # fmt: skip
-            start += self.count * tiles * _DIGITS // 2
-            bins, stride = following, _DIGITS
+            start += self.count * tiles * SORT_DIGITS // 2
+            bins, stride = following, SORT_DIGITS
 
 
 class _Buffers:

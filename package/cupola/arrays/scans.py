@@ -16,9 +16,14 @@ from cupola.arrays.outputs import check_out, stored, target_of
 from cupola.arrays.rows import array_of, axis_of, packed, with_axis
 from cupola.creation import empty, zeros
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.kernel_constants import (
+    SCAN_ITEMS_4,
+    SCAN_ITEMS_8,
+    SCAN_ITEMS_16,
+    SCAN_THREADS,
+    SCAN_TILE_THREADS,
+)
 
-_THREADS, _TILE_THREADS = 256, 384
-_ITEMS = {1: 31, 2: 31, 4: 31, 8: 15, 16: 7}  # of a thread, by the bytes of a total; as in scan.cuh
 _SHORT = 1024  # the longest rows that a warp scans
 _COLUMNS = 4096  # as many columns fill a device
 
@@ -189,18 +194,20 @@ def _scan_rows(operation: Operation, made: Array, rows: int, n: int) -> None:
         warps = -(-rows // (32 // n)) if n <= 16 else rows
         _launch("rows", operation, warps * 32)(x, made, rows, n, operation.spec)
         return
-    tiles = -(-n // (_TILE_THREADS * _ITEMS[operation.total_bytes]))
+    size = operation.total_bytes
+    items = SCAN_ITEMS_16 if size >= 16 else SCAN_ITEMS_8 if size == 8 else SCAN_ITEMS_4
+    tiles = -(-n // (SCAN_TILE_THREADS * items))
     words = None
     if tiles > 1:
-        pieces = -(-operation.total_bytes // 4)
-        size = rows * (tiles + tiles // 32 + tiles // 1024) * pieces
-        words = zeros(size, np.uint64, device=x.device_index)
-    launch = _kernel("tiles", operation)[rows * tiles, _TILE_THREADS]
+        pieces = -(-size // 4)
+        count = rows * (tiles + tiles // 32 + tiles // 1024) * pieces
+        words = zeros(count, np.uint64, device=x.device_index)
+    launch = _kernel("tiles", operation)[rows * tiles, SCAN_TILE_THREADS]
     launch(x, made, words, n, tiles, operation.spec)
 
 
 def _launch(form: str, operation: Operation, threads: int) -> Any:
-    return _kernel(form, operation)[-(-threads // _THREADS), _THREADS]
+    return _kernel(form, operation)[-(-threads // SCAN_THREADS), SCAN_THREADS]
 
 
 def _kernel(form: str, operation: Operation) -> Any:

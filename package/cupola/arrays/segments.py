@@ -15,6 +15,7 @@ from cupola.arrays.outputs import check_out, stored
 from cupola.arrays.rows import array_of, rows_of
 from cupola.creation import empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.kernel_constants import SEGMENTS_THREADS
 
 _LONG = 2048  # the mean length of segments that a block reduces, and not a warp
 
@@ -58,7 +59,8 @@ def reduceat(
         total = rows.count * places.size
         is_long = rows.n > _LONG * places.size
         name = f"segments_by_{'blocks' if is_long else 'warps'}_{operation.kernel}"
-        kernel("segments", name, x.device_index)[total if is_long else -(-total // 8), 256](
+        blocks = total if is_long else -(-total // (SEGMENTS_THREADS // 32))  # a warp each
+        kernel("segments", name, x.device_index)[blocks, SEGMENTS_THREADS](
             rows.x, to_device(places, device=x.device_index), made, rows.count, rows.n,
             places.size, operation.spec,
         )  # fmt: skip

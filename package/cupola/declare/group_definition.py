@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..exceptions import ArgumentTypeError, ArgumentValueError
+from ..kernel_constants import MAKER_ALIGN
 from .c_types import element_of, spelled
 from .element_types import itemsize
 from .kernel_definition import FLAT, Definition, code_of, marked, view
 from .maker_parameters import Parameter
 
 VALUE = "cupola_total cupola_value;\n"  # declares the total of a chunk in a kernel
-ALIGN = 16  # bytes; the largest alignment of an accumulator
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class GroupDefinition(Definition):
             inner = one.removeprefix("cupola::Accumulator<").removesuffix(">")
             name = types.get(inner) or element_of(inner)
             size = self.structs[inner] if name is None else max(itemsize(name), 4)
-            sizes.append(-(-size // ALIGN) * ALIGN)
+            sizes.append(-(-size // MAKER_ALIGN) * MAKER_ALIGN)
         return sum(sizes)
 
     def common(self, types: Mapping[str, str]) -> str:
@@ -70,7 +70,7 @@ class GroupDefinition(Definition):
         return (
             f"{kinds}struct cupola_total {{ {fields} {self.flag} }};\n"
             f"static_assert(sizeof(cupola_total) <= {self.total_bytes(types)} && "
-            f'alignof(cupola_total) <= {ALIGN}, "an accumulator is larger than its dtype");\n'
+            f'alignof(cupola_total) <= {MAKER_ALIGN}, "an accumulator is larger than its dtype");\n'
             f"{functions}struct cupola_combined {{\n"
             "__device__ cupola_total operator()(cupola_total cupola_x,\n"
             "cupola_total cupola_y) const {\n"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..exceptions import ArgumentTypeError
-from .group_definition import ALIGN, VALUE, GroupDefinition, accumulators_of, results_of
+from ..kernel_constants import MAKER_ALIGN
+from .group_definition import VALUE, GroupDefinition, accumulators_of, results_of
 from .kernel_definition import code_of, marked, statement
 from .maker_parameters import Parameter, read, variables_of
 
@@ -47,7 +48,7 @@ class ScanDefinition(GroupDefinition):
 
     def total_bytes(self, types: Mapping[str, str]) -> int:
         """At least the size of the total of a group."""
-        return super().total_bytes(types) + (ALIGN if self.segment else 0)
+        return super().total_bytes(types) + (MAKER_ALIGN if self.segment else 0)
 
     @property
     def combined(self) -> str:

@@ -12,12 +12,12 @@ from cupola.declare.elementwise_definition import ElementwiseDefinition
 from cupola.declare.kernel_definition import FLAT, STRIDED
 from cupola.device import Device
 from cupola.exceptions import ArgumentValueError
+from cupola.kernel_constants import MAKER_BLOCK
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.maker import Maker, PreparedCall
 from cupola.makers.strides import axes_of, merged, packed, start
 from cupola.makers.work import Launch, Work
 
-BLOCK = 256
 _BLOCKS = 32  # the most blocks of a multiprocessor
 
 
@@ -93,7 +93,7 @@ class Elementwise(Maker):
             return Work([], results, values)
         form, arguments, layout = self._arguments(values, shape, order)
         kernel = self._kernel(types, form, form, device)
-        launch = Launch(kernel, blocks_of(n, device), BLOCK, (*arguments, n, *layout))
+        launch = Launch(kernel, blocks_of(n, device), MAKER_BLOCK, (*arguments, n, *layout))
         return Work([launch], results, values)
 
     def _order(self, arrays: list[Array]) -> str:
@@ -141,4 +141,4 @@ class Elementwise(Maker):
 def blocks_of(n: int, device: int) -> int:
     """The blocks of a launch whose threads each do several elements of many."""
     most = _BLOCKS * Device(device).multiprocessor_count
-    return max(1, min(-(-n // BLOCK), most))
+    return max(1, min(-(-n // MAKER_BLOCK), most))

@@ -12,8 +12,9 @@ from cupola.creation import empty
 from cupola.declare.group_definition import GroupDefinition
 from cupola.declare.kernel_definition import FLAT, STRIDED
 from cupola.exceptions import ArgumentValueError
+from cupola.kernel_constants import MAKER_BLOCK
 from cupola.makers.element_types import Types
-from cupola.makers.groups import BLOCK, Chunks, Groups
+from cupola.makers.groups import Chunks, Groups
 from cupola.makers.maker import Maker
 from cupola.makers.strides import packed, start
 from cupola.makers.work import Launch
@@ -36,9 +37,9 @@ class GroupMaker(Maker):
         partial: Array | None,
     ) -> Launch:  # fmt: skip
         """The launch that combines the totals of each group's chunks."""
-        rest = Chunks(dealt.groups, dealt.chunks, 1, dealt.chunks, BLOCK)
+        rest = Chunks(dealt.groups, dealt.chunks, 1, dealt.chunks, MAKER_BLOCK)
         kernel = self._kernel(types, form, f"{form}_chunks", device)
-        return Launch(kernel, rest.grid, BLOCK, (*arguments, rest.packed(), partial))
+        return Launch(kernel, rest.grid, MAKER_BLOCK, (*arguments, rest.packed(), partial))
 
     def _arguments(
         self, values: dict[str, Any], groups: Groups

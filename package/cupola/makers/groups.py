@@ -12,9 +12,9 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.kernel_constants import MAKER_BLOCK
 from cupola.makers.strides import Axes, axes_of, merged
 
-BLOCK = 256
 # These bounds decide the order in which elements are combined. They depend on no device, so equal
 # shapes have equal orders.
 _THREAD, _WARP = 32, 1024  # the longest groups that a thread, or a warp, does alone
@@ -109,7 +109,7 @@ class Chunks(NamedTuple):
     @property
     def grid(self) -> int:
         """The blocks of a launch."""
-        return max(1, min(-(-self.tasks * self.threads // BLOCK), 2**31 - 1))
+        return max(1, min(-(-self.tasks * self.threads // MAKER_BLOCK), 2**31 - 1))
 
     def packed(self) -> bytes:
         """The struct for a launch."""
@@ -118,8 +118,8 @@ class Chunks(NamedTuple):
 
 def chunks_of(groups: int, n: int, tasks: int = _TASKS) -> Chunks:
     """Chunks that give a device enough work, by the numbers of groups and elements alone."""
-    threads = 1 if n <= _THREAD else 32 if n <= _WARP else BLOCK
+    threads = 1 if n <= _THREAD else 32 if n <= _WARP else MAKER_BLOCK
     chunks = max(1, min(-(-n // _CHUNK), -(-tasks // max(groups, 1))))
     length = -(-n // chunks)
-    length = max(1, -(-length // BLOCK) * BLOCK if chunks > 1 else length)
+    length = max(1, -(-length // MAKER_BLOCK) * MAKER_BLOCK if chunks > 1 else length)
     return Chunks(groups, n, max(1, -(-n // length)), length, threads)

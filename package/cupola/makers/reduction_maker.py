@@ -10,9 +10,10 @@ from cupola.array import Array
 from cupola.creation import empty
 from cupola.declare.reduction_definition import ReductionDefinition
 from cupola.exceptions import ArgumentValueError
+from cupola.kernel_constants import MAKER_BLOCK
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.group_maker import GroupMaker
-from cupola.makers.groups import BLOCK, chunks_of, groups_of
+from cupola.makers.groups import chunks_of, groups_of
 from cupola.makers.maker import PreparedCall
 from cupola.makers.work import Launch, Work
 
@@ -106,7 +107,7 @@ class Reduction(GroupMaker):
         form, arguments, layouts = self._arguments(values, groups)
         kernel = self._kernel(types, form, form, device)
         launches = [
-            Launch(kernel, dealt.grid, BLOCK, (*arguments, dealt.packed(), partial, *layouts))
+            Launch(kernel, dealt.grid, MAKER_BLOCK, (*arguments, dealt.packed(), partial, *layouts))
         ]
         if dealt.chunks > 1:
             launches.append(self._of_chunks(types, form, device, dealt, arguments, partial))

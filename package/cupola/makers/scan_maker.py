@@ -8,9 +8,10 @@ from typing import Any
 from cupola.creation import empty
 from cupola.declare.scan_definition import ScanDefinition
 from cupola.exceptions import ArgumentValueError
+from cupola.kernel_constants import MAKER_BLOCK
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.group_maker import GroupMaker
-from cupola.makers.groups import BLOCK, chunks_of, groups_of
+from cupola.makers.groups import chunks_of, groups_of
 from cupola.makers.maker import PreparedCall
 from cupola.makers.work import Launch, Work
 
@@ -110,8 +111,8 @@ class Scan(GroupMaker):
         launches = []
         if dealt.chunks > 1:
             kernel = self._kernel(types, form, f"{form}_totals", device)
-            launches.append(Launch(kernel, dealt.grid, BLOCK, packed))
+            launches.append(Launch(kernel, dealt.grid, MAKER_BLOCK, packed))
             launches.append(self._of_chunks(types, form, device, dealt, arguments, partial))
         kernel = self._kernel(types, form, form, device)
-        launches.append(Launch(kernel, dealt.grid, BLOCK, packed))
+        launches.append(Launch(kernel, dealt.grid, MAKER_BLOCK, packed))
         return Work(launches, results, values)

@@ -10,8 +10,7 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.exceptions import ArgumentValueError
-
-MAX_AXES = 8  # as in cupola/makers.cuh
+from cupola.kernel_constants import MAKER_AXES
 
 Axes = list[tuple[int, tuple[int, ...]]]  # the length of an axis, and each array's step
 
@@ -48,7 +47,7 @@ def merged(title: str, axes: Axes) -> Axes:
     Raises
     ------
     ArgumentValueError
-        Where more than MAX_AXES remain.
+        Where more than MAKER_AXES remain.
     """
     found: Axes = []
     for length, steps in axes:
@@ -58,9 +57,9 @@ def merged(title: str, axes: Axes) -> Axes:
             found[-1] = (found[-1][0] * length, steps)
         else:
             found.append((length, steps))
-    if len(found) > MAX_AXES:
+    if len(found) > MAKER_AXES:
         raise ArgumentValueError(
-            f"{title}: {len(found)} axes whose strides differ are more than {MAX_AXES}: pass "
+            f"{title}: {len(found)} axes whose strides differ are more than {MAKER_AXES}: pass "
             "contiguous copies"
         )
     return found
@@ -68,7 +67,7 @@ def merged(title: str, axes: Axes) -> Axes:
 
 def packed(axes: Axes, arrays: int) -> bytes:
     """The struct for a launch."""
-    table = np.zeros((1 + max(arrays, 1), MAX_AXES), np.int64)
+    table = np.zeros((1 + max(arrays, 1), MAKER_AXES), np.int64)
     for axis, (length, steps) in enumerate(axes):
         table[0, axis] = length
         table[1 : 1 + len(steps), axis] = steps

@@ -12,10 +12,10 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.exceptions import ArgumentValueError
+from cupola.kernel_constants import CONTINUOUS, DISCRETE, RANDOM_LARGEST_MEAN
 from cupola.random.parameters import (
     ANY,
     COUNT,
-    LARGEST_MEAN,
     MEAN,
     NOT_NEGATIVE,
     POSITIVE,
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from cupola.random.bit_generator import BitGenerator
 
 _F8 = np.float64
-continuous_kinds = (
-    "lognormal", "laplace", "logistic", "gumbel", "rayleigh", "weibull", "pareto", "power",
-    "triangular", "standard_cauchy", "gamma", "beta", "chisquare", "f", "standard_t", "wald",
-)  # fmt: skip
-discrete_kinds = ("poisson", "binomial", "geometric", "negative_binomial")
 
 
 class Distributions:
@@ -178,11 +173,11 @@ class Distributions:
                 parameter("negative_binomial", key, *value) for key, value in values.items()
             )
             largest = (1 - share) / share * (successes + 10 * math.sqrt(successes))
-            if largest > LARGEST_MEAN:
+            if largest > RANDOM_LARGEST_MEAN:
                 raise ArgumentValueError(
                     f"negative_binomial: n, p: expected (1 - p) / p * (n + 10 * sqrt(n)) of at "
-                    f"most {LARGEST_MEAN}, got {largest} for n = {n} and p = {p}; give a smaller n "
-                    "or a larger p"
+                    f"most {RANDOM_LARGEST_MEAN}, got {largest} for n = {n} and p = {p}; give a "
+                    "smaller n or a larger p"
                 )
         return self._discrete("negative_binomial", values, size, out)
 
@@ -191,13 +186,13 @@ class Distributions:
         kind: str = "",
     ) -> Array:  # fmt: skip
         kept = real_type(name, dtype)
-        kernel, index = f"continuous_f{8 * kept.itemsize}", continuous_kinds.index(kind or name)
+        kernel, index = f"continuous_f{8 * kept.itemsize}", CONTINUOUS[kind or name]
         return self._each(kernel, name, index, (3, 0), values, size, kept, out)
 
     def _discrete(
         self, name: str, values: dict[str, tuple[Any, Range]], size: Any, out: Any
     ) -> Array:
-        kept, kind = np.dtype(np.int64), discrete_kinds.index(name)
+        kept, kind = np.dtype(np.int64), DISCRETE[name]
         return self._each("discrete", name, kind, (2, 1), values, size, kept, out)
 
     def _each(

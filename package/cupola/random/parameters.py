@@ -14,6 +14,7 @@ from cupola.array import Array
 from cupola.arrays.selection import where
 from cupola.creation import empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.kernel_constants import RANDOM_HYPERGEOMETRIC_LIMIT, RANDOM_LARGEST_MEAN
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -35,11 +36,9 @@ SHARE = Range("from 0 to 1", lambda x: 0 <= x <= 1)
 POSITIVE_SHARE = Range("above 0 and at most 1", lambda x: 0 < x <= 1)
 UNIT = Range("at least 0 and below 1", lambda x: 0 <= x < 1)
 ABOVE_ONE = Range("above 1", lambda x: x > 1)
-PART = Range("from 0 to 10**9 - 1", lambda x: 0 <= x < 10**9, True)
+PART = Range("from 0 to 10**9 - 1", lambda x: 0 <= x < RANDOM_HYPERGEOMETRIC_LIMIT, True)
 COUNT = Range("from 0 to 2**63 - 1", lambda x: 0 <= x < 2**63, True)
-# NumPy's limit, ten deviations below 2**63. The kernels have it, too.
-LARGEST_MEAN = 2.0**63 - 10 * 2.0**31.5
-MEAN = Range(f"from 0 to {LARGEST_MEAN}", lambda x: 0 <= x <= LARGEST_MEAN)
+MEAN = Range(f"from 0 to {RANDOM_LARGEST_MEAN}", lambda x: 0 <= x <= RANDOM_LARGEST_MEAN)
 
 
 def parameter(function: str, name: str, value: Any, allowed: Range) -> float | Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.exceptions import ArgumentValueError
+from cupola.kernel_constants import RARE_CONTINUOUS, RARE_DISCRETE
 from cupola.random.distributions import Distributions
 from cupola.random.parameters import (
     ABOVE_ONE,
@@ -24,8 +25,6 @@ from cupola.random.parameters import (
 )
 
 _F8 = np.float64
-rare_continuous_kinds = ("noncentral_chisquare", "noncentral_f", "vonmises")
-rare_discrete_kinds = ("hypergeometric", "logseries", "zipf")
 
 
 class RareDistributions(Distributions):
@@ -82,14 +81,14 @@ class RareDistributions(Distributions):
         self, name: str, values: dict[str, tuple[Any, Range]], size: Any, dtype: Any, out: Any
     ) -> Array:
         kept = real_type(name, dtype)
-        kind = rare_continuous_kinds.index(name)
+        kind = RARE_CONTINUOUS[name]
         kernel = f"rare_continuous_f{8 * kept.itemsize}"
         return self._each(kernel, name, kind, (3, 0), values, size, kept, out, "random_rare")
 
     def _rare_discrete(
         self, name: str, values: dict[str, tuple[Any, Range]], size: Any, out: Any
     ) -> Array:
-        kept, kind = np.dtype(np.int64), rare_discrete_kinds.index(name)
+        kept, kind = np.dtype(np.int64), RARE_DISCRETE[name]
         counts = (1, 3)
         return self._each(
             "rare_discrete", name, kind, counts, values, size, kept, out, "random_rare"

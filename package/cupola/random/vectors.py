@@ -13,6 +13,7 @@ from cupola.arrays.layouts import broadcast_to
 from cupola.arrays.products import matmul
 from cupola.creation import empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.kernel_constants import RANDOM_HYPERGEOMETRIC_LIMIT
 from cupola.random.parameters import COUNT, pair, parameter, shape_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 Host = np.ndarray[Any, Any]
 _TOLERANCE = 1e-12  # of a sum of probabilities
-_MOST = 10**9  # of hypergeometric numbers
 _METHODS = ("svd", "eigh", "cholesky")
 
 
@@ -116,7 +116,7 @@ class Vectors:
             raise ArgumentTypeError(f"{title}: colors: expected integers along one axis")
         kinds = _on_host(title, "colors", found)
         total = kinds.sum()
-        if (kinds < 0).any() or total >= _MOST:
+        if (kinds < 0).any() or total >= RANDOM_HYPERGEOMETRIC_LIMIT:
             raise ArgumentValueError(
                 f"{title}: colors: expected numbers of at least 0, with a sum below 10**9"
             )
