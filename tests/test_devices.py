@@ -192,3 +192,20 @@ def test_arrays_on_the_wrong_device(driver, devices):
     """,
         devices,
     )
+
+
+@BOTH_WAYS
+def test_a_made_kernel_refuses_a_stream_of_the_other_device(driver, devices):
+    on_two_devices(
+        driver,
+        """
+    twice = cupola.elementwise("int *out, const int *x", "out[i] = 2 * x[i]", name="twice")
+    for _ in range(3):
+        twice(source, source, stream=first)
+        refused(lambda: twice(source, source, stream=second), "twice: argument stream", "device")
+        refused(lambda: twice.prepare(source, source, stream=second), "twice: argument stream")
+    finish()
+    assert (source.get() == 40).all() and not target.get().any()
+    """,
+        devices,
+    )

@@ -1,5 +1,6 @@
 """Order within streams and between them, shown with a gate: no clock decides."""
 
+import ctypes
 import os
 import threading
 
@@ -10,6 +11,7 @@ from gate import Gate, congruential
 from working import refused
 
 import cupola
+from cupola.stream import stream_of
 
 
 @pytest.fixture(autouse=True)
@@ -165,6 +167,67 @@ def test_foreign_memory_is_waited_for_on_its_stream():
             shared = cupola.asarray(offered)
             copy(None, shared, again)
     assert out.get() == there.get() == again.get() == congruential(2, 5)
+
+
+class Stated(Protocol):
+    """A stream that states its device, as those of PyTorch do."""
+
+    def __init__(self, stream, device_index):
+        super().__init__(stream)
+        self.device_index = device_index
+
+
+def library_stream(module, **attributes):
+    """A stream of a release of a library that has no __cuda_stream__."""
+    return type("Stream", (), {"__module__": module, **attributes})()
+
+
+# Each call that takes a stream of another library, by the name that its errors begin with.
+def doors():
+    x = value(2)
+    scale = cupola.elementwise(
+        "unsigned *out, const unsigned *x", "out[i] = 2 * x[i]", name="scale"
+    )
+    scale(x, x)
+    return {
+        "": lambda stream: step(stream, x),
+        "scale: argument stream: ": lambda stream: scale(x, x, stream=stream),
+        "one: argument stream: ": lambda stream: stream_of(stream, x.device_index, "one"),
+    }
+
+
+def test_each_call_refuses_the_same_streams():
+    stream = cupola.Stream()
+    wrong = [
+        (7, "a stream is a cupola.Stream or an object with __cuda_stream__, got int; for a CUst"),
+        (Protocol(stream, version=1), "__cuda_stream__ has version 1; cupola supports version 0"),
+        (Stated(stream, stream.device_index + 1), "the work for it is of "),
+        (library_stream("other.cuda", ptr=stream.handle), "got Stream; for a CUstream handle use"),
+        (library_stream("cupy.cuda", ptr=stream.handle, device_id=9), "the work for it is of"),
+    ]
+    for title, call in doors().items():
+        for other, message in wrong:
+            with pytest.raises(cupola.ArgumentError, match=message) as caught:
+                call(other)
+            assert str(caught.value).startswith(title)
+
+
+def test_streams_of_libraries_without_the_protocol():
+    stream = cupola.Stream(non_blocking=True)
+    same = [
+        Stated(stream, stream.device_index),
+        library_stream("torch.cuda.streams", cuda_stream=stream.handle, device_index=0),
+        library_stream("cupy.cuda.stream", ptr=stream.handle, device_id=-1),
+        library_stream("numba.cuda.cudadrv.driver", handle=ctypes.c_void_p(stream.handle)),
+        library_stream("numba_cuda.streams", handle=stream.handle),
+    ]
+    for other in same:
+        assert stream_of(other, 0) == stream
+        for call in doors().values():
+            call(other)
+    default = library_stream("numba.cuda.cudadrv.driver", handle=ctypes.c_void_p(0))
+    assert stream_of(default, 0) == cupola.Stream.from_handle(0)
+    assert stream_of(None, 0) == cupola.Stream.current()
 
 
 def test_foreign_streams():

@@ -18,8 +18,8 @@ cdef Stream adopt(cupola_stream* native)
 # This thread's current stream of the device.
 cdef Stream current_stream(int device)
 
-# The stream for a stream= argument: a Stream, an object with __cuda_stream__, or None for the
-# device's current stream.
+# The stream for a stream= argument: a Stream, an object with __cuda_stream__, a stream of PyTorch,
+# CuPy or Numba, or None for the device's current stream. Python code calls stream_of.
 cdef Stream as_stream(object stream, int device)
 
 # A stream of other code, by its CUstream; `owner` stays alive as long as cupola needs it.

@@ -107,10 +107,16 @@ cdef Stream as_stream(object stream, int device):
         return <Stream>stream
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is None:
-        raise ArgumentTypeError(
-            "a stream is a cupola.Stream or an object with __cuda_stream__, got "
-            f"{type(stream).__name__}; for a CUstream handle use cupola.Stream.from_handle")
-    answer = protocol() if callable(protocol) else protocol
+        answer = 0, library_handle(stream)
+    else:
+        answer = protocol() if callable(protocol) else protocol
+    for name in ("device_index", "device_id"):  # PyTorch's name, CuPy's name
+        stated = getattr(stream, name, None)
+        # CuPy's default streams belong to no device: -1.
+        if isinstance(stated, int) and stated >= 0 and stated != device:
+            raise ArgumentValueError(
+                f"the stream, a {type(stream).__name__}, is of {device_text(stated)}; the work for "
+                f"it is of {device_text(device)}")
     try:
         version, handle = answer
         if version != 0:
@@ -124,6 +130,54 @@ cdef Stream as_stream(object stream, int device):
         raise ArgumentTypeError(
             f"{type(stream).__name__}.__cuda_stream__ gives {answer!r}, not (0, handle)"
         ) from error
+
+
+# Older releases of these libraries have streams without __cuda_stream__.
+cdef dict HANDLES = {
+    "torch": "cuda_stream", "cupy": "ptr", "numba": "handle", "numba_cuda": "handle",
+}
+
+
+cdef object library_handle(object stream):
+    """The CUstream of a stream of another library, by the library's own attribute."""
+    for base in type(stream).__mro__:
+        name = HANDLES.get(base.__module__.partition(".")[0])
+        handle = None if name is None else getattr(stream, name, None)
+        if handle is not None:
+            # Numba has ctypes.c_void_p, whose value is None for the default stream.
+            handle = getattr(handle, "value", handle)
+            return 0 if handle is None else int(handle)
+    raise ArgumentTypeError(
+        "a stream is a cupola.Stream or an object with __cuda_stream__, got "
+        f"{type(stream).__name__}; for a CUstream handle use cupola.Stream.from_handle")
+
+
+def stream_of(stream, int device, str title=None):
+    """The stream that a call got as its argument ``stream``.
+
+    Parameters
+    ----------
+    stream : Stream, object with ``__cuda_stream__``, or None
+        None is this thread's current stream of the device. Streams of PyTorch, CuPy and Numba are
+        taken in releases without ``__cuda_stream__``, too.
+    device : int
+        The device of the work.
+    title : str, optional
+        The call, for errors.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Where the object is no stream.
+    ArgumentValueError
+        Where the stream is of another device.
+    """
+    if title is None:
+        return as_stream(stream, device)
+    try:
+        return as_stream(stream, device)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{title}: argument stream: {error}") from error.__cause__
 
 
 cdef bint captures(Stream stream, object needed) except -1:

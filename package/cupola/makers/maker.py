@@ -99,7 +99,9 @@ class Maker:
         """Launch, and return the results."""
         key = None
         if out is None and not named and (stream is None or isinstance(stream, Stream)):
-            key = key_of(args, options)
+            # A call whose stream is of another device is refused, and so never remembered.
+            place = None if stream is None else stream.device_index
+            key = key_of(args, (*options, place))
             known = self._repeated.get(key)
             if known is not None and known.loaded:
                 if stream is None:
@@ -108,7 +110,7 @@ class Maker:
                     return self._returned(known(args))
         given = operands.bind(self.definition, tuple(args), named, out)
         device = operands.device_of(self.definition, given)
-        with operands.using(stream, device):
+        with operands.using(stream, device, self.definition.name):
             work = self._prepared(given, device, options)
             for kernel, grid, block, arguments in work.launches:
                 kernel.launch(grid, block, *arguments)
@@ -148,7 +150,7 @@ class Maker:
                 f"{self.definition.name}: a prepared call copies nothing, so it takes no "
                 "numpy.ndarray: copy it with cupola.to_device"
             )
-        with operands.using(stream, device):
+        with operands.using(stream, device, self.definition.name):
             work = self._prepared(given, device, options)
             if work.finish is not None:
                 raise ArgumentTypeError(

@@ -16,7 +16,9 @@ from cupola.declare.maker_parameters import Parameter
 from cupola.device import Device, is_cpu
 from cupola.element import natural_alignment
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-from cupola.stream import Stream, refuse_captured
+from cupola.declare.kernel_definition import Definition
+from cupola.declare.maker_parameters import Parameter
+from cupola.stream import refuse_captured, stream_of
 
 
 def bind(
@@ -75,18 +77,9 @@ def device_of(definition: Definition, values: Mapping[str, Any]) -> int:
     return Device().index
 
 
-def using(stream: Any, device: int) -> Any:
+def using(stream: Any, device: int, title: str) -> Any:
     """A context in which work goes to a call's stream."""
-    if stream is None or isinstance(stream, Stream):
-        return stream or nullcontext()
-    try:
-        handle = stream.__cuda_stream__()[1]
-    except AttributeError:
-        raise ArgumentTypeError(
-            f"stream is a cupola.Stream or an object with __cuda_stream__, got "
-            f"{type(stream).__name__}"
-        ) from None
-    return Stream.from_handle(handle, owner=stream, device=device)
+    return nullcontext() if stream is None else stream_of(stream, device, title)
 
 
 def take(definition: Definition, values: Mapping[str, Any], device: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from mpi4py import MPI
 from cupola.array import Array
 from cupola.creation import asarray
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-from cupola.stream import Stream
+from cupola.stream import stream_of
 
 if TYPE_CHECKING:
     from cupola.stream import _StreamProtocol
@@ -33,24 +33,17 @@ class Call:
 
     def __init__(self, name: str, rank: int, device: int, stream: _StreamProtocol | None) -> None:
         self.name, self.rank, self.device = name, rank, device
-        self.stream = as_stream(stream, device)
+        self.title = f"Communicator.{name} on rank {rank}"
+        self.stream = stream_of(stream, device, self.title)
 
     def text(self, argument: str, message: str) -> str:
-        return f"Communicator.{self.name} on rank {self.rank}: {argument}: {message}"
+        return f"{self.title}: {argument}: {message}"
 
     def value_error(self, argument: str, message: str) -> ArgumentValueError:
         return ArgumentValueError(self.text(argument, message))
 
     def type_error(self, argument: str, message: str) -> ArgumentTypeError:
         return ArgumentTypeError(self.text(argument, message))
-
-
-def as_stream(stream: _StreamProtocol | None, device: int) -> Stream:
-    if stream is None:
-        return Stream.current(device)
-    if isinstance(stream, Stream):
-        return stream
-    return Stream.from_handle(stream.__cuda_stream__()[1], owner=stream, device=device)
 
 
 class Buffer:

@@ -11,7 +11,6 @@ from cupola.array import Array
 from cupola.arrays.arguments import integer_of, require_writable
 from cupola.arrays.layouts import overlap
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-from cupola.stream import Stream
 
 
 def array_of(title: str, name: str, value: Any, device: int, writable: bool = False) -> Array:
@@ -72,27 +71,6 @@ def rank_of(title: str, name: str, value: Any, size: int) -> int:
             f"{title}: argument {name}: expected a rank, 0 to {size - 1}, got {rank}"
         )
     return rank
-
-
-def stream_of(title: str, stream: Any, device: int) -> Stream:
-    """The stream of an operation; by default the current one of the device."""
-    if stream is None:
-        return Stream.current(device)
-    if not isinstance(stream, Stream):
-        try:
-            handle = stream.__cuda_stream__()[1]
-        except AttributeError:
-            raise ArgumentTypeError(
-                f"{title}: argument stream: expected a cupola.Stream or an object with "
-                f"__cuda_stream__, got {type(stream).__name__}"
-            ) from None
-        return Stream.from_handle(handle, owner=stream, device=device)
-    if stream.device_index != device:
-        raise ArgumentValueError(
-            f"{title}: argument stream is of device {stream.device_index}, the communicator of "
-            f"device {device}: expected a stream of the same device"
-        )
-    return stream
 
 
 def parts_of(title: str, x: Array, size: int) -> tuple[int, ...]:

@@ -18,12 +18,11 @@ from cupola.nccl.arguments import (
     check_overlap,
     parts_of,
     rank_of,
-    stream_of,
 )
 from cupola.nccl.group import Call, group, is_grouped, submit
 from cupola.nccl.handle import Handle
 from cupola.nccl.library import Nccl
-from cupola.stream import Stream, hold_in_capture
+from cupola.stream import Stream, hold_in_capture, stream_of
 
 
 class Operations:
@@ -247,7 +246,7 @@ class Operations:
         title = self._handle.title(name)
         self._handle.require_open(title)
         found = array_of(title, argument, x, self._device)
-        return title, found, stream_of(title, stream, self._device)
+        return title, found, stream_of(stream, self._device, title)
 
     def _target(
         self, title: str, out: Any, x: Array, shape: tuple[int, ...], queue: Stream
