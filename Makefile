@@ -31,7 +31,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 
 .DEFAULT_GOAL := build
 .PHONY: help demo build docs wheel test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
-    lint-prose format bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep \
+    lint-prose format names bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep \
     clean
 
 help:
@@ -44,6 +44,7 @@ help:
 	@echo "make example-wheels  run the tests of the examples' wheels under each set of frameworks"
 	@echo "make lint       run the linters; make format applies what they can fix"
 	@echo "make docs       build the site in build/docs/html"
+	@echo "make names      renew the table of public names and its stub, from __all__ of the modules"
 	@echo "make wheel      build a release wheel in dist/, to install with pip"
 	@echo "make bench      measure this machine's device; make bench-cpu measures the CPU device"
 	@echo "make pycuda-suite  run PyCUDA's own tests, downloaded, against cupola.pycuda"
@@ -167,6 +168,10 @@ lint-cpp: $(VENV)/lint
 format: $(VENV)/lint
 	@$(BIN)/ruff check --quiet --fix-only . && $(BIN)/ruff format --quiet .
 	@$(BIN)/clang-format -i $(CXX_SOURCES)
+
+# The table of public names in the package, and its stub.
+names: $(VENV)/lint
+	@$(BIN)/python tools/public_names.py
 
 # The site, in build/docs/html.
 docs: build

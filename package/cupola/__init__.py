@@ -20,32 +20,20 @@ shows the chosen driver and the reason.
 
 from __future__ import annotations
 
-from cupola.core import library as _library
-from cupola.core import registry as _registry
+from importlib import import_module as _import_module
+from threading import RLock as _RLock
+
+from cupola import exceptions as _exceptions
+from cupola import library as _library
 from cupola.deprecation import renamed as _renamed
-from cupola.exceptions import (
-    ArgumentError,
-    ArgumentTypeError,
-    ArgumentValueError,
-    ChunkError,
-    CompileError,
-    DeviceAssertionError,
-    DriverError,
-    Error,
-    ExchangeError,
-    ImageError,
-    LibraryError,
-    MissingFileError,
-    NotFoundError,
-    OutOfMemoryError,
-    UnknownNameError,
-)
+from cupola.exceptions import *  # noqa: F403
 from cupola.version import __version__
 
 _library.load()  # before the first compiled module, which binds to it
 
 from cupola import abi as _abi  # noqa: E402, F401 - checks that the library is of the same build
 
+# The module of each public name, by its __all__; tools/public_names.py writes this table.
 _HOMES = {
     "Array": "array",
     "Chunk": "pipelines",
@@ -233,21 +221,7 @@ _SUBMODULES = (
 )
 
 __all__ = [
-    "ArgumentError",
-    "ArgumentTypeError",
-    "ArgumentValueError",
-    "ChunkError",
-    "CompileError",
-    "DeviceAssertionError",
-    "DriverError",
-    "Error",
-    "ExchangeError",
-    "ImageError",
-    "LibraryError",
-    "MissingFileError",
-    "NotFoundError",
-    "OutOfMemoryError",
-    "UnknownNameError",
+    *_exceptions.__all__,
     "__version__",
     *_HOMES,
     *_SUBMODULES,

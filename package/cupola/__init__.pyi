@@ -1,4 +1,4 @@
-# cupola/__init__.pyi - the public names and where they are.
+# cupola/__init__.pyi - the public names; tools/public_names.py writes it.
 from cupola import array_api as array_api
 from cupola import build as build
 from cupola import cache as cache

@@ -32,6 +32,8 @@ from cupola.tensor cimport capsule_of, device_type_of, prepare_for
 from cupola.core import registry
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
 
+__all__ = ["Array"]
+
 
 cdef class Array(ArrayData):
     """An array in a device's memory, of any NumPy dtype except objects.

@@ -17,6 +17,22 @@ from cupola.stream cimport Stream, as_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownNameError
 
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "empty_pinned",
+    "full",
+    "full_like",
+    "managed",
+    "ones",
+    "ones_like",
+    "to_device",
+    "zeros",
+    "zeros_like",
+]
+
 
 cdef tuple what_of(object shape, object dtype):
     """Shape and dtype, with subarray dtypes expanded as in NumPy."""

@@ -20,6 +20,8 @@ from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, UnknownNameError
 from cupola.core.registry import registered
 
+__all__ = ["Device", "devices", "memory_info"]
+
 # CUdevice_attribute, as the driver's documentation numbers them.
 cdef enum Attribute:
     MAX_THREADS_PER_BLOCK = 1

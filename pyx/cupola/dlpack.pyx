@@ -15,6 +15,8 @@ from cupola.tensor cimport CPU, CUDA_HOST, Tensor, tensor_of
 
 from cupola.exceptions import ArgumentTypeError, ExchangeError
 
+__all__ = ["from_dlpack"]
+
 
 def from_dlpack(source, *, device=None, copy=None):
     """An array of another library as an `Array`, by DLPack.

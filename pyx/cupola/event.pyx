@@ -19,6 +19,8 @@ from cupola.stream cimport Stream, as_stream
 
 from cupola.exceptions import ArgumentValueError, DriverError
 
+__all__ = ["Event"]
+
 
 def opened(handle, device):
     """Open an event of another process from its pickled handle."""

@@ -33,6 +33,8 @@ from cupola.stream cimport Stream, current_stream
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
 from cupola.core.registry import registered
 
+__all__ = ["Graph"]
+
 cdef tuple KINDS = ("kernel", "copy", "fill", "host", "graph", "empty", "wait", "record")
 
 

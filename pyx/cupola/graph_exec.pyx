@@ -28,6 +28,8 @@ from cupola.stream cimport as_stream
 
 from cupola.exceptions import ArgumentTypeError
 
+__all__ = ["GraphExec"]
+
 
 def instantiate(Graph graph not None):
     """Make an executable graph; `Graph.instantiate` calls this."""

@@ -40,6 +40,8 @@ from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.core.registry import registered
 
+__all__ = ["Kernel"]
+
 # CUfunction_attribute, as the driver's documentation numbers them.
 cdef enum Attribute:
     MAX_THREADS_PER_BLOCK = 0

@@ -23,6 +23,8 @@ from cupola.stream cimport Stream, as_stream, refuse_capture
 from cupola.creation import asarray, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["convolve", "hello", "mandelbrot", "saxpy", "shipped_kernels"]
+
 cdef object FLOAT32 = np.dtype(np.float32)
 cdef object UINT8 = np.dtype(np.uint8)
 cdef object INT_MAX = 2**31 - 1

@@ -34,6 +34,8 @@ from cupola.stream cimport as_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownNameError
 
+__all__ = ["PreparedLaunch"]
+
 
 @cython.no_gc_clear
 cdef class Launch:

@@ -27,6 +27,8 @@ from cupola.stream cimport as_stream, captures, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, OutOfMemoryError
 
+__all__ = ["Memory", "alloc", "register_host"]
+
 
 cdef uint64_t host_address(object host) except? 0:
     return host.__array_interface__["data"][0]

@@ -35,6 +35,8 @@ from cupola.exceptions import (
 from cupola.image.file_image import FileImage
 from cupola.core.registry import registered
 
+__all__ = ["Module"]
+
 cdef dict KINDS = {
     "pointer": CUPOLA_POINTER,
     "const pointer": CUPOLA_POINTER | CUPOLA_CONST,

@@ -31,6 +31,8 @@ from cupola.memory cimport Memory, allocate_pinned
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["Chunk"]
+
 
 def page_locked(device, nbytes):
     """Allocate page-locked memory, as a `Memory`."""

@@ -14,6 +14,8 @@ from cupola.layout cimport as_int
 
 from cupola.exceptions import ArgumentValueError
 
+__all__ = ["Pool"]
+
 
 cdef class Pool:
     """The stream-ordered pool of a device's arrays: ``device.pool``.

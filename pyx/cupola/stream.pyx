@@ -25,7 +25,8 @@ from cupola.native_event cimport NativeEvent
 
 from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-from cupola.core.registry import registered
+
+__all__ = ["Stream"]
 # The driver's handles of the default streams.
 cdef enum Default:
     LEGACY = 1

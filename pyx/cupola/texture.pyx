@@ -26,6 +26,8 @@ from cupola.stream cimport Stream, as_stream, captures
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["CudaArray", "Surface", "Texture"]
+
 # Numbered as the driver's CUarray_format.
 cdef dict FORMATS = {"u1": 1, "u2": 2, "u4": 3, "i1": 8, "i2": 9, "i4": 10, "f2": 16, "f4": 32}
 cdef tuple ADDRESS_MODES = ("wrap", "clamp", "mirror", "border")

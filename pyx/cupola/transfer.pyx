@@ -19,6 +19,8 @@ from cupola.stream cimport captures
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["In", "InOut", "Out"]
+
 
 cdef class Transfer:
     """The base class of `In`, `Out` and `InOut`."""

@@ -15,6 +15,8 @@ from cupola.arrays.rows import array_of, axis_of
 from cupola.creation import full
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["clip", "diff"]
+
 
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None) -> Array:
     """Elements limited to a range, as ``numpy.clip``.

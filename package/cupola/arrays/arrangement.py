@@ -20,6 +20,8 @@ from cupola.arrays.shapes import moveaxis
 from cupola.creation import asarray, empty, empty_like, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["delete", "flip", "fliplr", "flipud", "insert", "repeat", "roll", "rot90", "tile"]
+
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
     """Repeat each element along an axis, as ``numpy.repeat``.

@@ -13,6 +13,8 @@ from cupola.arrays.outputs import stored
 from cupola.arrays.rows import array_of
 from cupola.exceptions import ArgumentTypeError
 
+__all__ = ["allclose", "array_equal", "isclose", "round"]
+
 
 def round(a: Array, decimals: int = 0, out: Array | None = None) -> Array:  # noqa: A001
     """Elements rounded to a number of decimals; ties go to the even number.

@@ -15,6 +15,8 @@ from cupola.arrays.rows import array_of
 from cupola.creation import full
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["ravel_multi_index", "unravel_index"]
+
 
 def _lengths(function: str, shape: Any, order: str) -> tuple[int, ...]:
     if order not in ("C", "F"):

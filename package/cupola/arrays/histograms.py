@@ -22,6 +22,8 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.kernel_constants import HISTOGRAM_ITEMS, HISTOGRAM_WIDE_ITEMS
 from cupola.stream import refuse_captured
 
+__all__ = ["bincount", "histogram"]
+
 COUNTING = 512  # threads of a block that counts
 SHARED = 48 << 10  # bytes of shared memory that each device has for a block
 # Bytes of counters of a block that leave room for several blocks on a multiprocessor.

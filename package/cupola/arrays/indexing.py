@@ -23,6 +23,8 @@ from cupola.arrays.rows import array_of, axis_of, with_axis
 from cupola.creation import asarray, empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["put", "put_along_axis", "take", "take_along_axis"]
+
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Array:
     """Elements along an axis, as ``numpy.take``.

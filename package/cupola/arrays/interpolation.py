@@ -14,6 +14,8 @@ from cupola.arrays.searching import searchsorted
 from cupola.arrays.selection import where
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["interp"]
+
 
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None

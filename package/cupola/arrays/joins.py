@@ -15,6 +15,8 @@ from cupola.arrays.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims
 from cupola.creation import asarray, empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["append", "column_stack", "concatenate", "dstack", "hstack", "stack", "vstack"]
+
 
 def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None,

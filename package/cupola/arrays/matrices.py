@@ -15,6 +15,8 @@ from cupola.arrays.shapes import moveaxis
 from cupola.creation import arange, empty, strided_view, zeros
 from cupola.exceptions import ArgumentValueError
 
+__all__ = ["cross", "diag", "diagonal", "trace", "tril", "triu"]
+
 
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Array:
     """A read-only view of diagonals, as ``numpy.diagonal``.

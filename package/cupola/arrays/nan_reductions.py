@@ -12,6 +12,8 @@ from cupola.arrays.rows import array_of
 from cupola.arrays.selection import where
 from cupola.exceptions import ArgumentValueError
 
+__all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nansum"]
+
 
 def _filled(function: str, a: Any, value: float) -> tuple[Array, Array | None]:
     """The array with a value in the place of NaN, and where NaN was; None where none can be."""

@@ -15,6 +15,8 @@ from cupola.arrays.sorts import rows_to_sort, sorted_rows, sorting_indices
 from cupola.creation import empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["argpartition", "partition", "top_k"]
+
 
 def partition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None

@@ -16,6 +16,8 @@ from cupola.arrays.rows import array_of
 from cupola.creation import empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["pad"]
+
 Indices = np.ndarray[Any, Any]
 
 

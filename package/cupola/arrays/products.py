@@ -19,6 +19,8 @@ from cupola.arrays.rows import array_of, axis_of
 from cupola.creation import empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["dot", "inner", "matmul", "outer", "tensordot", "vdot"]
+
 
 def matmul(x1: Any, x2: Any, out: Any = None) -> Array:
     """The product of matrices, as ``numpy.matmul`` and ``x1 @ x2``.

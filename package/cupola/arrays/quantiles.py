@@ -18,6 +18,8 @@ from cupola.creation import empty, full
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.kernel_constants import QUANTILE_MOST, QUANTILE_THREADS
 
+__all__ = ["median", "percentile", "quantile"]
+
 _MEAN, _LOW = -1.0, -2.0  # weights with a meaning
 
 

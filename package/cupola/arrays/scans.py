@@ -24,6 +24,8 @@ from cupola.kernel_constants import (
     SCAN_TILE_THREADS,
 )
 
+__all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
+
 _SHORT = 1024  # the longest rows that a warp scans
 _COLUMNS = 4096  # as many columns fill a device
 

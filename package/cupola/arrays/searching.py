@@ -14,6 +14,8 @@ from cupola.arrays.rows import array_of, packed
 from cupola.creation import asarray, empty, full, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["digitize", "searchsorted"]
+
 # The part of kernels' names for a type.
 ELEMENTS = {
     "?": "u8", "b": "i8", "h": "i16", "i": "i32", "l": "i64", "q": "i64", "B": "u8", "H": "u16",

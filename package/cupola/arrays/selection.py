@@ -18,6 +18,8 @@ from cupola.arrays.rows import array_of, axis_of, with_axis
 from cupola.creation import empty, full, to_device
 from cupola.exceptions import ArgumentValueError
 
+__all__ = ["argwhere", "compress", "count_nonzero", "extract", "flatnonzero", "nonzero", "where"]
+
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """Elements of `x` where a condition is true, else of `y`; or the indices of true elements.

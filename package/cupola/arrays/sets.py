@@ -23,6 +23,8 @@ from cupola.arrays.sorts import argsort, lexsort, sort
 from cupola.creation import arange, empty, full, to_device, zeros
 from cupola.stream import refuse_captured
 
+__all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
+
 
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False,

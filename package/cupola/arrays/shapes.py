@@ -14,6 +14,19 @@ from cupola.arrays.rows import array_of, axis_of, with_axis
 from cupola.creation import strided_view
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_arrays",
+    "broadcast_to",
+    "expand_dims",
+    "moveaxis",
+    "rollaxis",
+    "squeeze",
+    "swapaxes",
+]
+
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """A read-only view of another shape, as ``numpy.broadcast_to``.

@@ -14,6 +14,8 @@ from cupola.arrays.rows import Rows, array_of, rows_of, with_axis
 from cupola.creation import empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["argsort", "lexsort", "sort"]
+
 _KINDS = {"q": "quicksort", "h": "heapsort", "m": "mergesort", "s": "stable"}
 _OF_INDICES = ("argsort", "argpartition", "lexsort")
 

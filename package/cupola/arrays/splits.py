@@ -10,6 +10,8 @@ from cupola.array import Array
 from cupola.arrays.rows import array_of, axis_of
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+__all__ = ["array_split", "dsplit", "hsplit", "split", "vsplit"]
+
 
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
     """Views of parts along an axis, of lengths that differ by at most 1.

@@ -13,6 +13,8 @@ from cupola.arrays.outputs import stored
 from cupola.arrays.rows import array_of
 from cupola.exceptions import ArgumentValueError
 
+__all__ = ["std", "var"]
+
 
 def var(
     a: Array,

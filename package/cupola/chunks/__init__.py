@@ -26,6 +26,8 @@ from cupola.memory import Memory
 from cupola.pipelines import Pipeline
 from cupola.stream import Stream
 
+__all__ = ["pipeline"]
+
 # The default part of a device's free memory: a quarter.
 SHARE = 4
 

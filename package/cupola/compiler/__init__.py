@@ -18,6 +18,8 @@ from cupola.exceptions import ArgumentValueError, CompileError, ImageError
 from cupola.toolkit.nvrtc import nvrtc
 from cupola.toolkit.program import Compiler
 
+__all__ = ["compile"]
+
 if TYPE_CHECKING:
     from cupola.device import Device
     from cupola.module import Module

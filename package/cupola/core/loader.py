@@ -14,6 +14,8 @@ from cupola.image import manifest as manifests
 from cupola.image.file_image import FileImage
 from cupola.image.processor_levels import LEVELS
 
+__all__ = ["load"]
+
 if TYPE_CHECKING:
     from cupola.device import Device
     from cupola.image.manifest import Manifest

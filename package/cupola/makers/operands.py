@@ -16,8 +16,6 @@ from cupola.declare.maker_parameters import Parameter
 from cupola.device import Device, is_cpu
 from cupola.element import natural_alignment
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-from cupola.declare.kernel_definition import Definition
-from cupola.declare.maker_parameters import Parameter
 from cupola.stream import refuse_captured, stream_of
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+__all__ = ["op"]
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

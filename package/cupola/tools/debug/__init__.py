@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+__all__ = ["set_trace"]
+
 
 def set_trace(
     kernel: str | None = None,

@@ -18,6 +18,8 @@ from cupola.tools.timeline.picture import draw, figure_class
 from cupola.tools.timeline.summary import Summary, summarize
 from cupola.tools.timeline.trace import chrome_trace
 
+__all__ = ["Profile", "profile"]
+
 
 class Profile:
     """A profile of a ``with`` block; made by `cupola.profile`.
