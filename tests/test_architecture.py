@@ -100,31 +100,49 @@ def test_folders_and_units_form_no_circle(files):
     assert circles(grouped(files, unit_of)) == []
 
 
-def members_elsewhere(texts):
-    """Members of classes that a source defines in another folder than the class's header.
+def members_elsewhere(texts, place_of):
+    """Members of classes that a source defines in another place than the class's header.
 
-    Such a call leads against the arrow of the include.
+    Where the place is the folder, such a call leads against the arrow of the include.
     """
     begins = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: :.*)? {$", re.MULTILINE)
     defines = re.compile(r"^(?!using|return)\w[\w:<>,&* ]*?\b(\w+)::~?\w+\(", re.MULTILINE)
     homes = {}
     for name, text in texts.items():
         for one in begins.findall(text):
-            homes.setdefault(one, set()).add(folder_of(name))
+            homes.setdefault(one, set()).add(place_of(name))
     return {
-        (folder_of(name), one)
+        (place_of(name), one)
         for name, text in texts.items()
         for one in defines.findall(text)
-        if name.endswith(".cpp") and one in homes and folder_of(name) not in homes[one]
+        if name.endswith(".cpp") and one in homes and place_of(name) not in homes[one]
     }
 
 
 def test_members_are_defined_beside_their_class():
     texts = {str(path.relative_to(CSRC)): path.read_text() for path in sources(CSRC)}
     known = {("runtime/launch", "Kernel")}
-    assert members_elsewhere(texts) == known
+    assert members_elsewhere(texts, folder_of) == known
     planted = {"cpu/device/a.cpp": "void BlockState::wake(int barrier) {\n}\n"}
-    assert members_elsewhere({**texts, **planted}) == known | {("cpu/device", "BlockState")}
+    after = members_elsewhere({**texts, **planted}, folder_of)
+    assert after == known | {("cpu/device", "BlockState")}
+
+
+# Folders in which a class is defined in the one source of its header.
+WHOLE_CLASSES = ("cpu/emitter",)
+
+
+def test_a_class_has_one_source():
+    texts = {str(path.relative_to(CSRC)): path.read_text() for path in sources(CSRC)}
+
+    def cut(texts):
+        return {
+            each for each in members_elsewhere(texts, unit_of) if each[0].startswith(WHOLE_CLASSES)
+        }
+
+    assert cut(texts) == set()
+    planted = {"cpu/emitter/a.cpp": "void Statements::emit(std::uint32_t b) {\n}\n"}
+    assert cut({**texts, **planted}) == {("cpu/emitter/a", "Statements")}
 
 
 def test_the_pipeline_calls_the_passes_of_the_page_in_their_order():

@@ -97,7 +97,7 @@ OLD_NAMES = {
     "limit_lanes": "update_reconvergence_pc", "line_up": "enqueue_group",
     "load_near": "load_affine", "look_ahead": "register_cpu_code", "make_now": "compile_all",
     "meant_by": "contains_any", "near_all": "check_block_affine", "next_round": "next_iteration",
-    "print_parts": "function_splitting", "print_rounds": "loop_batching",
+    "print_parts": "kernel_source", "print_rounds": "loop_batches",
     "rise_of_lanes": "affine_step", "rounds_ahead": "predict_iterations", "set_same": "splat",
     "spread_lanes": "unpack_lanes", "stop_sweep": "end_block_batch", "store_near": "store_affine",
     "swept_warps": "batched_warps", "take_made": "load_compiled", "under_way": "running_processes",

@@ -141,7 +141,7 @@ class KernelAnalysis {
     bool has_barrier_regions = false;            // warps run region by region, between barriers
     // Whether an operation is a barrier of all threads, with known operands.
     bool is_block_barrier(std::uint32_t n) const;
-    // Whether the kernel is too large for one function: see emitter/function_splitting.cpp.
+    // Whether the kernel is too large for one function: see emitter/kernel_source.cpp.
     bool is_large() const { return ops.size() > 250; }
 
     std::size_t index_of(const Register& r) const {

@@ -24,7 +24,7 @@
 #include "cpu/compiler/cache.hpp"
 #include "cpu/compiler/host_compiler.hpp"
 #include "cpu/compiler/semantics.hpp"
-#include "cpu/emitter/cpp_emitter.hpp"
+#include "cpu/emitter/kernel_source.hpp"
 #include "cpu/interpreter/kernel.hpp"
 #include "cpu/interpreter/levels.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/emitter/cpp_emitter.hpp"
+#include "cpu/emitter/kernel_source.hpp"
 #include "cpu/interpreter/kernel.hpp"
 
 namespace cupola::cpu::compiler {

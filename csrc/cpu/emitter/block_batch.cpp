@@ -1,8 +1,8 @@
-// csrc/cpu/emitter/block_batch.cpp - emits the path that whole thread blocks take as a function.
+// csrc/cpu/emitter/block_batch.cpp - the path that whole thread blocks take as a function.
 //
 // For each row of a block's threads it tests every assumption, and then runs warp after warp
 // without checks.
-#include "cpu/emitter/cpp_emitter.hpp"
+#include "cpu/emitter/block_batch.hpp"
 
 namespace cupola::cpu::compiler {
 
@@ -15,47 +15,47 @@ std::string index_of(const Register& r) { return r.tid_dimension == 1 ? "y" : "z
 }  // namespace
 
 // Emits scalars: the first and the last thread of a row determine the values of all its threads.
-void CppEmitter::emit_row_values() {
+void BlockBatch::emit_row_values() {
     for (const Register& r : analysis_.registers)
         if (r.special && r.invariant_affine && r.tid_dimension >= 0)
-            emit("const auto l" + to_string(r.offset) + " = " +
-                 (r.tid_dimension == 0 ? "thread_index_affine<1>(threads);"
-                                       : "BlockAffine<std::uint32_t, 0>{" + index_of(r) + ", " +
-                                             index_of(r) + ", true};"));
+            out_.emit("const auto l" + to_string(r.offset) + " = " +
+                      (r.tid_dimension == 0 ? "thread_index_affine<1>(threads);"
+                                            : "BlockAffine<std::uint32_t, 0>{" + index_of(r) +
+                                                  ", " + index_of(r) + ", true};"));
     for (const PathStep& each : analysis_.batch_path) {
         const OpEffects& op = analysis_.ops[each.op];
-        if (op.kind == Kind::load || op.kind == Kind::store) add_to_group(each.op);
+        if (op.kind == Kind::load || op.kind == Kind::store) addresses_.add_to_group(each.op);
         if (op.kind == Kind::branch) {
             const bool negate =
                 (analysis_.kernel.code[each.op].flags & interpreter::flag::negate) != 0;
-            emit("if (" + input(op.accesses[0]) + ".bits " + (negate == each.taken ? "!=" : "==") +
-                 " 0)" + end_batch);
+            out_.emit("if (" + operands_.input(op.accesses[0]) + ".bits " +
+                      (negate == each.taken ? "!=" : "==") + " 0)" + end_batch);
         }
         if (op.kind != Kind::lanes && op.kind != Kind::logic) continue;
         const Register* to = analysis_.at(op.accesses[0].offset);
         if (to && to->invariant_affine && !to->uniform)
-            emit(affine_result(each.op, "l" + to_string(to->offset)).text);
+            out_.emit(addresses_.affine_result(each.op, "l" + to_string(to->offset)).text);
         if (!each.is_uniform) continue;
-        emit("std::uint32_t " + to->name() + ";");
+        out_.emit("std::uint32_t " + to->name() + ";");
         if (op.kind == Kind::logic) {
-            emit_logic(each.op);
+            computations_.emit(each.op);
             continue;
         }
-        const std::string a = affine_operand(op.accesses[2]).name,
-                          b = affine_operand(op.accesses[3]).name;
-        emit("if (!compare_row<" + row_type(op) + ">(" + to->name() + ", " + a + ", " + b + "))" +
-             end_batch);
+        const std::string a = addresses_.affine_operand(op.accesses[2]).name,
+                          b = addresses_.affine_operand(op.accesses[3]).name;
+        out_.emit("if (!compare_row<" + row_type(op) + ">(" + to->name() + ", " + a + ", " + b +
+                  "))" + end_batch);
     }
 }
 
 // Emits the statements whose results differ between warps.
-void CppEmitter::emit_warp_statements() {
+void BlockBatch::emit_warp_statements() {
     std::set<std::int32_t> declared;
     for (const PathStep& each : analysis_.batch_path) {
         const OpEffects& op = analysis_.ops[each.op];
         const bool access = op.kind == Kind::load || op.kind == Kind::store;
         if (op.kind == Kind::count || op.kind == Kind::count_branch) {
-            emit_count(each.op);
+            computations_.emit_count(each.op);
             continue;
         }
         if (each.is_uniform || (!access && !is_computation(op))) continue;
@@ -65,56 +65,58 @@ void CppEmitter::emit_warp_statements() {
             if (!r || r->uniform || r->invariant_affine) continue;
             needed = true;
             if (!declared.insert(r->offset).second) continue;
-            emit((r->bytes == 0 ? std::string("std::uint32_t ")
-                                : "Lanes<" + to_string(r->bytes) + "> ") +
-                 r->name() + ";");
+            out_.emit((r->bytes == 0 ? std::string("std::uint32_t ")
+                                     : "Lanes<" + to_string(r->bytes) + "> ") +
+                      r->name() + ";");
         }
         if (!needed) continue;
         if (access) {
-            emit_memory(0, each.op);
+            accesses_.emit_access(0, each.op);
             continue;
         }
-        emit("{");
-        emit_computation(each.op);
-        emit("}");
+        out_.emit("{");
+        computations_.emit(each.op);
+        out_.emit("}");
     }
 }
 
-void CppEmitter::emit_block_batch() {
+void BlockBatch::emit() {
+    if (analysis_.batch_path.empty()) return;
     // From the first lane of a half warp to its last.
     constexpr std::int64_t lanes_after_first = interpreter::lanes / 2 - 1;
-    emit("struct BlockBatch { [[gnu::noinline]] static void run(Warp& w, const std::byte* r) {");
-    emit("constexpr std::uint32_t mask = all_lanes; (void)mask;");
-    emit("const std::uint32_t threads = w.block->shape[0];");
-    define_uniforms([](const Register& r) { return is_of_block(r) && !r.varies_in_x; });
-    emit("const std::uint32_t end = w.block->batch_end;");
-    emit("for (std::uint32_t& x = w.block->index_of_block[0]; x != end; ++x) {");
-    define_uniforms([](const Register& r) { return is_of_block(r) && r.varies_in_x; });
-    emit("std::uint32_t warps_done = 0;");
-    emit("for (std::uint32_t z = 0; z < w.block->shape[2]; ++z)");
-    emit("for (std::uint32_t y = 0; y < w.block->shape[1]; ++y, warps_done += threads / lanes) {");
-    block_batch_ = true;
-    path_ = Path::all_lanes;
+    out_.emit(
+        "struct BlockBatch { [[gnu::noinline]] static void run(Warp& w, const std::byte* r) {");
+    out_.emit("constexpr std::uint32_t mask = all_lanes; (void)mask;");
+    out_.emit("const std::uint32_t threads = w.block->shape[0];");
+    variables_.define_uniforms([](const Register& r) { return is_of_block(r) && !r.varies_in_x; });
+    out_.emit("const std::uint32_t end = w.block->batch_end;");
+    out_.emit("for (std::uint32_t& x = w.block->index_of_block[0]; x != end; ++x) {");
+    variables_.define_uniforms([](const Register& r) { return is_of_block(r) && r.varies_in_x; });
+    out_.emit("std::uint32_t warps_done = 0;");
+    out_.emit("for (std::uint32_t z = 0; z < w.block->shape[2]; ++z)");
+    out_.emit(
+        "for (std::uint32_t y = 0; y < w.block->shape[1]; ++y, warps_done += threads / lanes) {");
+    operands_.set_block_batch(true);
+    operands_.set_path(Path::all_lanes);
     emit_row_values();
-    for (const AccessGroup& g : groups_) {
-        emit("const CheckedAddress all_" + g.name + " = check_block_affine(w, " +
-             to_string(g.slot) + ", " + g.affine + ", " + to_string(g.begin) + ", " +
-             to_string(g.end - g.begin - lanes_after_first * g.step) + ", " + to_string(g.align) +
-             ", " + (g.write ? "true" : "false") + ");");
-        emit("if (!all_" + g.name + ".holds)" + end_batch);
+    for (const AccessGroup& g : addresses_.groups()) {
+        out_.emit("const CheckedAddress all_" + g.name + " = check_block_affine(w, " +
+                  to_string(g.slot) + ", " + g.affine + ", " + to_string(g.begin) + ", " +
+                  to_string(g.end - g.begin - lanes_after_first * g.step) + ", " +
+                  to_string(g.align) + ", " + (g.write ? "true" : "false") + ");");
+        out_.emit("if (!all_" + g.name + ".holds)" + end_batch);
     }
-    emit("for (std::uint32_t from = 0; from < threads; from += lanes) {");
-    for (const AccessGroup& g : groups_) {
-        emit("const CheckedAddress " + g.name + " = warp_address<" + to_string(g.step) + ">(all_" +
-             g.name + ", from);");
+    out_.emit("for (std::uint32_t from = 0; from < threads; from += lanes) {");
+    for (const AccessGroup& g : addresses_.groups()) {
+        out_.emit("const CheckedAddress " + g.name + " = warp_address<" + to_string(g.step) +
+                  ">(all_" + g.name + ", from);");
     }
     emit_warp_statements();
-    emit("} } } } };");
-    emit("if (!ip) { BlockBatch::run(w, r); return nullptr; }");
-    block_batch_ = false;
-    path_ = Path::unchecked;
-    groups_.clear();
-    group_of_.clear();
+    out_.emit("} } } } };");
+    out_.emit("if (!ip) { BlockBatch::run(w, r); return nullptr; }");
+    operands_.set_block_batch(false);
+    operands_.set_path(Path::unchecked);
+    addresses_.clear_groups();
 }
 
 }  // namespace cupola::cpu::compiler

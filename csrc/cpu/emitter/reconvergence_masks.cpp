@@ -1,13 +1,15 @@
-// csrc/cpu/emitter/reconvergence.cpp - lanes that wait in masks for the lanes that run first.
+// csrc/cpu/emitter/reconvergence_masks.cpp - lanes that wait in masks for the lanes that run first.
 //
 // A branch that the lanes of a warp take differently leaves some of them waiting at a later block,
 // the reconvergence point. While the running lanes stay in blocks of the same function that never
 // wait for lanes, the others are one bit each in the point's mask, and `mask` has the running
 // lanes. `w.mask` has both. Before a time slice ends, or before any other block, the masks become
 // groups of the lane queue. So lanes run in the same order as in the interpreter.
-#include <algorithm>
+#include "cpu/emitter/reconvergence_masks.hpp"
 
-#include "cpu/emitter/cpp_emitter.hpp"
+#include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace cupola::cpu::compiler {
 
@@ -20,7 +22,7 @@ constexpr std::size_t max_points_between = 4;
 }  // namespace
 
 // Whether block b can run while lanes of the warp wait in masks.
-bool CppEmitter::may_be_partial(std::uint32_t b) const {
+bool ReconvergenceMasks::may_be_partial(std::uint32_t b) const {
     const Block& block = analysis_.blocks[b];
     return std::none_of(
         analysis_.ops.begin() + block.first, analysis_.ops.begin() + block.end,
@@ -28,23 +30,21 @@ bool CppEmitter::may_be_partial(std::uint32_t b) const {
 }
 
 // Reconvergence points that a branch from block b to a later block skips.
-std::vector<std::uint32_t> CppEmitter::points_between(std::uint32_t b, std::uint32_t to) const {
+std::vector<std::uint32_t> ReconvergenceMasks::points_between(std::uint32_t b,
+                                                              std::uint32_t to) const {
     return {points_.upper_bound(b), points_.lower_bound(std::max(to, b + 1))};
 }
 
-// Whether lanes can branch from block b to block `to` while others wait in masks.
-bool CppEmitter::keeps_masks(std::uint32_t b, std::uint32_t to) const {
-    if (!part_.has(to) || !may_be_partial(to) || (to <= b && !is_head(to))) return false;
+bool ReconvergenceMasks::keeps_masks(std::uint32_t b, std::uint32_t to) const {
+    if (!part_.has(to) || !may_be_partial(to) || (to <= b && !part_.is_head(to))) return false;
     const std::vector<std::uint32_t> skipped = points_between(b, to);
     return skipped.size() <= max_points_between &&
            std::all_of(skipped.begin(), skipped.end(),
                        [this](std::uint32_t point) { return may_be_partial(point); });
 }
 
-// Whether the lanes of a divergent branch at block b run under a mask. The ones that run first
-// continue at block `low`, and the others wait at block `high`.
-bool CppEmitter::diverges_by_mask(std::uint32_t b, std::uint32_t to, std::uint32_t& low,
-                                  std::uint32_t& high) const {
+bool ReconvergenceMasks::diverges_by_mask(std::uint32_t b, std::uint32_t to, std::uint32_t& low,
+                                          std::uint32_t& high) const {
     low = std::min(to, b + 1);
     high = std::max(to, b + 1);
     return low != high && may_be_partial(b) && part_.has(high) && keeps_masks(b, low);
@@ -52,7 +52,7 @@ bool CppEmitter::diverges_by_mask(std::uint32_t b, std::uint32_t to, std::uint32
 
 // Finds the points, and the blocks that run while lanes may wait at them. A branch that skips a
 // point makes its target a point, so this repeats.
-void CppEmitter::find_reconvergence_points() {
+void ReconvergenceMasks::find_points() {
     const std::size_t count = analysis_.blocks.size();
     points_.clear();
     partial_.assign(count, false);
@@ -64,7 +64,7 @@ void CppEmitter::find_reconvergence_points() {
             ++change[first];
             --change[point];
         };
-        for (std::uint32_t b = part_.first; b <= part_.last; ++b) {
+        for (std::uint32_t b = part_.first(); b <= part_.last(); ++b) {
             const OpEffects& last = analysis_.ops[analysis_.blocks[b].end - 1];
             std::uint32_t low = 0, high = 0;
             if (last.kind == Kind::branch &&
@@ -88,56 +88,35 @@ void CppEmitter::find_reconvergence_points() {
         partial_.assign(count, false);
         break;
     }
+}
+
+void ReconvergenceMasks::emit_points() {
+    find_points();
     if (points_.empty()) return;
-    emit("std::uint32_t waiting[" + to_string(points_.size()) + "] = {};");
+    out_.emit("std::uint32_t waiting[" + to_string(points_.size()) + "] = {};");
     std::string starts;
     for (const std::uint32_t point : points_)
         starts += (starts.empty() ? "" : ", ") + to_string(analysis_.blocks[point].first);
-    emit("static constexpr std::uint32_t points[] = {" + starts + "};");
+    out_.emit("static constexpr std::uint32_t points[] = {" + starts + "};");
 }
 
-std::string CppEmitter::waiting_at(std::uint32_t point) const {
+std::string ReconvergenceMasks::waiting_at(std::uint32_t point) const {
     return "waiting[" + to_string(std::distance(points_.begin(), points_.find(point))) + "]";
 }
 
-// Moves the lanes that wait in masks to the lane queue.
-void CppEmitter::emit_enqueue_waiting() {
-    emit("if (mask != w.mask) enqueue_waiting(w, mask, waiting, points, code);");
+void ReconvergenceMasks::emit_enqueue_waiting() {
+    out_.emit("if (mask != w.mask) enqueue_waiting(w, mask, waiting, points, code);");
 }
 
-// Emitted before running lanes branch to a later block: lanes that wait on the way run first, and
-// lanes that wait there join.
-void CppEmitter::emit_arrival(std::uint32_t b, std::uint32_t target) {
+void ReconvergenceMasks::emit_arrival(std::uint32_t b, std::uint32_t target) {
     if (keeps_masks(b, target))
         for (const std::uint32_t point : points_between(b, target))
-            emit("if (" + waiting_at(point) + " != 0 && code + " +
-                 to_string(analysis_.blocks[point].first) + " < w.limit) { " + waiting_at(target) +
-                 " |= mask; mask = " + waiting_at(point) + "; " + waiting_at(point) +
-                 " = 0; goto L" + to_string(point) + "; }");
+            out_.emit("if (" + waiting_at(point) + " != 0 && code + " +
+                      to_string(analysis_.blocks[point].first) + " < w.limit) { " +
+                      waiting_at(target) + " |= mask; mask = " + waiting_at(point) + "; " +
+                      waiting_at(point) + " = 0; goto L" + to_string(point) + "; }");
     if (target > b && points_.count(target) != 0)
-        emit("mask |= " + waiting_at(target) + "; " + waiting_at(target) + " = 0;");
-}
-
-// Emitted where the active lanes take the branch at the end of block b differently.
-void CppEmitter::emit_divergence(std::uint32_t b, std::uint32_t n) {
-    const std::uint32_t to = analysis_.ops[n].targets[0], target = analysis_.block_at(to);
-    const std::int32_t cost =
-        analysis_.kernel.code[n].target <= 0 ? analysis_.kernel.code[n].cost : 0;
-    std::uint32_t low = 0, high = 0;
-    if (diverges_by_mask(b, target, low, high) && points_.count(high) != 0) {
-        emit("if (__builtin_expect(code + " + to_string(analysis_.blocks[high].first) +
-             " <= w.limit, 1)) {");
-        emit(waiting_at(high) + " |= " + (low == target ? "mask & ~taken;" : "taken;"));
-        emit(low == target ? "mask = taken;" : "mask &= ~taken;");
-        emit_branch(b, analysis_.blocks[low].first, low == target && cost != 0, n);
-        emit("}");
-    }
-    if (partial_[b]) emit_enqueue_waiting();
-    emit("next = diverge_branch(w, taken, code + " + to_string(to) + ", code + " +
-         to_string(n + 1) + ", " + to_string(cost) + ", s);");
-    if (target <= b && is_head(target))
-        emit("if (next == code + " + to_string(to) + ") " + enter(target));
-    emit(jump_to_active(b));
+        out_.emit("mask |= " + waiting_at(target) + "; " + waiting_at(target) + " = 0;");
 }
 
 }  // namespace cupola::cpu::compiler

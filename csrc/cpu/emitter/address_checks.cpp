@@ -1,8 +1,10 @@
-// csrc/cpu/emitter/access_check.cpp - emits the affine addresses of a basic block, and the checks
-// of its accesses.
+// csrc/cpu/emitter/address_checks.cpp - the affine addresses of a basic block, and the checks of
+// its accesses in advance.
+#include "cpu/emitter/address_checks.hpp"
+
 #include <algorithm>
 
-#include "cpu/emitter/cpp_emitter.hpp"
+#include "cpu/analysis/passes.hpp"
 
 namespace cupola::cpu::compiler {
 
@@ -26,16 +28,31 @@ const char* name_of(Proof proof) {
 
 }  // namespace
 
-// The affine value of an operand as an expression; "" if it has none.
-CppEmitter::AffineName CppEmitter::affine_operand(const Access& access) {
+std::int64_t predictable_compare(const KernelAnalysis& analysis, std::uint32_t b) {
+    const Block& block = analysis.blocks[b];
+    const OpEffects& last = analysis.ops[block.end - 1];
+    if (!block.is_loop_header || block.loop_end != b || last.kind != Kind::branch ||
+        last.targets[0] != block.first)
+        return -1;
+    std::int64_t found = -1;
+    for (std::uint32_t n = block.first; n + 1 < block.end; ++n) {
+        const OpEffects& op = analysis.ops[n];
+        if (op.changes_flow || op.no_fallthrough || op.may_retry || op.entry_after) return -1;
+        for (const Access& access : op.accesses)
+            if (access.write && access.offset == last.accesses[0].offset) found = n;
+    }
+    return found >= 0 && is_ordered(analysis.ops[static_cast<std::uint32_t>(found)]) ? found : -1;
+}
+
+AffineName AddressChecks::affine_operand(const Access& access) {
     const Register* r = analysis_.at(access.offset);
-    if (!r || r->constant || r->uniform) return {input(access), 0, true};
+    if (!r || r->constant || r->uniform) return {operands_.input(access), 0, true};
     if (r->invariant_affine) return {"l" + to_string(r->offset), r->step, false};
     const auto found = affine_.find(r->offset);
     if (found != affine_.end()) return found->second;
     if (!r->is_affine || written_.count(r->offset) != 0) return {};
     const bool uniform = r->step == 0 && !r->per_half;
-    const std::string name = "l" + to_string(r->offset) + "_" + to_string(temporaries_++);
+    const std::string name = "l" + to_string(r->offset) + "_" + out_.next_number();
     const std::string text =
         "const auto " + name + " = " +
         (uniform ? std::string("match_uniform(") : "match_affine<" + to_string(r->step) + ">(");
@@ -47,7 +64,7 @@ CppEmitter::AffineName CppEmitter::affine_operand(const Access& access) {
 // Emits the invariant affine values that the addresses of a basic block need: thread indices first,
 // then values derived from them. Each basic block computes its own, because a warp that waits
 // resumes after them and most blocks need few. The compiler hoists them out of loops.
-void CppEmitter::emit_invariant_affine(std::uint32_t b) {
+void AddressChecks::emit_invariant_affine(std::uint32_t b) {
     const Block& block = analysis_.blocks[b];
     std::set<std::int32_t> needed;
     const auto need = [&](std::uint32_t n) {
@@ -60,14 +77,13 @@ void CppEmitter::emit_invariant_affine(std::uint32_t b) {
         need(n);
         if (const Register* r = analysis_.affine_quotient(n); r && r->invariant_affine) {
             needed.insert(r->offset);
-            quotient_variables_[n] = "l" + to_string(r->offset);
+            quotients_[n] = "l" + to_string(r->offset);
         }
     }
     emit_invariant_affine(needed);
 }
 
-// Affine quotients need divisions, so they are computed once when a warp starts or resumes.
-void CppEmitter::emit_affine_quotients() {
+void AddressChecks::emit_quotients() {
     std::set<std::int32_t> needed;
     for (std::uint32_t n = 0; n < analysis_.ops.size(); ++n)
         if (const Register* r = analysis_.affine_quotient(n); r && r->invariant_affine)
@@ -77,7 +93,7 @@ void CppEmitter::emit_affine_quotients() {
 }
 
 // Emits the needed values, and the values that they are derived from.
-void CppEmitter::emit_invariant_affine(std::set<std::int32_t>& needed) {
+void AddressChecks::emit_invariant_affine(std::set<std::int32_t>& needed) {
     for (auto each = analysis_.invariant_affine.rbegin(); each != analysis_.invariant_affine.rend();
          ++each) {
         const Register& r = analysis_.registers[*each];
@@ -93,22 +109,22 @@ void CppEmitter::emit_invariant_affine(std::set<std::int32_t>& needed) {
         const std::string begin = "const auto l" + to_string(r.offset) + " = ";
         const std::string step = "<" + to_string(r.step) + ">(";
         if (r.tid_dimension >= 0 && r.bytes == 4) {
-            emit(begin + "thread_affine" + step + "w.thread[" + to_string(r.tid_dimension) + "]);");
+            out_.emit(begin + "thread_affine" + step + "w.thread[" + to_string(r.tid_dimension) +
+                      "]);");
             continue;
         }
-        const std::string t = temporary(r.bytes);
-        emit(fill(t, r.bytes, r.offset));
-        emit(begin + "match_affine" + step + t + ", all_lanes);");
+        const std::string t = out_.temporary(r.bytes);
+        out_.emit(fill(t, r.bytes, r.offset));
+        out_.emit(begin + "match_affine" + step + t + ", all_lanes);");
     }
     for (const std::uint32_t n : analysis_.invariant_affine) {
         const Register& r = analysis_.registers[n];
         if (needed.count(r.offset) != 0 && function_affine_.count(r.offset) == 0)
-            emit(affine_result(r.definition, "l" + to_string(r.offset)).text);
+            out_.emit(affine_result(r.definition, "l" + to_string(r.offset)).text);
     }
 }
 
-// A variable for the affine result of an instruction. Without text, the result is not affine.
-CppEmitter::AffineResult CppEmitter::affine_result(std::uint32_t n, const std::string& name) {
+AffineResult AddressChecks::affine_result(std::uint32_t n, const std::string& name) {
     const OpEffects& s = analysis_.ops[n];
     std::vector<std::int64_t> steps;
     std::string text;
@@ -132,14 +148,14 @@ CppEmitter::AffineResult CppEmitter::affine_result(std::uint32_t n, const std::s
         row_type(s) + ", " + word_type(written) + ", " + to_string(affine.step);
     const bool widens = written > read;
     const std::string proof = std::string(", Proof::") + name_of(affine.proof) + ">(";
-    const std::string call = block_batch_
+    const std::string call = operands_.in_block_batch()
                                  ? "apply_block_affine<" + made + proof + "threads, "
                                  : "apply_affine<" + made + (widens ? ", true" : ", false") + proof;
     return {name, "const auto " + name + " = " + call + text + ");", affine, widens, uniform};
 }
 
 // After an instruction, its results have a new affine value or none.
-void CppEmitter::record_write(std::uint32_t n, const AffineResult& made) {
+void AddressChecks::record_write(std::uint32_t n, const AffineResult& made) {
     for (const Access& access : analysis_.ops[n].accesses) {
         if (!access.write || access.offset == 0) continue;
         affine_.erase(access.offset);
@@ -150,7 +166,7 @@ void CppEmitter::record_write(std::uint32_t n, const AffineResult& made) {
 }
 
 // Adds an access to a group with the same affine address.
-void CppEmitter::add_to_group(std::uint32_t n) {
+void AddressChecks::add_to_group(std::uint32_t n) {
     const OpEffects& s = analysis_.ops[n];
     const interpreter::DecodedOp& c = analysis_.kernel.code[n];
     const bool write = s.kind == Kind::store;
@@ -176,29 +192,29 @@ void CppEmitter::add_to_group(std::uint32_t n) {
         return;
     }
     group_of_[n] = groups_.size();
-    groups_.push_back({affine, "g" + to_string(temporaries_++), uniform, shared, write, c.slot,
-                       c.imm, end, bytes, step});
+    groups_.push_back({affine, "g" + out_.next_number(), uniform, shared, write, c.slot, c.imm, end,
+                       bytes, step});
 }
 
-void CppEmitter::emit_group_checks(std::uint32_t b) {
+void AddressChecks::emit_group_checks(std::uint32_t b) {
     for (const AccessGroup& g : groups_) {
         checks_.push_back("auto " + g.name + " = check_affine<" + window_name(g.shared) + ">(w, " +
                           to_string(g.slot) + ", " + g.affine + ", " + to_string(g.begin) + ", " +
                           to_string(g.end - g.begin) + ", " + to_string(g.align) + ", " +
                           (g.write ? "true" : "false") + ");");
-        emit(checks_.back());
+        out_.emit(checks_.back());
         if (g.shared || g.step == 0) continue;
-        emit((predictable_compare(b) < 0 ? "" : "if (remaining == 0) ") +
-             ("prefetch_ahead(" + g.name) +
-             (analysis_.blocks[b].loop < 0
-                  ? ");"
-                  : ", last_address[" + to_string(prefetch_sites_++) + "]);"));
+        out_.emit((predictable_compare(analysis_, b) < 0 ? "" : "if (remaining == 0) ") +
+                  ("prefetch_ahead(" + g.name) +
+                  (analysis_.blocks[b].loop < 0
+                       ? ");"
+                       : ", last_address[" + to_string(prefetch_sites_++) + "]);"));
     }
 }
 
 // Drops affine values that neither an access nor the loop's comparison uses. The compiler would
 // drop them too, but only after parsing them.
-void CppEmitter::drop_unused_affine() {
+void AddressChecks::drop_unused_affine() {
     std::set<std::string> needed;
     const auto need = [&](const std::string& text) {
         std::string word;
@@ -213,7 +229,7 @@ void CppEmitter::drop_unused_affine() {
     };
     for (const AccessGroup& group : groups_) need(group.affine);
     need(compare_operands_);
-    for (const auto& [n, name] : quotient_variables_) need(name);
+    for (const auto& [n, name] : quotients_) need(name);
     const auto unneeded = [&](const auto& each) { return needed.count(each.name) == 0; };
     for (auto each = derived_.rbegin(); each != derived_.rend(); ++each)
         if (!unneeded(*each)) need(each->text);
@@ -221,19 +237,18 @@ void CppEmitter::drop_unused_affine() {
     detected_.erase(std::remove_if(detected_.begin(), detected_.end(), unneeded), detected_.end());
 }
 
-void CppEmitter::emit_address_checks(std::uint32_t b) {
+void AddressChecks::emit_block(std::uint32_t b) {
     const Block& block = analysis_.blocks[b];
     affine_.clear();
     written_.clear();
-    groups_.clear();
-    group_of_.clear();
-    quotient_variables_.clear();
+    clear_groups();
+    quotients_.clear();
     emit_invariant_affine(b);
     derived_.clear();
     checks_.clear();
     detected_.clear();
     compare_operands_.clear();
-    const std::int64_t compare = predictable_compare(b);
+    const std::int64_t compare = predictable_compare(analysis_, b);
     for (std::uint32_t n = block.first; n < block.end; ++n) {
         const OpEffects& s = analysis_.ops[n];
         AffineResult made;
@@ -244,11 +259,9 @@ void CppEmitter::emit_address_checks(std::uint32_t b) {
                 if (access.write) to = &access;
             const Register* r = to ? analysis_.at(to->offset) : nullptr;
             if (r && r->is_affine && !r->uniform && !r->invariant_affine) {
-                made =
-                    affine_result(n, "l" + to_string(r->offset) + "_" + to_string(temporaries_++));
+                made = affine_result(n, "l" + to_string(r->offset) + "_" + out_.next_number());
                 if (!made.name.empty()) derived_.push_back(made);
-                if (!made.name.empty() && analysis_.affine_quotient(n))
-                    quotient_variables_[n] = made.name;
+                if (!made.name.empty() && analysis_.affine_quotient(n)) quotients_[n] = made.name;
             }
         }
         if (n == compare && s.accesses[2].bytes == 4) {
@@ -259,9 +272,24 @@ void CppEmitter::emit_address_checks(std::uint32_t b) {
         record_write(n, made);
     }
     drop_unused_affine();
-    for (const DetectedAffine& base : detected_) emit(base.text);
-    for (const AffineResult& each : derived_) emit(each.text);
+    for (const DetectedAffine& base : detected_) out_.emit(base.text);
+    for (const AffineResult& each : derived_) out_.emit(each.text);
     emit_group_checks(b);
+}
+
+const AccessGroup* AddressChecks::group_of(std::uint32_t n) const {
+    const auto found = group_of_.find(n);
+    return found == group_of_.end() ? nullptr : &groups_[found->second];
+}
+
+const std::string* AddressChecks::quotient(std::uint32_t n) const {
+    const auto found = quotients_.find(n);
+    return found == quotients_.end() ? nullptr : &found->second;
+}
+
+void AddressChecks::clear_groups() {
+    groups_.clear();
+    group_of_.clear();
 }
 
 }  // namespace cupola::cpu::compiler

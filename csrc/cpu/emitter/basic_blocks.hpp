@@ -1,0 +1,44 @@
+// csrc/cpu/emitter/basic_blocks.hpp - basic blocks with their checks, statements and branches.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/analysis/kernel_analysis.hpp"
+#include "cpu/emitter/control_flow.hpp"
+#include "cpu/emitter/statements.hpp"
+
+namespace cupola::cpu::compiler {
+
+class BasicBlocks {
+  public:
+    BasicBlocks(const KernelAnalysis& analysis, CppText& out, Operands& operands,
+                const FunctionPart& part, AddressChecks& addresses, LoopBatches& loops,
+                ControlFlow& flow, MemoryAccesses& accesses, Statements& statements)
+        : analysis_(analysis),
+          out_(out),
+          operands_(operands),
+          part_(part),
+          addresses_(addresses),
+          loops_(loops),
+          flow_(flow),
+          accesses_(accesses),
+          statements_(statements) {}
+
+    void emit(std::uint32_t b);
+
+  private:
+    void emit_body(std::uint32_t b);
+    bool is_large(const Block& block) const;
+
+    const KernelAnalysis& analysis_;
+    CppText& out_;
+    Operands& operands_;
+    const FunctionPart& part_;
+    AddressChecks& addresses_;
+    LoopBatches& loops_;
+    ControlFlow& flow_;
+    MemoryAccesses& accesses_;
+    Statements& statements_;
+};
+
+}  // namespace cupola::cpu::compiler

@@ -1,0 +1,31 @@
+// csrc/cpu/emitter/handler_calls.hpp - calls of the interpreter's handlers.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/analysis/kernel_analysis.hpp"
+#include "cpu/emitter/control_flow.hpp"
+
+namespace cupola::cpu::compiler {
+
+class HandlerCalls {
+  public:
+    HandlerCalls(const KernelAnalysis& analysis, CppText& out, const Operands& operands,
+                 const ReconvergenceMasks& masks, ControlFlow& flow)
+        : analysis_(analysis), out_(out), operands_(operands), masks_(masks), flow_(flow) {}
+
+    // Calls the handler of operation n in block b: spills the operands that it reads, and fills
+    // those that it writes.
+    void emit(std::uint32_t b, std::uint32_t n);
+    // Ends the statement of a fast path, which begins with a condition: otherwise the handler runs.
+    void emit_else(std::uint32_t b, std::uint32_t n);
+
+  private:
+    const KernelAnalysis& analysis_;
+    CppText& out_;
+    const Operands& operands_;
+    const ReconvergenceMasks& masks_;
+    ControlFlow& flow_;
+};
+
+}  // namespace cupola::cpu::compiler

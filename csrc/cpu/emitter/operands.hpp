@@ -1,0 +1,53 @@
+// csrc/cpu/emitter/operands.hpp - the operands and results of an operation as C++ expressions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cpu/analysis/kernel_analysis.hpp"
+#include "cpu/emitter/cpp_text.hpp"
+
+namespace cupola::cpu::compiler {
+
+// The versions of a block's statements: without checks in advance, where all checks of the block
+// hold, and where these hold and all lanes are active.
+enum class Path : std::uint8_t { unchecked, checked, all_lanes };
+
+// Of a statement's results: whether they are masked, and the text to emit after the statement.
+struct Output {
+    bool guarded, masked = false;
+    std::string after = {};
+};
+
+// The C++ type of the operation's row in the table.
+std::string row_name(const OpEffects& op);
+// The same, followed by the type of its modifiers.
+std::string row_type(const OpEffects& op);
+
+class Operands {
+  public:
+    Operands(const KernelAnalysis& analysis, CppText& out) : analysis_(analysis), out_(out) {}
+
+    // The version of the statements from now on.
+    void set_path(Path path) { path_ = path; }
+    Path path() const { return path_; }
+    // Whether the statements from now on run for whole thread blocks.
+    void set_block_batch(bool on) { block_batch_ = on; }
+    bool in_block_batch() const { return block_batch_; }
+
+    std::string input(const Access& access);
+    std::string output(const Access& access, Output& out);
+    std::string predicate_output(const Access& p, const Access* q, Output& out);
+    // Whether a write keeps the register's value in inactive lanes.
+    bool masked(const Register& r, bool guarded) const {
+        return guarded || (r.live_across_blocks && path_ != Path::all_lanes);
+    }
+
+  private:
+    const KernelAnalysis& analysis_;
+    CppText& out_;
+    Path path_ = Path::unchecked;
+    bool block_batch_ = false;
+};
+
+}  // namespace cupola::cpu::compiler
