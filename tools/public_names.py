@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "package" / "cupola"
 # Modules whose names are not cupola's as well: users import the modules.
-APART = {"array_api", "build", "command", "coverage", "distributed", "exceptions", "fft"}
+APART = {"array_api", "build", "coverage", "distributed", "exceptions", "fft"}
 APART |= {"linalg", "mpi", "nccl", "paths", "pycuda", "random"}
 TABLE = re.compile(r"(?<=^_HOMES = \{\n).*?(?=^\}$)", re.MULTILINE | re.DOTALL)
 
@@ -37,8 +37,9 @@ def sources(root: Path) -> Iterator[tuple[str, Path]]:
         parts = parts[:-1] if parts[-1] == "__init__" else parts
         if parts and parts[0] not in APART:
             yield ".".join(parts), path
-    for path in sorted((root / "pyx" / "cupola").glob("*.pyx")):
-        yield path.stem, path
+    for path in sorted((root / "pyx" / "cupola").rglob("*.pyx")):
+        parts = path.relative_to(root / "pyx" / "cupola").with_suffix("").parts
+        yield ".".join(parts), path
 
 
 def homes(root: Path = ROOT) -> dict[str, str]:

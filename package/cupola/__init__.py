@@ -20,11 +20,9 @@ shows the chosen driver and the reason.
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
-from threading import RLock as _RLock
-
 from cupola import exceptions as _exceptions
-from cupola import library as _library
+from cupola.core import library as _library
+from cupola.core import registry as _registry
 from cupola.deprecation import renamed as _renamed
 from cupola.exceptions import *  # noqa: F403
 from cupola.version import __version__
@@ -158,6 +156,8 @@ _HOMES = {
     "setdiff1d": "arrays.sets",
     "setxor1d": "arrays.sets",
     "shipped_kernels": "kernels",
+    "smooth": "tools.command.template",
+    "softsign": "tools.command.operation_template",
     "sort": "arrays.sorts",
     "split": "arrays.splits",
     "squeeze": "arrays.shapes",

@@ -6,9 +6,9 @@ from typing import Any, Literal, Protocol, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from cupola.array_methods import ArrayMethods
-from cupola.device import Device, _DeviceLike
+from cupola.arrays.numpy_array import ArrayMethods
 from cupola.core.flags import Flags
+from cupola.device import Device, _DeviceLike
 from cupola.stream import _StreamProtocol
 
 _Shape = SupportsIndex | Sequence[SupportsIndex]

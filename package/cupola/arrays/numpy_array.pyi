@@ -1,4 +1,4 @@
-# cupola/array_methods.pyi - methods of arrays that call functions of cupola.
+# cupola/arrays/numpy_array.pyi - methods of arrays that call functions of cupola.
 from types import ModuleType
 from typing import Any, Literal, SupportsIndex
 
@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cupola.array import Array, _DeviceMemory
+from cupola.arrays.reductions import Reductions, _Axes
 from cupola.device import _DeviceLike
-from cupola.reductions import Reductions, _Axes
 from cupola.stream import _StreamProtocol
 
 _Mode = Literal["raise", "wrap", "clip"]
