@@ -35,7 +35,7 @@ def sources(root: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted((root / "package" / "cupola").rglob("*.py")):
         parts = path.relative_to(root / "package" / "cupola").with_suffix("").parts
         parts = parts[:-1] if parts[-1] == "__init__" else parts
-        if parts and parts[0] not in APART:
+        if parts and parts[0] not in APART and parts[:2] != ("tools", "command"):
             yield ".".join(parts), path
     for path in sorted((root / "pyx" / "cupola").rglob("*.pyx")):
         parts = path.relative_to(root / "pyx" / "cupola").with_suffix("").parts

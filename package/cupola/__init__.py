@@ -156,8 +156,6 @@ _HOMES = {
     "setdiff1d": "arrays.sets",
     "setxor1d": "arrays.sets",
     "shipped_kernels": "kernels",
-    "smooth": "tools.command.template",
-    "softsign": "tools.command.operation_template",
     "sort": "arrays.sorts",
     "split": "arrays.splits",
     "squeeze": "arrays.shapes",

@@ -168,8 +168,6 @@ from cupola.stream import Stream as Stream
 from cupola.texture import CudaArray as CudaArray
 from cupola.texture import Surface as Surface
 from cupola.texture import Texture as Texture
-from cupola.tools.command.operation_template import softsign as softsign
-from cupola.tools.command.template import smooth as smooth
 from cupola.tools.debug import set_trace as set_trace
 from cupola.tools.timeline import Profile as Profile
 from cupola.tools.timeline import profile as profile

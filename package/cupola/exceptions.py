@@ -16,7 +16,7 @@
       CompileError             source that does not compile, or objects that do not link
       NotFoundError
         UnknownNameError       also KeyError: no kernel, variable or device of that name
-        MissingFileError       also FileNotFoundError: no image of that name, no compiler
+        MissingFileError       also FileNotFoundError: no such image, compiler or part of cupola
       ChunkError               a chunk of a pipeline failed; ``__cause__`` is the error
       cupola.build.BuildError  also RuntimeError: a package's kernels can't be built
 """
@@ -213,7 +213,7 @@ class UnknownNameError(NotFoundError, KeyError):
 
 
 class MissingFileError(NotFoundError, FileNotFoundError):
-    """An image or compiler was not found in any of the searched places."""
+    """An image, a compiler or a part of cupola was not found in any of the searched places."""
 
     __module__ = "cupola"
 
