@@ -129,7 +129,8 @@ class BuildExt(setuptools_build_ext):
             # Not ext.sources: setuptools renames a .pyx there while Cython is not installed.
             source = Path("pyx", *ext.name.split(".")).with_suffix(".pyx")
             # Written by the build and included by a module.
-            written = [recipe.WRITTEN / name for name in ("declarations.h", "driver.pxi")]
+            names = ("declarations.h", "driver.pxi", "element_types.pxi")
+            written = [recipe.WRITTEN / name for name in names]
             needed += [path for path in written if build.native.uses(ROOT / source, path.name)]
             options += ["--shared", SHARED, "-Ipyx", f"-I{recipe.WRITTEN}"]
             yield translator.step(source, generated, options, inputs=needed, ignored=ignored)

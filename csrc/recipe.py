@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import platform
 import re
@@ -22,6 +23,7 @@ ALGORITHMS = BUILD / "kernels" / "algorithms"
 DECLARATIONS = BUILD / "declarations"
 WRITTEN = DECLARATIONS / "written"  # what Cython modules include
 CONSTANTS = BUILD / "kernels" / "kernel_constants.py"  # a module of the installed package
+ELEMENT_TYPES = BUILD / "native" / "element_types.inc"
 SEMANTICS = BUILD / "native" / "semantics.hpp"
 RELEASE = ("-O2", "-DNDEBUG")
 # What is waited for between launches at most: half the time of a compilation.
@@ -123,8 +125,12 @@ class Recipe:
         ]
         driver = self.root / CYTHON / "driver.pxd"
         calls = self._written(WRITTEN / "driver.pxi", [driver], lambda: written.wrappers(driver))
+        table = self._element_types()
+        types = self._written(
+            WRITTEN / "element_types.pxi", [Path(table.__file__)], table.for_cython
+        )
         listed = self._written(WRITTEN / "declarations.h", files, lambda: written.header(files))
-        return [*steps, calls, listed, self._constants()]
+        return [*steps, calls, types, listed, self._constants()]
 
     def _constants(self) -> Any:
         """The constants of kernels, as a module of Python."""
@@ -306,9 +312,11 @@ class Recipe:
         images = {
             "CUPOLA_KERNELS_FATBIN": BUILD / "kernels" / "kernels.fatbin",
             "CUPOLA_ARRAYS_IMAGE": ARRAYS,
+            "CUPOLA_ELEMENT_TYPES": ELEMENT_TYPES,
         }
         values = {
             **{name: path.as_posix() for name, path in images.items()},
+            "CUPOLA_ELEMENT_TYPES": f"../{ELEMENT_TYPES.as_posix()}",  # from csrc
             "CUPOLA_BUILD_ID": self.build_id(),
             "CUPOLA_VERSION": self.version,
         }
@@ -322,7 +330,22 @@ class Recipe:
             target, files, soname="libcupola.so", version_script=exports, flags=SYSTEM
         )
         listed = self._exports(exports, "cupola_*", version=f"CUPOLA_{self.abi_version()}")
-        return [listed, *objects, link]
+        return [self.element_types(), listed, *objects, link]
+
+    def _element_types(self) -> Any:
+        package = self.build.__name__.rpartition(".")[0]
+        return importlib.import_module(f"{package}.declare.element_types")
+
+    def element_types(self) -> Any:
+        """The step that writes the table of element types for C++."""
+        table = self._element_types()
+        return self.build.step.Step(
+            target=ELEMENT_TYPES,
+            inputs=(Path(table.__file__),),
+            action=lambda: (self.root / ELEMENT_TYPES).write_text(table.for_cxx()) and None,
+            label=f"write {ELEMENT_TYPES.name}",
+            quiet=True,
+        )
 
     def device_steps(self, toolkit: Any, objects: Sequence[Any] = ()) -> list[Any]:
         """The CPU device: libcupola_cpu.so.1, the drop-in libcuda.so.1, and its NVML.

@@ -135,12 +135,16 @@ def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
     device = readers(setup, compiler, lanes, effort)
     # A driver's caller may pass any int where the ABI has an enum.
     system = [f"-isystem{path}" for path in setup.build.toolkit.find().include]
-    options = (*effort, "-fno-sanitize=enum", "-Icsrc", "-Icsrc/include", *system)
+    types = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler).element_types()
+    named = setup.build.native.define("CUPOLA_ELEMENT_TYPES", f"../{types.target.as_posix()}")
+    options = (*effort, "-fno-sanitize=enum", "-Icsrc", "-Icsrc/include", named, *system)
     library = archive(setup, folder / "device.a", device)
-    steps, programs = [*more, *device, library], []
+    steps, programs = [types, *more, *device, library], []
     for source in sorted((ROOT / "tests" / "fuzz").glob("*.cpp")):
         target = folder / source.stem
-        own = compiler.object(source.relative_to(ROOT), target.with_suffix(".o"), options)
+        own = compiler.object(
+            source.relative_to(ROOT), target.with_suffix(".o"), options, inputs=[types.target]
+        )
         link = [*compiler.command, *compiler.link_flags, *flags, "-o", str(target)]
         program = setup.build.step.Step(
             target=target,

@@ -10,14 +10,16 @@ from cupola.abi cimport require
 
 from cupola.exceptions import ArgumentTypeError
 
+include "element_types.pxi"
+
 cdef set QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict"}
 cdef set INTEGER_WORDS = {"signed", "unsigned", "short", "int", "long", "char"}
+# NumPy's letters for DLPack's codes. Any letter fits bfloat16, which NumPy lacks.
+cdef dict LETTERS = {0: b"i", 1: b"u", 2: b"f", 6: b"b"}
 cdef dict BY_NAME = {
-    "float": (b"f", 4),
-    "double": (b"f", 8),
-    "__half": (b"f", 2),
+    **{name: (b"x" if bits == 8 else LETTERS[code], bits // 8)
+       for name, (code, bits) in C_TYPES.items() if code in LETTERS},
     "half": (b"f", 2),
-    "bool": (b"x", 1),
     "int8_t": (b"x", 1),
     "uint8_t": (b"x", 1),
     "int16_t": (b"i", 2),

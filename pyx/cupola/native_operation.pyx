@@ -26,6 +26,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 cdef enum:
     MAX_LENGTHS = 1024  # the most lengths of axes that all tensors of a call have together
 
+include "element_types.pxi"
 
 # The name of a capsule that JAX takes.
 cdef const char* HANDLER = b"xla._CUSTOM_CALL_TARGET"
@@ -36,7 +37,6 @@ cdef dict TYPES = {}  # filled by type_of
 cdef tuple type_of(object dtype):
     found = TYPES.get(dtype)
     if found is None:
-        from cupola.declare.element_types import ELEMENT_TYPES
         found = ELEMENT_TYPES.get(dtype.name, (0, 0)) if dtype.isnative else (0, 0)
         TYPES[dtype] = found
     return <tuple>found

@@ -26,15 +26,14 @@ from cupola.stream cimport Stream, current_stream, wrap_handle
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ExchangeError
 
+include "element_types.pxi"
+
 # DLPack's type codes by NumPy's letter.
 cdef dict CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 cdef dict LETTERS = {code: letter for letter, code in CODES.items()}
 # Types that ml_dtypes adds to NumPy, by DLPack's code.
 cdef dict NAMES = {
-    4: "bfloat16", 7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz",
-    10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz",
-    14: "float8_e8m0fnu",
-}
+    code: name for name, (code, bits) in ELEMENT_TYPES.items() if code not in LETTERS}
 cdef dict NAMED = {name: code for code, name in NAMES.items()}
 
 

@@ -7,41 +7,28 @@
 namespace cupola {
 namespace {
 
-// DLPack's codes of types.
-enum Code : std::uint8_t { integer = 0, natural = 1, real = 2, brain = 4, complex = 5, truth = 6 };
-
+// The build writes the rows from package/cupola/declare/element_types.py.
 constexpr struct {
     std::string_view name;
     ElementType type;
 } element_types[] = {
-    {"float32", {real, 32}},      {"float64", {real, 64}},      {"float16", {real, 16}},
-    {"bfloat16", {brain, 16}},    {"int8", {integer, 8}},       {"int16", {integer, 16}},
-    {"int32", {integer, 32}},     {"int64", {integer, 64}},     {"uint8", {natural, 8}},
-    {"uint16", {natural, 16}},    {"uint32", {natural, 32}},    {"uint64", {natural, 64}},
-    {"bool", {truth, 8}},         {"complex64", {complex, 64}}, {"complex128", {complex, 128}},
-    {"float8_e3m4", {7, 8}},      {"float8_e4m3", {8, 8}},      {"float8_e4m3b11fnuz", {9, 8}},
-    {"float8_e4m3fn", {10, 8}},   {"float8_e4m3fnuz", {11, 8}}, {"float8_e5m2", {12, 8}},
-    {"float8_e5m2fnuz", {13, 8}}, {"float8_e8m0fnu", {14, 8}},
+#define CUPOLA_ELEMENT_TYPE(name, code, bits) {name, {code, bits}},
+#define CUPOLA_HOLDS(c_type, code, bits)
+#include CUPOLA_ELEMENT_TYPES
+#undef CUPOLA_ELEMENT_TYPE
+#undef CUPOLA_HOLDS
 };
 
+// The types of elements that a pointer to a C type can hold.
 constexpr struct {
-    std::string_view name;
+    std::string_view c_type;
     ElementType type;
-} c_types[] = {
-    {"float", {real, 32}},
-    {"double", {real, 64}},
-    {"__half", {real, 16}},
-    {"__nv_bfloat16", {brain, 16}},
-    {"short", {integer, 16}},
-    {"int", {integer, 32}},
-    {"long", {integer, 64}},
-    {"long long", {integer, 64}},
-    {"unsigned short", {natural, 16}},
-    {"unsigned int", {natural, 32}},
-    {"unsigned long", {natural, 64}},
-    {"unsigned long long", {natural, 64}},
-    {"signed char", {integer, 8}},
-    {"bool", {truth, 8}},
+} holds[] = {
+#define CUPOLA_ELEMENT_TYPE(name, code, bits)
+#define CUPOLA_HOLDS(c_type, code, bits) {c_type, {code, bits}},
+#include CUPOLA_ELEMENT_TYPES
+#undef CUPOLA_ELEMENT_TYPE
+#undef CUPOLA_HOLDS
 };
 
 }  // namespace
@@ -64,13 +51,14 @@ std::string name_of(ElementType type) {
            std::to_string(type.bits) + " bits";
 }
 
-// "char" and "unsigned char" hold any byte, and 16-bit integers any 16 bits: storage types.
 bool suits(std::string_view c_type, ElementType type) {
-    if (c_type == "char" || c_type == "unsigned char") return type.bits == 8;
-    if (c_type == "unsigned short" && type.bits == 16) return true;
-    for (const auto& row : c_types)
-        if (row.name == c_type) return row.type == type;
-    return true;
+    bool is_number = false;
+    for (const auto& row : holds) {
+        if (row.c_type != c_type) continue;
+        if (row.type == type) return true;
+        is_number = true;
+    }
+    return !is_number;
 }
 
 }  // namespace cupola

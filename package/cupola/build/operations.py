@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..declare import element_types
 from ..declare.backward import match
 from ..declare.compiled import compiled
 from ..declare.operation import Declaration, DeclarationError, Tensor, read
@@ -17,25 +18,7 @@ from .stub import attributes, spelled, title
 from .table_lines import lines_of, wrong
 
 MODULE = "ops"  # of the package
-# Element types by the C types of a kernel's pointers; others are not compared.
-_C_TYPES = {
-    "float": ("float32",),
-    "double": ("float64",),
-    "half": ("float16",),
-    "__half": ("float16",),
-    "__nv_bfloat16": ("bfloat16",),
-    "bool": ("bool",),
-    "signed char": ("int8",),
-    "short": ("int16",),
-    "int": ("int32",),
-    "long": ("int64",),
-    "long long": ("int64",),
-    "unsigned short": ("uint16", "float16", "bfloat16", "int16"),  # also storage of 16 bits
-    "unsigned int": ("uint32",),
-    "unsigned long": ("uint64",),
-    "unsigned long long": ("uint64",),
-}
-_BYTES = ("char", "unsigned char")  # storage of any element of 8 bits
+_SPELLED = {"half": "__half"}  # in a manifest, and in a kernel's name
 
 
 @dataclass(frozen=True)
@@ -225,11 +208,8 @@ def _tensor_mismatch(
     if parameter["kind"] != "pointer":
         return title
     target = (parameter.get("element") or {}).get("type", "")
-    target = target.removeprefix("const ").strip()
-    if target in _BYTES:
-        if element not in ("bool", "int8", "uint8") and not element.startswith("float8"):
-            return title
-    elif element not in _C_TYPES.get(target, (element,)):
+    target = _SPELLED.get(target := target.removeprefix("const ").strip(), target)
+    if element not in (element_types.held_by(target) or (element,)):
         return title
     if tensor.written and parameter["const"]:
         return f"{title}, which the kernel has to write"

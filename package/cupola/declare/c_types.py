@@ -5,23 +5,14 @@ from __future__ import annotations
 
 import re
 
-# The type in generated code.
+from .element_types import C_TYPES, ELEMENT_TYPES
+
+# The type in generated code. Structs of cupola/makers.cuh stand for numbers that C++ lacks.
+STRUCTS = {"float16", "bfloat16", "complex64", "complex128"}
 CXX = {
-    "bool": "bool",
-    "int8": "signed char",
-    "int16": "short",
-    "int32": "int",
-    "int64": "long long",
-    "uint8": "unsigned char",
-    "uint16": "unsigned short",
-    "uint32": "unsigned int",
-    "uint64": "unsigned long long",
-    "float16": "cupola::float16",
-    "bfloat16": "cupola::bfloat16",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "cupola::complex64",
-    "complex128": "cupola::complex128",
+    name: f"cupola::{name}" if name in STRUCTS else C_TYPES[name][0]
+    for name in ELEMENT_TYPES
+    if name in C_TYPES or name in STRUCTS
 }
 # Lines that a source with such an element needs before the header.
 INCLUDES = {
@@ -35,36 +26,29 @@ INCLUDES = {
     "}\n",
 }
 _BY_CXX = {text: name for name, text in CXX.items()}
-# Types that C++ passes as structs.
-STRUCTS = {"float16", "bfloat16", "complex64", "complex128"}
-# Words in alphabetical order, since C allows any order. "int" is left out beside others.
-_WORDS = {
-    "bool": "bool",
+# Other names of types.
+_ALIASES = {
     "char": "int8",
-    "char signed": "int8",
-    "char unsigned": "uint8",
-    "short": "int16",
-    "short signed": "int16",
-    "short unsigned": "uint16",
-    "int": "int32",
-    "signed": "int32",
-    "unsigned": "uint32",
-    "long": "int64",
-    "long signed": "int64",
-    "long unsigned": "uint64",
-    "long long": "int64",
-    "long long signed": "int64",
-    "long long unsigned": "uint64",
     "size_t": "uint64",
     "ptrdiff_t": "int64",
-    "float": "float32",
-    "double": "float64",
-    "__half": "float16",
     "half": "float16",
-    "__nv_bfloat16": "bfloat16",
     "nv_bfloat16": "bfloat16",
     **{f"{kind}{bits}_t": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
 }
+_OF_INTEGERS = {"int", "long", "short", "signed", "unsigned"}
+
+
+def _words(text: str) -> str:
+    """A type's words in alphabetical order, since C allows any order, without needless ones."""
+    words = sorted(text.split())
+    for needless in ("int", "signed"):
+        if len(words) > 1 and needless in words and _OF_INTEGERS.issuperset(words):
+            words.remove(needless)
+    return "int" if words == ["signed"] else " ".join(words)
+
+
+_WORDS = {_words(c_type): name for name, several in C_TYPES.items() for c_type in several}
+_WORDS.update(_ALIASES)
 # Keywords of C++20 and macros of cupola/makers.cuh, which name no parameter and no struct.
 _KEYWORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
@@ -77,19 +61,14 @@ throw true try typedef typeid typename union unsigned using virtual void volatil
 xor xor_eq INFINITY NAN
 """
 WORDS = frozenset(_KEYWORDS.split())
-KNOWN = sorted({*CXX, *(words for words in _WORDS if " " not in words)} - {"signed"})
+KNOWN = sorted({*CXX, *(words for words in _WORDS if " " not in words)})
 
 
 def element_of(text: str) -> str | None:
     """The element type of a C type, or of a name in NumPy; None where it is another type."""
-    words = text.split()
     if text in CXX:
         return text
-    if text in _BY_CXX:
-        return _BY_CXX[text]
-    if len(words) > 1:
-        words = [word for word in words if word != "int"]
-    return _WORDS.get(" ".join(sorted(words)))
+    return _BY_CXX.get(text) or _WORDS.get(_words(text))
 
 
 def spelled(text: str) -> str:

@@ -1,5 +1,8 @@
-# cupola/declare/element_types.py - names of element types, with DLPack's codes.
-"""Element types by name; the standard library alone is imported."""
+# cupola/declare/element_types.py - the table of element types: DLPack's codes, and types of C.
+"""Element types by name; the standard library alone is imported.
+
+The build writes this table for C++ and for Cython. A new element type is a row here.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,59 @@ ELEMENT_TYPES = {
 NAMES = {code: name for name, code in ELEMENT_TYPES.items()}
 # Types that NumPy has only with ml_dtypes.
 OF_ML_DTYPES = {name for name in ELEMENT_TYPES if name.startswith(("bfloat16", "float8"))}
+# The types of C and CUDA, as the names of kernels spell them. Generated code uses the first.
+C_TYPES = {
+    "bool": ("bool",),
+    "int8": ("signed char",),
+    "int16": ("short",),
+    "int32": ("int",),
+    "int64": ("long long", "long"),
+    "uint8": ("unsigned char",),
+    "uint16": ("unsigned short",),
+    "uint32": ("unsigned int",),
+    "uint64": ("unsigned long long", "unsigned long"),
+    "float16": ("__half",),
+    "bfloat16": ("__nv_bfloat16",),
+    "float32": ("float",),
+    "float64": ("double",),
+}
+# Types of C that also store elements of other types, and their bits.
+STORAGE = {"char": 8, "unsigned char": 8, "unsigned short": 16}
 
 
 def itemsize(name: str) -> int:
     """Bytes of an element."""
     return ELEMENT_TYPES[name][1] // 8
+
+
+def held_by(c_type: str) -> tuple[str, ...]:
+    """The element types that a kernel's pointer to a C type can hold; () for other types of C."""
+    bits = STORAGE.get(c_type)
+    if bits is not None:
+        return tuple(name for name, (_, width) in ELEMENT_TYPES.items() if width == bits)
+    return tuple(name for name, spelled in C_TYPES.items() if c_type in spelled)
+
+
+def for_cython() -> str:
+    """The table as Cython modules include it."""
+    by_c_type = {one: ELEMENT_TYPES[name] for name, each in C_TYPES.items() for one in each}
+    return (
+        "# Written by the build from cupola/declare/element_types.py.\n"
+        f"cdef dict ELEMENT_TYPES = {ELEMENT_TYPES}\n"
+        f"cdef dict C_TYPES = {by_c_type}\n"
+    )
+
+
+def for_cxx() -> str:
+    """The table as C++ includes it: rows of two macros, which the source defines."""
+    spelled = dict.fromkeys([*(one for each in C_TYPES.values() for one in each), *STORAGE])
+    lines = [
+        f'CUPOLA_ELEMENT_TYPE("{name}", {code}, {bits})'
+        for name, (code, bits) in ELEMENT_TYPES.items()
+    ]
+    lines += [
+        f'CUPOLA_HOLDS("{c_type}", {code}, {bits})'
+        for c_type in spelled
+        for code, bits in (ELEMENT_TYPES[name] for name in held_by(c_type))
+    ]
+    return "// Written by the build from cupola/declare/element_types.py.\n" + "\n".join(lines) + "\n"

@@ -1,0 +1,71 @@
+"""The table of element types, and those who read it."""
+
+import operations
+import pytest
+from working import refused
+
+import cupola
+from cupola.element import natural_alignment
+from cupola.declare.c_types import CXX, element_of
+from cupola.native_operation import NativeOperation
+from cupola.declare.compiled import compiled
+from cupola.declare.operation import read
+from cupola.declare.element_types import C_TYPES, ELEMENT_TYPES, for_cxx, for_cython, held_by, itemsize
+
+
+def test_the_library_knows_each_row_by_its_name():
+    table = {**operations.COPY, "kernels": dict.fromkeys(ELEMENT_TYPES, "copy<float>")}
+    operation = NativeOperation(compiled(read(table, "test.op")))
+    assert operation.kernel_types() == list(ELEMENT_TYPES)
+
+
+def test_the_build_writes_each_row():
+    for name, (code, bits) in ELEMENT_TYPES.items():
+        assert f'CUPOLA_ELEMENT_TYPE("{name}", {code}, {bits})\n' in for_cxx()
+        assert f"{name!r}: ({code}, {bits})" in for_cython()
+    assert 'CUPOLA_HOLDS("unsigned char", 10, 8)\n' in for_cxx()
+
+
+@pytest.mark.parametrize("name", C_TYPES)
+def test_c_types_have_the_size_of_their_elements(name):
+    assert natural_alignment(C_TYPES[name][0]) == itemsize(name)
+    for c_type in C_TYPES[name]:
+        assert name in held_by(c_type) and element_of(c_type) == name
+    assert element_of(CXX[name]) == element_of(name) == name
+
+
+def test_storage_and_types_that_are_no_numbers():
+    assert set(held_by("char")) == set(held_by("unsigned char"))
+    assert "float8_e4m3fn" in held_by("char") and held_by("signed char") == ("int8",)
+    assert set(held_by("unsigned short")) == {"int16", "uint16", "float16", "bfloat16"}
+    assert held_by("Pair") == ()
+
+
+SPELLINGS = {
+    "unsigned": "uint32",
+    "int unsigned long": "uint64",
+    "long long signed int": "int64",
+    "signed": "int32",
+    "short unsigned int": "uint16",
+    "char": "int8",
+    "char signed": "int8",
+    "half": "float16",
+    "size_t": "uint64",
+    "int float": None,
+    "signed double": None,
+    "Pair": None,
+}
+
+
+@pytest.mark.parametrize(("text", "element"), SPELLINGS.items())
+def test_spellings_of_c(text, element):
+    assert element_of(text) == element
+
+
+def test_a_kernel_with_another_element_type(driver):
+    """By the rows that the build wrote for the library."""
+    for element, kernel in (("int32", "copy<float>"), ("float16", "copy<unsigned char>")):
+        with refused(cupola.ArgumentTypeError, saying=f"a tensor of {element}, x"):
+            operations.native({**operations.COPY, "kernels": {element: kernel}})
+    for element in ("bool", "int8", "uint8", "float8_e8m0fnu"):
+        operations.native({**operations.COPY, "kernels": {element: "copy<unsigned char>"}})
