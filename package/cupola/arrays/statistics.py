@@ -101,22 +101,29 @@ def _spread(
     kind = np.dtype(dtype) if dtype is not None else a.dtype
     if kind.kind in "biu":
         kind = np.dtype(np.float64)
-    # float16 is computed in float32, as NumPy does.
-    working = np.dtype(np.float32) if kind == np.float16 else kind
-    values = a if a.dtype == working else a.astype(working)
-    mean = values.mean(axis=axis, keepdims=True)
+    axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    count = math.prod(a.shape[one] for one in axes)
+    values = a if a.dtype == kind else a.astype(kind)
+    if kind == np.float16:
+        # As in NumPy, each step is rounded to float16. So large sums and squares are infinite.
+        mean = _divided(values.sum(axis=axis, keepdims=True), count)
+    else:
+        mean = values.mean(axis=axis, keepdims=True)
     distance = values - mean
-    if working.kind == "c":
+    if kind.kind == "c":
         real, imaginary = np.real(distance), np.imag(distance)
         squares = real * real + imaginary * imaginary
     else:
         squares = distance * distance
     total = squares.sum(axis=axis, keepdims=keepdims)
-    axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    count = math.prod(a.shape[one] for one in axes)
-    result = total / np.asarray(max(count - ddof, 0), total.dtype)
+    result = _divided(total, max(count - ddof, 0))
     if root:
         result = np.sqrt(result)
-    if out is None and kind == np.float16:
-        return result.astype(np.float16)
     return stored(out, result)
+
+
+def _divided(total: Array, count: float) -> Array:
+    if total.dtype != np.float16:
+        return total / np.asarray(count, total.dtype)
+    # float16 does not have all counts.
+    return (total.astype(np.float32) / np.float32(count)).astype(np.float16)
