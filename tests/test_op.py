@@ -185,6 +185,15 @@ def bad_calls(step, u):
         yield (u,), {"stream": 1}, cupola.ArgumentTypeError, "a stream is a cupola.Stream"
 
 
+@pytest.mark.parametrize("value", [np.float64(3), np.float32(3), 3.0, [1.0], "x", np.dtype("f4")])
+def test_a_first_argument_that_is_no_array_is_named(driver, value):
+    step = made(operations.PLANE, "heat.step")
+    saying = ["argument u: expected an array", type(value).__name__, "numpy.asarray"]
+    with refused(cupola.ArgumentTypeError, saying=saying) as error:
+        step(value)
+    assert "first argument" not in str(error.value)
+
+
 def test_bad_calls(kind, give, options):
     if options:
         with refused(cupola.ArgumentValueError, saying="pass device=0"):

@@ -129,16 +129,15 @@ class Operation(CallableOperation):
     def _kind(self, value: Any) -> Any:
         """The module for the library of an array."""
         root = type(value).__module__.partition(".")[0]
-        name = _KINDS.get(root)
-        if name is None:
-            known = hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
-            if not known:
-                wanted = next(iter(self.declaration.inputs)).name
-                raise ArgumentTypeError(
-                    f"{self.declaration.name}: argument {wanted}: expected an array, got "
-                    f"{type(value).__name__}; numpy.asarray converts sequences"
-                )
-            name = "cupola_arrays"
+        name = _KINDS.get(root, "cupola_arrays")
+        known = hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
+        # A tracer of JAX has no memory.
+        if not known and name != "jax_arrays":
+            wanted = next(iter(self.declaration.inputs)).name
+            raise ArgumentTypeError(
+                f"{self.declaration.name}: argument {wanted}: expected an array, got "
+                f"{type(value).__name__}; numpy.asarray converts numbers and sequences"
+            )
         return import_module(f"cupola.ops.{name}")
 
     # -- arguments --------------------------------------------------------------------------------
