@@ -313,6 +313,10 @@ cdef class Pipeline:
         """All chunks, in the order of their rows."""
         return [self.chunk(index) for index in range(self.chunk_count)]
 
+    def device_array(self, size_t slot, size_t place):
+        """A slot's device memory for the host array at a place in `hosts`, for a whole chunk."""
+        return (<Slot>self.slots[slot]).arrays[place]
+
     def run(self):
         """Run the default schedule: chunks in order, slots in round-robin order."""
         with nogil:

@@ -23,6 +23,7 @@ from cupola.device import Device, memory_info
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ChunkError
 from cupola.kernel import Kernel
 from cupola.memory import Memory
+from cupola.chunks.unwritten import Unwritten
 from cupola.pipelines import Pipeline
 from cupola.stream import Stream
 
@@ -38,10 +39,13 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _set_work(pipeline: Pipeline, launches: Launches | None, work: Any) -> None:
+def _set_work(
+    pipeline: Pipeline, hosts: HostArrays, launches: Launches | None, work: Any
+) -> Unwritten | None:
+    """Set the work of all slots. The result checks the default grid, where one is used."""
     if launches is None:
         pipeline.set_function(work)
-        return
+        return None
     there: dict[int, Any] = {}
     for slot in pipeline.slots:
         device = slot.stream.device_index
@@ -49,6 +53,10 @@ def _set_work(pipeline: Pipeline, launches: Launches | None, work: Any) -> None:
             kernel, arguments = launches.on(device)
             there[device] = (kernel, *launches.forms(pipeline, kernel, arguments))
         pipeline.set_kernel(slot.index, *there[device])
+    if not launches.is_default or not Unwritten.applies(pipeline, hosts):
+        return None
+    forms, which = there[pipeline.slots[0].stream.device_index][1:]
+    return Unwritten(launches.kernel.title, pipeline, hosts, forms[which[0]][0])
 
 
 def _execute(pipeline: Pipeline, schedule: Callable[[Pipeline], object] | None) -> None:
@@ -157,6 +165,8 @@ def pipeline(
 
     Raises
     ------
+    ArgumentValueError
+        After the first chunk, where the default grid has fewer blocks than the kernel has rows.
     ChunkError
         Where a chunk failed; it names the chunk. No other chunk is started, and those in flight
         have ended. Outputs of finished chunks are complete.
@@ -193,7 +203,9 @@ def pipeline(
         )
     if any(Stream.current(index).capturing for index in indices):
         raise ArgumentValueError(
-            "a pipeline waits for its work and can't be part of the graph that is being captured"
+            "pipeline: the stream is being captured, and a pipeline waits for its work: copy the "
+            "arrays whole with cupola.to_device(array) and get(out=array), or call it outside of "
+            "the capture"
         )
     launches = None
     if isinstance(kernel, Kernel):
@@ -242,11 +254,15 @@ def pipeline(
                 )
                 locked += [memory for memory in pinned if memory is not None]
                 run.add_slot(stream, pinned)
-            _set_work(run, launches, kernel)
+            unwritten = _set_work(run, hosts, launches, kernel)
             for slot in run.slots:  # wait for queued work first
                 slot.stream.wait(Stream.current(slot.stream.device_index))
+            if unwritten is not None and schedule is None:  # the first report is of chunk 0
+                report = unwritten.before(report)
             run.set_progress(report, 0.0 if report else 0.05)
             _execute(run, schedule)
+            if unwritten is not None:
+                unwritten.check()
         finally:
             with contextlib.suppress(Exception):
                 run.finish(False)  # after a failure: waits until no work is in flight

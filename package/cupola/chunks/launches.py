@@ -52,6 +52,7 @@ class Launches:
         self.kernel, self.shared = kernel, shared
         self.grid, self.block = grid, block
         main = hosts.arrays[hosts.outputs[0] if hosts.outputs else 0]
+        self.given_threads = threads
         self.threads = _Elements(main) if threads is None else threads
         if arguments is None:
             arguments = [HostArgument(i) for i in range(len(hosts.arrays))]
@@ -69,6 +70,11 @@ class Launches:
                 "nor output; use cupola.to_device(array), which every chunk can read"
             )
         return value
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the grid has a thread for each element, because the caller set none."""
+        return self.grid is None and self.given_threads is None
 
     def _form(self, chunk: Chunk, kernel: Kernel, arguments: list[object]) -> tuple[Any, ...]:
         values = tuple(value_for(argument, chunk) for argument in arguments)

@@ -41,7 +41,7 @@ class Work:
                 "grid": launches.grid,
                 "block": launches.block,
                 "shared": launches.shared,
-                "threads": launches.threads if launches.grid is None else None,
+                "threads": launches.given_threads,
             }
         rows = [(array.shape[1:], array.dtype) for array in hosts.arrays]
         return cls(kernel, launch, options, hosts.inputs, hosts.outputs, rows)

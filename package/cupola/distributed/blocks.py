@@ -17,10 +17,10 @@ from distributed.worker import get_worker
 
 import cupola
 from cupola.array import Array
-from cupola.core.part_launch import check_options, launch_form, value_for
-from cupola.distributed.unwritten import elements_of_rows, is_large, mark
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, Error
 from cupola.kernel import Kernel
+from cupola.core.part_launch import check_options, launch_form, value_for
+from cupola.core.unwritten import is_large, mark, new_pattern, require_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +84,22 @@ class _Launch:
         )
         count = math.prod(grid) if isinstance(grid, tuple) else grid
         check = self.check and is_large(block.shape)
-        marks = mark(block.output) if check else None
+        pattern = new_pattern(block.output.nbytes) if check else None
+        if pattern is not None:
+            mark(block.output, pattern)
         if count:
             kernel.launch(grid, threads, *values, shared=shared)
         stream.synchronize()
-        if marks is not None:
+        if pattern is not None:
             self.check = False
-            written = elements_of_rows(block.output, marks, count)
-            if written is not None:
-                raise ArgumentValueError(
-                    f"the default grid has a thread for each element of the output, in {count} "
-                    f"blocks; the kernel wrote {written} of {block.size} elements: its rows are "
-                    "blocks of the grid; pass grid= and block=, as in grid=lambda block: "
-                    "block.shape[0], or threads=Block.size where this is right"
-                )
+            require_written(
+                kernel.title,
+                block.output,
+                pattern,
+                count,
+                "as in grid=lambda block: block.shape[0], or threads=Block.size where this is "
+                "right",
+            )
 
 
 def _on_device(block: Any) -> Array:
