@@ -16,6 +16,7 @@ from cupola.chunks.host_arrays import HostArrays, row_bytes
 from cupola.chunks.launches import Launches
 from cupola.chunks.progress import progress_report
 from cupola.chunks.staging import needs_staging, page_locked_cache
+from cupola.chunks.unwritten import Unwritten
 from cupola.chunks.work import Work
 from cupola.core.integers import checked_count
 from cupola.core.registry import registered
@@ -23,7 +24,6 @@ from cupola.device import Device, memory_info
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ChunkError
 from cupola.kernel import Kernel
 from cupola.memory import Memory
-from cupola.chunks.unwritten import Unwritten
 from cupola.pipelines import Pipeline
 from cupola.stream import Stream
 

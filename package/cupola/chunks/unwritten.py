@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cupola.core.unwritten import is_large, mark, new_pattern, require_written
 from cupola.chunks.host_arrays import HostArrays
+from cupola.core.unwritten import is_large, mark, new_pattern, require_written
 from cupola.pipelines import Pipeline
 
 Report = Callable[[int, int], object]

@@ -90,4 +90,6 @@ def for_cxx() -> str:
         for c_type in spelled
         for code, bits in (ELEMENT_TYPES[name] for name in held_by(c_type))
     ]
-    return "// Written by the build from cupola/declare/element_types.py.\n" + "\n".join(lines) + "\n"
+    return (
+        "// Written by the build from cupola/declare/element_types.py.\n" + "\n".join(lines) + "\n"
+    )

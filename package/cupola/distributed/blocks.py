@@ -17,10 +17,10 @@ from distributed.worker import get_worker
 
 import cupola
 from cupola.array import Array
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError, Error
-from cupola.kernel import Kernel
 from cupola.core.part_launch import check_options, launch_form, value_for
 from cupola.core.unwritten import is_large, mark, new_pattern, require_written
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, Error
+from cupola.kernel import Kernel
 
 
 @dataclass(frozen=True, slots=True)
