@@ -83,7 +83,6 @@ def require_compilers(page):
         images.nvcc()
 
 
-@pytest.mark.filterwarnings("error::DeprecationWarning")  # of cupola's old names
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks(driver, page, tmp_path, monkeypatch):
     require_compilers(page)

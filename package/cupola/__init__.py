@@ -23,7 +23,6 @@ from __future__ import annotations
 from cupola import exceptions as _exceptions
 from cupola.core import library as _library
 from cupola.core import registry as _registry
-from cupola.deprecation import renamed as _renamed
 from cupola.exceptions import *  # noqa: F403
 from cupola.version import __version__
 
@@ -199,10 +198,6 @@ _registry.homes.update(
     take_from_package="core.package_images",
     version_of="core.package_images",
 )
-# Old names, which warn.
-_RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
-# Modules that moved, by their old names, which warn.
-_MOVED = {"nvrtc": "toolkit.nvrtc"}
 _SUBMODULES = (
     "array",
     "array_api",
@@ -233,12 +228,6 @@ def __getattr__(name: str) -> object:
         return value
     if name in _SUBMODULES:
         return _registry.load(name)
-    if name in _RENAMED:
-        _renamed(f"cupola.{name}", f"cupola.{_RENAMED[name]}", stacklevel=3)
-        return __getattr__(_RENAMED[name])
-    if name in _MOVED:
-        _renamed(f"cupola.{name}", f"cupola.{_MOVED[name]}", stacklevel=3)
-        return _registry.load(_MOVED[name])
     from cupola.core.numpy_names import missing
 
     raise missing("cupola", name)

@@ -62,14 +62,12 @@ class Kernel(Generic[_P]):
         programmatic_dependent_launch: bool = False,
         priority: SupportsIndex | None = None,
         carveout: SupportsIndex | None = None,
-        pdl: bool | None = None,
         **named: Any,
     ) -> None: ...
     def forall(
         self, n: _Axes, stream: _StreamProtocol | None = None, shared: SupportsIndex = 0
     ) -> Configured[_P]: ...
     def max_potential_block_size(self, shared: SupportsIndex = 0) -> int: ...
-    def suggest(self, shared: SupportsIndex = 0) -> int: ...
     def prepare(
         self,
         grid: _Axes,
@@ -82,7 +80,6 @@ class Kernel(Generic[_P]):
         programmatic_dependent_launch: bool = False,
         priority: SupportsIndex | None = None,
         carveout: SupportsIndex | None = None,
-        pdl: bool | None = None,
         **named: Any,
     ) -> PreparedLaunch: ...
     @property

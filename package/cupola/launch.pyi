@@ -19,7 +19,6 @@ class PreparedLaunch:
         programmatic_dependent_launch: bool = False,
         priority: SupportsIndex | None = None,
         carveout: SupportsIndex | None = None,
-        pdl: bool | None = None,
     ) -> None: ...
     @property
     def kernel(self) -> Kernel: ...

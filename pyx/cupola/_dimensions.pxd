@@ -17,8 +17,6 @@ cdef cupola_attributes* read_attributes(
     str kernel, int device, object cluster, object cooperative, object dependent_launch,
     object priority, object carveout, cupola_attributes* out) except? NULL
 
-# Whether a programmatic dependent launch is wanted, by the keyword or by its old name.
-cdef bint dependent(object wanted, object pdl) except -1
 
 # The edges of a block of at most `threads` threads for a grid of these numbers of threads.
 cdef tuple block_shape(list sizes, int threads)

@@ -17,7 +17,6 @@ from cupola._abi cimport (
 from cupola.abi cimport require
 from cupola.device cimport known_device
 
-from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef extern from "Python.h":
@@ -117,13 +116,6 @@ cdef cupola_attributes* read_attributes(
         out.flags |= CUPOLA_CARVEOUT
         out.carveout = read_clamped(kernel, "the carve-out", carveout)
     return out if out.flags or cluster is not None else NULL
-
-
-cdef bint dependent(object wanted, object pdl) except -1:
-    if pdl is None:
-        return bool(wanted)
-    renamed("pdl=", "programmatic_dependent_launch=")
-    return bool(wanted) or bool(pdl)
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

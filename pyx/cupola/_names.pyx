@@ -19,7 +19,7 @@ cdef extern from "Python.h":
 # Keywords that `Kernel.launch` and `prepare` use themselves.
 cdef frozenset OWN = frozenset(
     ("grid", "block", "stream", "shared", "cluster", "cooperative",
-     "programmatic_dependent_launch", "pdl", "priority", "carveout"))
+     "programmatic_dependent_launch", "priority", "carveout"))
 
 
 cdef str kind_text(const cupola_parameter* parameter):

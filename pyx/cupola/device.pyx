@@ -16,7 +16,6 @@ from cupola.abi cimport require
 from cupola.driver cimport ensure
 from cupola.error cimport check
 
-from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, UnknownNameError
 from cupola.core.registry import registered
 
@@ -151,15 +150,6 @@ cdef class Device:
     def multiprocessor_count(self):
         """How many multiprocessors it has."""
         return self.attribute(MULTIPROCESSOR_COUNT)
-
-    @property
-    def multiprocessors(self):
-        """The old name of `multiprocessor_count`.
-
-        .. deprecated:: 0.1
-        """
-        renamed("Device.multiprocessors", "multiprocessor_count")
-        return self.multiprocessor_count
 
     @property
     def warp_size(self):

@@ -28,7 +28,7 @@ from cupola.abi cimport require
 from cupola._argument cimport AWAIT, TRANSFER, USE, Signature, signature_of
 from cupola.device cimport device_text, known_device
 from cupola._dimensions cimport (
-    block_shape, dependent, read_attributes, read_dimensions, read_number,
+    block_shape, read_attributes, read_dimensions, read_number,
 )
 from cupola.element cimport low_bits_of
 from cupola.error cimport check
@@ -36,7 +36,6 @@ from cupola._names cimport KeywordBinder, kind_text, parameter_text
 from cupola.handles cimport cupola_stream
 from cupola.stream cimport as_stream
 
-from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.core.registry import registered
 
@@ -375,7 +374,7 @@ cdef class Kernel:
 
     def launch(
         self, grid, block, *args, stream=None, shared=0, cluster=None, cooperative=False,
-        programmatic_dependent_launch=False, priority=None, carveout=None, pdl=None, **named
+        programmatic_dependent_launch=False, priority=None, carveout=None, **named
     ):
         """Queue the kernel.
 
@@ -401,7 +400,6 @@ cdef class Kernel:
         programmatic_dependent_launch : bool
             The kernel may start before the one in front of it on the stream is done, and waits
             in its own code (``cudaGridDependencySynchronize``; compute capability 9.0 and newer).
-            `pdl` is its old name.
         priority : int, optional
             Replaces the stream's priority; a smaller number is a higher priority.
         carveout : int, optional
@@ -423,7 +421,7 @@ cdef class Kernel:
         read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
         attributes = read_attributes(
             self.title, self.device_index, cluster, cooperative,
-            dependent(programmatic_dependent_launch, pdl), priority, carveout, &room)
+            bool(programmatic_dependent_launch), priority, carveout, &room)
         check(cupola_launch_check(self.native, &dimensions, attributes))
         run(
             self, &dimensions, attributes,
@@ -490,17 +488,9 @@ cdef class Kernel:
             self.suggested = block
         return block
 
-    def suggest(self, shared=0):
-        """The old name of `max_potential_block_size`.
-
-        .. deprecated:: 0.1
-        """
-        renamed("Kernel.suggest", "max_potential_block_size")
-        return self.max_potential_block_size(shared)
-
     def prepare(
         self, grid, block, *args, stream=None, shared=0, cluster=None, cooperative=False,
-        programmatic_dependent_launch=False, priority=None, carveout=None, pdl=None, **named
+        programmatic_dependent_launch=False, priority=None, carveout=None, **named
     ):
         """Check and pack a launch once, to send it many times.
 
@@ -518,7 +508,7 @@ cdef class Kernel:
         return registered("PreparedLaunch")(
             self, grid, block, args, stream=stream, shared=shared, cluster=cluster,
             cooperative=cooperative,
-            programmatic_dependent_launch=dependent(programmatic_dependent_launch, pdl),
+            programmatic_dependent_launch=bool(programmatic_dependent_launch),
             priority=priority, carveout=carveout)
 
     def __call__(self, *args, **named):

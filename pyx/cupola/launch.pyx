@@ -26,7 +26,7 @@ from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, Signature, hold_captured
 from cupola.array cimport Array
 from cupola.array_data cimport is_freed
-from cupola._dimensions cimport dependent, read_attributes, read_dimensions
+from cupola._dimensions cimport read_attributes, read_dimensions
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
 from cupola.memory cimport Memory, freed
@@ -57,7 +57,7 @@ cdef class Launch:
     def __init__(
         self, Kernel kernel not None, grid, block, tuple args not None, *, stream=None, shared=0,
         cluster=None, cooperative=False, programmatic_dependent_launch=False, priority=None,
-        carveout=None, pdl=None
+        carveout=None
     ):
         cdef Signature signature = <Signature>kernel.packer
         cdef cupola_dimensions* dimensions = <cupola_dimensions*>self.dimensions
@@ -67,7 +67,7 @@ cdef class Launch:
         read_dimensions(kernel.title, kernel.device_index, grid, block, shared, dimensions)
         attributes = read_attributes(
             kernel.title, kernel.device_index, cluster, cooperative,
-            dependent(programmatic_dependent_launch, pdl), priority, carveout,
+            bool(programmatic_dependent_launch), priority, carveout,
             <cupola_attributes*>self.attributes)
         self.attributed = attributes != NULL
         check(cupola_launch_check(kernel.native, dimensions, attributes))

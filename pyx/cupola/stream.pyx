@@ -23,7 +23,6 @@ from cupola.error cimport check
 from cupola.handles cimport cupola_event
 from cupola.native_event cimport NativeEvent
 
-from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["Stream"]
@@ -519,14 +518,6 @@ cdef class Stream:
                 check(status)
             finally:
                 drop(data)
-
-    def call(self, function, *args):
-        """The old name of `launch_host_func`.
-
-        .. deprecated:: 0.1
-        """
-        renamed("Stream.call", "launch_host_func")
-        self.launch_host_func(function, *args)
 
     def __enter__(self):
         check(cupola_stream_push(self.native))
