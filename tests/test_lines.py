@@ -12,7 +12,7 @@ import cupola
 from cupola.compiler import lines
 from cupola.toolkit import libraries, nvjitlink, nvrtc
 from cupola.toolkit.program import Program
-from cupola.tools.debug import dwarf, source_map
+from cupola.image import dwarf, source_map
 
 pytestmark = pytest.mark.cpu_only("the CPU device links PTX, and its checks name lines")
 

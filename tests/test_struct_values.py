@@ -12,7 +12,7 @@ from test_arguments import BOX, BOXES, Box
 from working import refused, refused_argument
 
 import cupola
-from cupola.core.struct_values import line_for, packed
+from cupola.core.struct_values import difference, line_for, packed
 
 Named = collections.namedtuple("Named", "c a b")
 VALUES = {
@@ -63,7 +63,7 @@ def test_the_line_to_write_where_no_manifest_has_the_fields(driver, value):
     kernel, out = images.module("ptx")["unpack"], cupola.empty(3, np.float64)
     with refused(cupola.ArgumentTypeError, saying=["argument 0", "16 bytes"]) as caught:
         kernel[1, 1](value, out)
-    line = re.search(r"pass (numpy\.array\(.*\)\[\(\)\])$", str(caught.value))[1]
+    line = re.search(r"types, (numpy\.array\(.*\)\[\(\)\])$", str(caught.value))[1]
     kernel[1, 1](eval(line, {"numpy": np, "value": value}), out)
     np.testing.assert_array_equal(out.get(), [-5, 0.25, 1e300])
 
@@ -77,6 +77,37 @@ def test_lines_make_structs_of_the_size():
     ]:
         assert eval(line_for(value, size), {"numpy": np, "value": value}).nbytes == size
     assert len(line_for(tuple(range(50)), 8)) < 2000
+    assert "numpy.dtype(" in line_for({"ragged": [1, [2]], "text": "a", "none": None}, 8)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        ({"n": 1, "grid": {"x": 1.0, "y": 2.0}}, [("n", "i4"), ("grid", "f4,f4")]),
+        ({"n": 1, "w": [1.0, 2.0, 3.0]}, [("n", "i4"), ("w", "f4", (3,))]),
+        ({"n": 1, "w": [[1.0, 2.0], [3.0, 4.0]]}, [("n", "i4"), ("w", "f4", (2, 2))]),
+        ({"n": 1, "w": [1.0, 2.0]}, [("n", "i4"), ("w", "f8", (2,))]),
+        ({"dt": np.float64(0.5), "n": 1}, [("dt", "f8"), ("n", "i4")]),
+        ({"w": np.arange(3.0), "flag": True}, [("w", "f8", (3,)), ("flag", "?")]),
+        ({"dt": 0.5, "dx": 0.25}, "f8,f8"),
+        ({"a": -5, "b": 0.25, "c": 1e300}, "i4,f4,f8"),
+        ({"a": 1, "b": 0.25, "c": 0.5, "n": 2**40}, [("a", "i4"), ("b", "f4"), ("c", "f4"),
+                                                    ("n", "i8")]),
+        ((1, (2.0, 3), [4, 5]), [("f0", "i4"), ("f1", "f4,i4"), ("f2", "i4", (2,))]),
+        ({"cells": [{"a": 1, "b": 2.0}, {"a": 3, "b": 4.0}], "n": 7},
+         [("cells", "i4,f4", (2,)), ("n", "i4")]),
+        ({"a": {"b": {"c": [1, 2], "d": 0.5}}, "e": (1.0, {"f": 2})},
+         [("a", [("b", [("c", "i4", (2,)), ("d", "f8")])]), ("e", [("x", "f4"), ("y", "i4")])]),
+    ],
+    ids=lambda one: str(one)[:30],
+)  # fmt: skip
+def test_lines_make_nested_structs_and_arrays(value, dtype):
+    wanted = np.dtype(dtype, align=True)
+    made = eval(line_for(value, wanted.itemsize), {"numpy": np, "value": value})
+    assert difference(made.dtype, wanted) == "" and made.nbytes == wanted.itemsize
+    if isinstance(value, dict):
+        assert made.dtype.names == tuple(value)
+    assert str(made.tolist()) == str(packed(value, made.dtype).tolist())
 
 
 class Turned(ctypes.Structure):
@@ -144,6 +175,56 @@ def test_variables_whose_fields_are_unknown(driver):
     value = VALUES["dict"]
     with refused(cupola.ArgumentTypeError, saying=["settings", "16 bytes"]) as caught:
         settings.set(value)
-    line = re.search(r"pass (numpy\.array\(.*\)\[\(\)\])$", str(caught.value))[1]
+    line = re.search(r"types, (numpy\.array\(.*\)\[\(\)\])$", str(caught.value))[1]
     settings.set(eval(line, {"numpy": np, "value": value}))
     assert settings.get(BOX).tolist() == [(-5, 0.25, 1e300)]
+
+
+SOURCE = r"""
+struct Inner { float x; int k[2]; };
+struct Outer { int a; Inner in; double c; };
+union Either { int i; float f; };
+namespace inside { template <class T> struct Pair { T first, second; }; __device__ short count; }
+__constant__ Outer settings;
+__device__ Inner several[2];
+__device__ float table[2][3];
+extern "C" __global__
+void f(Outer o, Either e, inside::Pair<short> p, const Outer* more, float* x) {
+    x[0] = o.a + o.in.x + o.in.k[1] + o.c + p.second + e.i;
+    x[1] = settings.in.k[0] + several[1].x + table[1][2] + inside::count;
+}
+__global__ void unused(Inner in, int never, float* x) { x[0] = in.x; }
+"""
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_debug_information_has_the_fields(driver, several, tmp_path):
+    images.nvrtc()
+    (tmp_path / "a.cu").write_text(SOURCE)
+    sources = tmp_path / "a.cu" if not several else [tmp_path / "a.cu", "__device__ int other;"]
+    modules = [cupola.compile(sources, options=["-G"])]
+    modules += [cupola.load(tmp_path / "a.cu", options=["--device-debug"])]
+    for module in modules:
+        inner = {"x": 0.5, "k": [3, 4]}
+        module.globals["settings"].set({"a": 1, "in": inner, "c": 2.0})
+        assert module.globals["settings"].get().tolist()[0] == 1
+        module.globals["several"].set([inner, (8.0, (5, 6))])
+        module.globals["table"].set([[1, 2, 3], [4, 5, 6]])
+        out = cupola.zeros(2, np.float32)
+        module["f"][1, 1](
+            {"a": 100, "in": inner, "c": 1000}, np.int32(0).tobytes(), (7, 9), None, out
+        )
+        assert out.get().tolist() == [100 + 0.5 + 4 + 1000 + 9, 3 + 8 + 6]
+        with refused(cupola.ArgumentTypeError, saying=("o", "without in")):
+            module["f"][1, 1]({"a": 1, "c": 2}, bytes(4), (7, 9), None, out)
+        module["unused"][1, 1]((2.5, [1, 2]), 3, out)
+        assert out.get()[0] == 2.5
+
+
+def test_without_debug_information_the_error_names_the_option(driver):
+    images.nvrtc()
+    module = cupola.compile(SOURCE)
+    with refused(cupola.ArgumentTypeError, saying=("options=['-G']", "numpy.array(")):
+        module.globals["settings"].set({"a": 1, "in": {"x": 1.0, "k": [1, 2]}, "c": 2.0})
+    with refused(cupola.ArgumentTypeError, saying=("options=['-G']", "numpy.array(")):
+        module["unused"][1, 1]({"x": 1.0, "k": [1, 2]}, 3, cupola.zeros(1, np.float32))

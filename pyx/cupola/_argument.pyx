@@ -204,7 +204,8 @@ cdef int put_fields(Signature signature, char* buffer, size_t index, object valu
     ):
         return signature.refuse_host(index, value)
     return signature.refuse(
-        index, f"{came}; no manifest has the struct's fields: with their types, pass "
+        index, f"{came}; no manifest has the struct's fields: compile its source with "
+        "options=['-G'], which has them, or pass, with their types, "
         f"{line_for(value, parameter.size)}")
 
 

@@ -211,7 +211,8 @@ cdef object in_layout(Variable variable, object value):
     if isinstance(value, Mapping):
         raise ArgumentTypeError(
             f"{variable.name}: expected {variable.nbytes} bytes, got a {type(value).__name__}; no "
-            "manifest has the struct's fields: with their types, pass "
+            "manifest has the struct's fields: compile its source with options=['-G'], which has "
+            "them, or pass, with their types, "
             f"{line_for(value, variable.nbytes)}")
     return value
 

@@ -3,7 +3,7 @@ import pytest
 
 from cupola.build import line_information, ptx
 from cupola.build.error import BuildError
-from cupola.tools.debug import source_map
+from cupola.image import source_map
 
 TEXT = """.version 8.0
 .target sm_75, debug

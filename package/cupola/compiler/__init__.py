@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cupola import cache as _cache
 from cupola.compiler.arguments import asked_architecture, options_of, request_of, target_of
 from cupola.compiler.front_end import FrontEnd
-from cupola.compiler.lines import with_lines
+from cupola.compiler.lines import DEBUG, with_lines
 from cupola.compiler.link import link as link_sources
 from cupola.compiler.parameter_types import kernel_types
 from cupola.compiler.request import Built, Request, Target
@@ -22,6 +22,7 @@ __all__ = ["compile"]
 
 if TYPE_CHECKING:
     from cupola.device import Device
+    from cupola.image.manifest import Manifest
     from cupola.module import Module
 
 
@@ -113,7 +114,7 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
         return Module(
             built.image,
             title,
-            None,
+            _manifest(built, request, title),
             where,
             names=built.names,
             ptx=built.ptx,
@@ -130,6 +131,15 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
             "driver's version; machine code (arch='sm_...') may be newer",
             error.log,
         ) from None
+
+
+def _manifest(built: Built, request: Request, title: str) -> Manifest | None:
+    """The types of structs and variables, where an option asks for debug information."""
+    if not any(option in DEBUG for option in request.options):
+        return None
+    from cupola.image import debug_manifest
+
+    return debug_manifest.read(built.ptx or built.image.decode(errors="replace"), title)
 
 
 def build(request: Request, compiler: Compiler, cache: bool) -> Built:

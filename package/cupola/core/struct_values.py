@@ -201,26 +201,113 @@ def _shown(value: Any) -> str:
 def line_for(value: Any, size: int) -> str:
     """The line of Python that makes a structured scalar of a mapping or a tuple.
 
-    For a struct whose fields no manifest describes. Numbers have the first sizes, of four and eight
-    bytes, that make the struct's size.
+    For a struct whose fields no manifest describes. Values of NumPy have their own types. Numbers
+    of Python have the first sizes, of four and eight bytes, that hold them and make the struct's
+    size: first all integers have one size, and all floats.
     """
-    named = value if isinstance(value, Mapping) else getattr(value, "_asdict", lambda: None)()
-    values = list(value if named is None else named.values())
-    names = [f"f{i}" for i in range(len(values))] if named is None else [str(one) for one in named]
-    letters = ["i" if isinstance(one, (int, np.integer)) else "f" for one in values]
-    sizes: Iterator[tuple[str, ...]] = iter([("4",) * len(values)])
-    if len(values) <= _MOST_GUESSED:
-        sizes = itertools.product("48", repeat=len(values))
+    numbers = _numbers(value)
+    letters, large = [_letter(one) for one in numbers], [_is_large(one) for one in numbers]
+    sizes: Iterator[tuple[str, ...]] = iter(
+        tuple(float_size if letter == "f" else int_size for letter in letters)
+        for int_size, float_size in (("4", "4"), ("4", "8"), ("8", "8"))
+    )
+    if len(letters) <= _MOST_GUESSED:
+        sizes = itertools.chain(sizes, itertools.product("48", repeat=len(letters)))
     chosen = None
     for each in sizes:
-        formats = [letter + digit for letter, digit in zip(letters, each, strict=True)]
-        fields = list(zip(names, formats, strict=True))
-        if chosen is None or np.dtype(fields, align=True).itemsize == size:
+        if any(size == "4" and one for size, one in zip(each, large, strict=True)):
+            continue
+        fields = _fields(value, iter(each))
+        fits = np.dtype(fields, align=True).itemsize == size
+        if chosen is None or fits:
             chosen = fields
-        if fields and np.dtype(fields, align=True).itemsize == size:
+        if fits:
             break
-    source = "value.values()" if isinstance(value, Mapping) else "value"
-    return f"numpy.array(tuple({source}), numpy.dtype({chosen or []}, align=True))[()]"
+    return f"numpy.array({_elements(value, 'value')}, numpy.dtype({chosen}, align=True))[()]"
+
+
+def _items(value: Any) -> list[tuple[str, Any]]:
+    """The fields of a mapping or a tuple, with their names."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return [(str(name), one) for name, one in value.items()]
+    return [(f"f{place}", one) for place, one in enumerate(value)]
+
+
+def _is_struct(value: Any) -> bool:
+    return isinstance(value, (Mapping, tuple))
+
+
+def _is_structs(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_struct, value))
+
+
+def _array(value: Any) -> np.ndarray[Any, Any]:
+    """A value as an array; a ragged list as one number."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.zeros(())
+
+
+def _is_sized(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic, bool, bytes))
+
+
+def _letter(value: Any) -> str:
+    """The kind of a number, or of an array of numbers, of Python."""
+    return {"b": "?", "i": "i", "u": "u"}.get(_array(value).dtype.kind, "f")
+
+
+def _is_large(value: Any) -> bool:
+    """Whether numbers of Python do not fit in four bytes."""
+    array = _array(value)
+    if array.dtype.kind not in "iuf" or not array.size:
+        return array.dtype.kind == "O"
+    most = 2.0**31 if array.dtype.kind in "iu" else float(np.finfo(np.float32).max)
+    return bool(np.any(np.isfinite(array) & (np.abs(array.astype(np.float64)) > most)))
+
+
+def _numbers(value: Any) -> list[Any]:
+    """The numbers and arrays of numbers of a value that have no size."""
+    if _is_struct(value):
+        return [number for _, one in _items(value) for number in _numbers(one)]
+    if _is_structs(value):
+        return _numbers(value[0])
+    return [] if _is_sized(value) else [value]
+
+
+def _fields(value: Any, sizes: Iterator[str]) -> list[tuple[Any, ...]]:
+    """The fields of a struct, as `numpy.dtype` takes them."""
+    found: list[tuple[Any, ...]] = []
+    for name, one in _items(value):
+        if _is_struct(one):
+            found.append((name, _fields(one, sizes)))
+        elif _is_structs(one):
+            found.append((name, _fields(one[0], sizes), (len(one),)))
+        else:
+            array = _array(one)
+            text = array.dtype.str.lstrip("<=|")
+            if not _is_sized(one):
+                text = (_letter(one) + next(sizes)).replace("?4", "?").replace("?8", "?")
+            found.append((name, text, array.shape) if array.shape else (name, text))
+    return found
+
+
+def _elements(value: Any, path: str) -> str:
+    """Python that makes nested tuples of the value at a path: NumPy takes structs as tuples."""
+    if _is_structs(value):
+        inside = [_elements(one, f"{path}[{place}]") for place, one in enumerate(value)]
+        return f"[{', '.join(inside)}]"
+    if not _is_struct(value):
+        return path
+    inner = list(value.values()) if isinstance(value, Mapping) else list(value)
+    if not any(_is_struct(one) or _is_structs(one) for one in inner):
+        return f"tuple({path}.values())" if isinstance(value, Mapping) else path
+    keys = list(value) if isinstance(value, Mapping) else range(len(value))
+    parts = [_elements(value[key], f"{path}[{key!r}]") for key in keys]
+    return f"({', '.join(parts)},)"
 
 
 def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:

@@ -8,9 +8,9 @@ import os
 from typing import Any, NamedTuple
 
 from cupola.image.cxx_names import demangle
-from cupola.tools.debug import source_map
+from cupola.image import source_map
 from cupola.tools.debug.protocol import Requests
-from cupola.tools.debug.source_map import Inlined, Location, SourceMap
+from cupola.image.source_map import Inlined, Location, SourceMap
 
 BEGIN = 1 << 31
 

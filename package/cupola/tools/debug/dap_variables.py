@@ -12,7 +12,7 @@ import numpy as np
 from cupola.exceptions import Error
 from cupola.tools.debug.shell import repr_of, type_of
 from cupola.tools.debug.stop import Frame, Stop
-from cupola.tools.debug.values import Pointer
+from cupola.image.debug_values import Pointer
 
 MAX_CHILDREN = 1000
 Children = Callable[[], Iterable[tuple[str, Callable[[], Any]]]]  # names, and their values

@@ -9,7 +9,7 @@ from cupola.exceptions import Error
 from cupola.tools.debug.breakpoints import Breakpoint, Breakpoints
 from cupola.tools.debug.code import Code, title_of
 from cupola.tools.debug.protocol import Requests
-from cupola.tools.debug.source_map import SourceMap
+from cupola.image.source_map import SourceMap
 from cupola.tools.debug.stop import Stop
 
 

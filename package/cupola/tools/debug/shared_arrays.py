@@ -12,9 +12,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from cupola.tools.debug import dwarf
+from cupola.image import dwarf
 from cupola.tools.debug.code import Code, Variable
-from cupola.tools.debug.dwarf import Entry, Expression
+from cupola.image.dwarf import Entry, Expression
 
 SYMBOL = re.compile(r"E(\d+)")
 NUMBER = re.compile(

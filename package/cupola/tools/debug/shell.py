@@ -16,7 +16,7 @@ from cupola.tools.debug.breakpoints import Breakpoint, Breakpoints
 from cupola.tools.debug.debugger import Debugger
 from cupola.tools.debug.protocol import Gone
 from cupola.tools.debug.stop import LANES, Frame, Stop, triple_of
-from cupola.tools.debug.values import Pointer
+from cupola.image.debug_values import Pointer
 
 PROMPT = "(cupola) "
 AROUND = 5  # lines of source that `l` shows before and after a line

@@ -1,4 +1,4 @@
-# cupola/tools/debug/dwarf.py - reads DWARF 2 to 4 from the data sections of a PTX text.
+# cupola/image/dwarf.py - reads DWARF 2 to 4 from the data sections of a PTX text.
 """Entries of ``.debug_info``. The bytes are not trusted: what is malformed ends the reading.
 
 PTX has addresses by name: of labels, of variables, and of registers, whose names are the number.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from cupola.tools.debug.source_map import Section, SourceMap
+from cupola.image.source_map import Section, SourceMap
 
 MAX_ENTRIES = 1_000_000
 MAX_DEPTH = 100

@@ -1,4 +1,4 @@
-# cupola/tools/debug/source_map.py - the source lines, labels and data sections of a PTX text.
+# cupola/image/source_map.py - the source lines, labels and data sections of a PTX text.
 """Reads ``.file``, ``.loc``, labels and ``.section`` of PTX. The text is not trusted."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# cupola/tools/debug/values.py - values of a stopped thread, as NumPy has them.
+# cupola/image/debug_values.py - values of a stopped thread, as NumPy has them.
 """Types of DWARF as NumPy's, and pointers into the thread's memory."""
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cupola.tools.debug import dwarf
-from cupola.tools.debug.dwarf import Entry
+from cupola.image import dwarf
+from cupola.image.dwarf import Entry
 
 ReadMemory = Callable[[int, int], bytes]  # an address and a size
 MAX_NESTING = 32
