@@ -5,12 +5,19 @@ import pytest
 from working import refused
 
 import cupola
-from cupola.element import natural_alignment
 from cupola.declare.c_types import CXX, element_of
-from cupola.native_operation import NativeOperation
 from cupola.declare.compiled import compiled
+from cupola.declare.element_types import (
+    C_TYPES,
+    ELEMENT_TYPES,
+    for_cxx,
+    for_cython,
+    held_by,
+    itemsize,
+)
 from cupola.declare.operation import read
-from cupola.declare.element_types import C_TYPES, ELEMENT_TYPES, for_cxx, for_cython, held_by, itemsize
+from cupola.element import natural_alignment
+from cupola.native_operation import NativeOperation
 
 
 def test_the_library_knows_each_row_by_its_name():

@@ -10,9 +10,9 @@ import pytest
 
 import cupola
 from cupola.compiler import lines
+from cupola.image import dwarf, source_map
 from cupola.toolkit import libraries, nvjitlink, nvrtc
 from cupola.toolkit.program import Program
-from cupola.image import dwarf, source_map
 
 pytestmark = pytest.mark.cpu_only("the CPU device links PTX, and its checks name lines")
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from cupola.image import dwarf, source_map
-from cupola.image.dwarf import Entry
 from cupola.image.debug_values import Type, Types
+from cupola.image.dwarf import Entry
 from cupola.image.manifest import FORMAT, Manifest, dtype_of
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^()]*)\)")

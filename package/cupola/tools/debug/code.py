@@ -7,10 +7,10 @@ import bisect
 import os
 from typing import Any, NamedTuple
 
-from cupola.image.cxx_names import demangle
 from cupola.image import source_map
-from cupola.tools.debug.protocol import Requests
+from cupola.image.cxx_names import demangle
 from cupola.image.source_map import Inlined, Location, SourceMap
+from cupola.tools.debug.protocol import Requests
 
 BEGIN = 1 << 31
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from cupola.exceptions import Error
+from cupola.image.debug_values import Pointer
 from cupola.tools.debug.shell import repr_of, type_of
 from cupola.tools.debug.stop import Frame, Stop
-from cupola.image.debug_values import Pointer
 
 MAX_CHILDREN = 1000
 Children = Callable[[], Iterable[tuple[str, Callable[[], Any]]]]  # names, and their values

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from cupola.exceptions import Error
+from cupola.image.source_map import SourceMap
 from cupola.tools.debug.breakpoints import Breakpoint, Breakpoints
 from cupola.tools.debug.code import Code, title_of
 from cupola.tools.debug.protocol import Requests
-from cupola.image.source_map import SourceMap
 from cupola.tools.debug.stop import Stop
 
 

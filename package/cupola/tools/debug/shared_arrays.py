@@ -13,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from cupola.image import dwarf
-from cupola.tools.debug.code import Code, Variable
 from cupola.image.dwarf import Entry, Expression
+from cupola.tools.debug.code import Code, Variable
 
 SYMBOL = re.compile(r"E(\d+)")
 NUMBER = re.compile(

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from cupola.exceptions import Error
+from cupola.image.debug_values import Pointer
 from cupola.tools.debug.breakpoints import Breakpoint, Breakpoints
 from cupola.tools.debug.debugger import Debugger
 from cupola.tools.debug.protocol import Gone
 from cupola.tools.debug.stop import LANES, Frame, Stop, triple_of
-from cupola.image.debug_values import Pointer
 
 PROMPT = "(cupola) "
 AROUND = 5  # lines of source that `l` shows before and after a line

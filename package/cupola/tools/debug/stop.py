@@ -13,12 +13,12 @@ import numpy as np
 
 from cupola.exceptions import Error
 from cupola.image import dwarf
+from cupola.image.debug_values import Type, Types, register_value, value_of
+from cupola.image.dwarf import Entry, Place
+from cupola.image.source_map import Inlined, Location
 from cupola.tools.debug import shared_arrays
 from cupola.tools.debug.code import Code, Register, Variable, title_of
-from cupola.image.dwarf import Entry, Place
 from cupola.tools.debug.protocol import Requests
-from cupola.image.source_map import Inlined, Location
-from cupola.image.debug_values import Type, Types, register_value, value_of
 
 LANES = 32
 REGISTER = re.compile(r"%[\w$]+(?:\.[xyzw])?")
