@@ -128,7 +128,7 @@ def test_get_and_set_of_what_does_not_fit(driver):
     cases = [
         (np.empty((3, 2), np.float32), ValueError, "(3, 2)"),
         (np.empty(6, np.float32), ValueError, "(6,)"),
-        (np.empty((2, 3), np.float64), TypeError, "float64"),
+        (np.empty((2, 3), np.bool_), TypeError, "bool"),
         (np.empty((2, 3), np.int32), TypeError, "int32"),
         (frozen, ValueError, "read-only"),
         ([[0] * 3] * 2, TypeError, "list"),
@@ -137,8 +137,9 @@ def test_get_and_set_of_what_does_not_fit(driver):
     for out, error, words in cases:
         with refused(cupola.ArgumentError, error, saying=words):
             there.get(out=out)
-    wrong = [np.zeros((3, 2), np.float32), np.zeros((2, 3)), np.zeros((2, 3), np.int32), 5, None]
-    wrong += [cupola.zeros((3, 2), np.float32), cupola.zeros((2, 3)), [[1, 2, 3]], "x", object()]
+    wrong = [np.zeros((3, 2), np.float32), np.zeros((2, 3), np.complex64), np.zeros(3), 5, None]
+    wrong += [cupola.zeros((3, 2), np.float32), cupola.zeros((2, 3), np.complex64)]
+    wrong += [cupola.zeros(3, np.float64), [[1, 2, 3]], "x", object()]
     for source in wrong:
         with refused(cupola.ArgumentError):
             there.set(source)

@@ -1,5 +1,7 @@
 """Arrays without axes, which reductions return, in Python's own functions."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,35 @@ def test_an_array_without_axes_is_formatted_as_its_element(driver):
     assert f"{array}" == str(array)
     with pytest.raises(TypeError, match="format"):
         f"{array:.3f}"
+
+
+def number(call):
+    """The result of a conversion to a number, with NumPy's warning or kind of error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = repr(call())
+        except (TypeError, ValueError) as error:
+            found = "TypeError" if isinstance(error, TypeError) else "ValueError"
+    return found, [one.category for one in caught]
+
+
+@pytest.mark.parametrize("kind", [float, int, complex, bool])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1), (0,), (2,)])
+@pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f2", "f4", "f8", "c8"])
+def test_python_numbers_are_made_as_numpy_makes_them(driver, kind, shape, dtype):
+    """Of one element, and, from NumPy 2.4 on, of arrays without axes alone."""
+    host = np.full(shape, 3, dtype)
+    there = cupola.to_device(host)
+    if kind is bool and not host.size:
+        return  # an error here, and a warning in some versions of NumPy
+    expected, found = number(lambda: kind(host)), number(lambda: kind(there))
+    if host.size == 1:
+        assert found == expected
+        assert there.item() == host.item()
+    else:
+        assert found[0] in ("TypeError", "ValueError")
+        assert expected[0] in ("TypeError", "ValueError")
 
 
 def outcome(call):

@@ -7,6 +7,7 @@ that work beside a capture.
 import copy
 import inspect
 import pickle
+import re
 import types
 
 import images
@@ -202,6 +203,52 @@ def refused_in_a_capture(call):
 @pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
 def test_a_call_that_waits_is_refused_and_the_capture_goes_on(driver, call):
     refused_in_a_capture(call)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("float", "float()"), ("int", "int()"), ("complex", "complex()"), ("bool", "bool()"),
+        ("cupola.array.Array.item", "item()"), ("cupola.array.Array.tolist", "tolist()"),
+        ("pickle", "pickling an array"), ("x[mask]", r"x\[key\]: .*cupola.where"),
+        ("cupola.nonzero", "nonzero: .*mask.sum"), ("cupola.argwhere", "argwhere: .*cumsum"),
+        ("cupola.unique", "unique: .*cupola.sort"), ("cupola.union1d", "union1d: .*cupola.sort"),
+        ("cupola.intersect1d", "intersect1d: .*isin"), ("cupola.setdiff1d", "setdiff1d: .*isin"),
+        ("cupola.setxor1d", "setxor1d: .*isin"), ("cupola.extract", "extract: .*cupola.where"),
+        ("cupola.compress", "compress: .*cupola.where"), ("cupola.digitize", "digitize: argument"),
+        ("cupola.bincount", "bincount: .*cupola.histogram"), ("cupola.repeat", "repeat: argument"),
+        ("cupola.take", "take: .*mode="), ("Variable.get", r"counter.get\(\): .*array\(dtype\)"),
+        ("a function of kernels on the host", "saxpy: .*to_device"),
+        ("cupola.pipeline", "pipeline: .*to_device"),
+        ("cupola.stream.Stream.synchronize", "synchronize after the graph"),
+    ],
+)  # fmt: skip
+def test_a_refusal_names_the_call_and_a_remedy(driver, name, text):
+    it = Things()
+    pattern = text if "*" in text else re.escape(text)
+    with it.stream.capture(), pytest.raises(cupola.ArgumentError, match=pattern):
+        REFUSED[name](it)
+
+
+def test_the_remedies_work_in_a_capture(driver):
+    it = Things()
+    with it.stream.capture() as graph:
+        kept = cupola.where(it.mask, it.i, -1)
+        count, places = it.mask.sum(), cupola.cumsum(it.mask) - 1
+        in_order = cupola.sort(it.i.ravel())
+        begins = in_order[1:] != in_order[:-1]
+        among = cupola.isin(it.i, it.i[:1])
+        counts, _ = cupola.histogram(it.i, 3, range=(0, 3))
+        taken = cupola.take(it.i, it.one, mode="clip")
+        it.x.get(out=it.host.reshape(2, 3))
+        number = it.counter.array(np.int32).get()
+    graph.instantiate()(it.stream)
+    it.stream.synchronize()
+    assert kept.get().tolist() == [-1, 1, 2]
+    assert count.get() == 2 and places.get().tolist() == [-1, 0, 1]
+    assert begins.get().all() and among.get().tolist() == [True, False, False]
+    assert counts.get().tolist() == [1, 1, 1] and taken.get() == 2
+    assert it.host.tolist() == list(range(6)) and number[0] == it.counter.get(np.int32)[0]
 
 
 @pytest.mark.cpu_only(reason="elsewhere NumPy's arrays are refused at any time")

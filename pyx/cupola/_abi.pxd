@@ -351,6 +351,7 @@ cdef extern from "cupola/cupola.h" nogil:
     int cupola_capture_end(cupola_stream* stream, cupola_graph** out)
     int cupola_capture_hold(
         cupola_stream* stream, void* owner, void (*release)(void*) noexcept nogil, int* held)
+    int cupola_capture_require_contents(cupola_stream* stream, uint64_t address)
     int cupola_captures()
     int cupola_graph_create(int device, cupola_graph** out)
     int cupola_graph_add_kernel(

@@ -17,16 +17,20 @@ from cupola._abi cimport (
 from cupola cimport array_data
 from cupola.abi cimport require
 from cupola.array_data cimport lay
-from cupola.copy cimport compact, copy_on_device, download, fill, upload
+from cupola.copy cimport (
+    check_out, check_shape, compact, copy_on_device, download_converted, fill, host_elements,
+    upload,
+)
 from cupola.device cimport device_index, known_device
-from cupola.element cimport converted, elements_of
+from cupola.element cimport elements_of, require_same_kind
+from cupola.elementwise_call cimport cast
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport (
     as_dtype, as_int, as_shape, broadcast, c_strides, indexed, is_f_contiguous, reshaped, resolved,
 )
 from cupola.memory cimport note_free
-from cupola.stream cimport Stream, as_stream, captures, current_stream, refuse_capture
+from cupola.stream cimport Stream, as_stream, current_stream, refuse_capture, require_contents
 from cupola.tensor cimport capsule_of, device_type_of, prepare_for
 
 from cupola.core import registry
@@ -164,7 +168,8 @@ cdef class Array(ArrayData):
         Parameters
         ----------
         out : numpy.ndarray, optional
-            The destination, of the same shape and dtype, with any strides.
+            The destination, of the same shape, with any strides. Elements are converted to its
+            dtype by the rule ``same_kind``: to another byte order or precision.
         stream : Stream, optional
             The stream of the copy; by default the current one.
 
@@ -172,13 +177,14 @@ cdef class Array(ArrayData):
         -------
         numpy.ndarray
             `out`, or a new array, in Fortran order where this one is. It is complete, with one
-            exception. Where `out` is C-contiguous page-locked memory (`cupola.empty_pinned`) and a
-            stream was given, it is complete when the stream is done; keep it alive until then.
+            exception. Where `out` is C-contiguous page-locked memory (`cupola.empty_pinned`) of the
+            same dtype and a stream was given, it is complete when the stream is done; keep it alive
+            until then.
 
         Notes
         -----
         While the stream is being captured, each launch of the graph writes the returned array. The
-        graph keeps it alive.
+        graph keeps it alive. `out` must have the same dtype then.
 
         Raises
         ------
@@ -192,10 +198,8 @@ cdef class Array(ArrayData):
                 self.shape, self.steps, self.itemsize)
             out = np.empty(self.shape, self.dtype, "F" if fortran else "C")
         else:
-            check_host(out, self, "out")
-            if not out.flags.writeable:
-                raise ArgumentValueError("out is read-only")
-        download(self, out, queue, stream is not None)
+            check_out(out, self)
+        download_converted(self, out, queue, stream is not None)
         return out
 
     def set(self, source, stream=None):
@@ -204,8 +208,10 @@ cdef class Array(ArrayData):
         Parameters
         ----------
         source : array_like
-            Of the same shape and dtype: on the host, or on a device (a `cupola.Array`, anything
-            with ``__cuda_array_interface__`` or ``__dlpack__``).
+            Of the same shape: on the host, or on a device (a `cupola.Array`, anything with
+            ``__cuda_array_interface__`` or ``__dlpack__``). Elements are converted by the rule
+            ``same_kind``: from another byte order or precision, but no float to an integer. A
+            capture converts no host arrays.
         stream : Stream, optional
             The stream of the copy; by default the current one. From page-locked memory, where a
             stream is given, the copy is asynchronous: keep `source` unchanged until it is done.
@@ -220,18 +226,13 @@ cdef class Array(ArrayData):
         cdef Stream queue = as_stream(stream, self.device_index)
         cdef Array other
         if isinstance(source, Array) or is_foreign(source):
-            other = source if isinstance(source, Array) else foreign_array(source)
-            other.require_live()
-            if other.shape != self.shape or other.dtype != self.dtype:
-                raise ArgumentValueError(
-                    f"source has shape {other.shape} and dtype {other.dtype}, the array "
-                    f"{self.shape} and {self.dtype}")
+            other = device_elements(source, self.dtype, queue)
+            check_shape("source", other.shape, self)
             copy_on_device(self, other, queue)
             return
-        if not isinstance(source, np.ndarray):
-            source = converted(source, self.dtype)
-        check_host(source, self, "source")
-        upload(self, source, queue, stream is not None)
+        elements = host_elements(source, self.dtype, queue)
+        check_shape("source", elements.shape, self)
+        upload(self, elements, queue, stream is not None)
 
     def fill(self, value, stream=None):
         """Give every element the same value.
@@ -426,25 +427,15 @@ cdef class Array(ArrayData):
             target = self.view_as(where[0], where[1], where[2])
         target.require_writable()
         if isinstance(value, Array) or is_foreign(value):
-            other = value if isinstance(value, Array) else foreign_array(value)
-            if other.dtype != target.dtype:
-                other = other.astype(target.dtype, casting="same_kind")
+            other = device_elements(value, target.dtype, queue)
             while len(other.shape) > len(target.shape) > 0 and other.shape[0] == 1:
                 other = other[0]
             copy_on_device(target, other, queue)
             return
-        elements = elements_of(value, target.dtype)
+        elements = host_elements(value, target.dtype, queue)
         while elements.ndim > len(target.shape) > 0 and elements.shape[0] == 1:
             elements = elements[0]
         broadcast(elements.shape, elements.strides, target.shape)  # or an error
-        if (
-            elements.ndim and isinstance(value, np.ndarray) and value.dtype != elements.dtype
-            and captures(queue, None)
-        ):
-            raise ArgumentTypeError(
-                f"a graph does not convert host arrays that it copies from: the array is of "
-                f"{value.dtype}, the target of {target.dtype}, and the stream is being captured; "
-                f"pass array.astype(numpy.{target.dtype}) for its values now")
         if elements.ndim == 0:
             fill(target, elements, queue)
         else:
@@ -535,6 +526,7 @@ cdef class Array(ArrayData):
                 "an array of the CPU device is in host memory: use DLPack, as numpy.from_dlpack "
                 "does")
         cdef Stream stream = current_stream(self.device_index)
+        require_contents(stream, self.start)
         interface = {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -552,7 +544,8 @@ cdef class Array(ArrayData):
 
         Where it has no such device, the copy is on its current one.
         """
-        return registry.registered("take_array"), (read_now(self), self.device_index)
+        host = read_now(self, "pickling an array")
+        return registry.registered("take_array"), (host, self.device_index)
 
     def __dlpack_device__(self):
         """DLPack's device type and device number."""
@@ -591,7 +584,7 @@ cdef class Array(ArrayData):
             array, array.start if array.size else 0, array.shape, array.get_strides(),
             array.dtype, kind, index, array.readonly, bool(copy),
             max_version is not None and max_version[0] >= 1, dl_device)
-        prepare_for(stream, kind, self.device_index)
+        prepare_for(stream, array.start, kind, self.device_index)
         return capsule
 
     def astype(self, dtype, order="K", casting="unsafe", copy=True):
@@ -648,21 +641,21 @@ cdef class Array(ArrayData):
         """
         if self.size != 1:
             raise ArgumentValueError(f"item() needs an array of 1 element, got {self.size}")
-        return read_now(self).item()
+        return read_now(self, "item()").item()
 
     def tolist(self):
         """The elements as Python numbers in nested lists. Waits for them."""
-        return read_now(self).tolist()
+        return read_now(self, "tolist()").tolist()
 
     def __bool__(self):
         if self.size != 1:
             raise ArgumentValueError(
                 f"whether an array of {self.size} elements is true is not defined; copy it with "
                 "get() and use any() or all()")
-        return bool(self.item())
+        return number_of(self, bool)
 
     def __int__(self):
-        return int(self.item())
+        return number_of(self, int)
 
     def __index__(self):
         if self.shape or self.dtype.kind not in "iu":
@@ -672,10 +665,10 @@ cdef class Array(ArrayData):
         return self.item()
 
     def __float__(self):
-        return float(self.item())
+        return number_of(self, float)
 
     def __complex__(self):
-        return complex(self.item())
+        return number_of(self, complex)
 
     def __format__(self, specification):
         # Reductions return arrays without axes, where NumPy's return numbers.
@@ -749,20 +742,40 @@ cdef int place_of(Array array, object device) except -2:
     return device_index(device)
 
 
-cdef int check_host(object host, Array array, str name) except -1:
-    """Check that a host array can be copied to or from the array."""
-    if not isinstance(host, np.ndarray):
-        raise ArgumentTypeError(f"{name} must be a numpy.ndarray, got {type(host).__name__}")
-    if host.shape != array.shape:
-        raise ArgumentValueError(f"{name} has shape {host.shape}, the array {array.shape}")
-    if host.dtype != array.dtype:
-        raise ArgumentTypeError(f"{name} has dtype {host.dtype}, the array {array.dtype}")
-    return 0
+cdef object number_of(Array array, object kind):
+    """The only element as a Python number, by the rule of the installed NumPy."""
+    if array.size != 1:
+        array.item()  # which raises
+    host = read_now(array, f"{kind.__name__}()")
+    try:
+        return kind(host)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"{kind.__name__}() of an array of shape {array.shape}: {error}; use item()") from None
 
 
-def read_now(Array array not None):
-    """A host copy that the host uses at once: in a capture an error, unlike `Array.get`."""
-    refuse_capture(current_stream(array.device_index))
+cdef Array device_elements(object value, object dtype, Stream queue):
+    """An array of a device, with its elements converted to a dtype by work on the stream."""
+    cdef Array array = value if isinstance(value, Array) else foreign_array(value)
+    array.require_live()
+    if array.dtype == dtype:
+        return array
+    require_same_kind(array.dtype, dtype)
+    if array.device_index != queue.device_index:
+        queue = current_stream(array.device_index)
+    return cast(array, dtype, queue)
+
+
+def read_now(Array array not None, str title not None):
+    """A host copy that the host uses at once: in a capture an error, unlike `Array.get`.
+
+    Parameters
+    ----------
+    array : Array
+    title : str
+        The call, for the error.
+    """
+    refuse_capture(current_stream(array.device_index), title)
     return array.get()
 
 

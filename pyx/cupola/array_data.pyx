@@ -8,7 +8,7 @@ from cupola.device cimport device_text
 from cupola.element cimport is_direct
 from cupola.layout cimport MAX_AXES, bytes_of, c_strides, is_c_contiguous, refuse_axes
 from cupola.memory cimport allocate
-from cupola.stream cimport captures, current_stream
+from cupola.stream cimport captures, current_stream, require_contents
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, DriverError
 
@@ -91,6 +91,10 @@ cdef class ArrayData:
     cdef object text(self, object form):
         """The text with the elements, which it waits for; without them where that fails."""
         if is_freed(self) or captures(current_stream(self.device_index), None):
+            return self.described()
+        try:
+            require_contents(current_stream(self.device_index), self.start)
+        except ArgumentValueError:  # of a running capture
             return self.described()
         try:
             return form(self)

@@ -14,6 +14,18 @@ cdef int upload(ArrayData target, object host, Stream queue, bint by_itself) exc
 # returns, unless `by_itself` is set and its memory is page-locked.
 cdef int download(ArrayData source, object host, Stream queue, bint by_itself) except -1
 
+# The same for a NumPy array of any dtype, which `check_out` accepts.
+cdef int download_converted(
+    ArrayData source, object out, Stream queue, bint by_itself) except -1
+
+# Raises unless the shape is the array's.
+cdef int check_shape(str name, tuple shape, ArrayData array) except -1
+# Raises unless the array can be copied to the host array.
+cdef int check_out(object out, ArrayData array) except -1
+# Host values as elements of a dtype, which work on the stream copies from. Raises where they would
+# have to be converted in a capture.
+cdef object host_elements(object value, object dtype, Stream queue)
+
 # Sets every element to one value, a NumPy array without axes.
 cdef int fill(ArrayData target, object element, Stream queue) except -1
 

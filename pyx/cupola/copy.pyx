@@ -13,12 +13,13 @@ from cupola._abi cimport (
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData, lay, new_array
 from cupola.device cimport is_same_driver
+from cupola.element cimport elements_of, require_same_kind
 from cupola.error cimport check
 from cupola.layout cimport MAX_AXES, broadcast, extent, f_strides
 from cupola.memory cimport host_address, is_pinned
 from cupola.stream cimport Stream, captures, current_stream
 
-from cupola.exceptions import ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 cdef struct Axes:
@@ -202,6 +203,53 @@ cdef int download(ArrayData source, object host, Stream queue, bint by_itself) e
     aside = np.empty(source.shape, source.dtype)
     download(source, aside, queue, False)
     host[...] = aside
+    return 0
+
+
+cdef int check_shape(str name, tuple shape, ArrayData array) except -1:
+    if shape != array.shape:
+        raise ArgumentValueError(f"{name} has shape {shape}, the array {array.shape}")
+    return 0
+
+
+cdef object host_elements(object value, object dtype, Stream queue):
+    """Host values as elements of a dtype, which work on the stream copies from."""
+    elements = elements_of(value, dtype)
+    if (
+        elements.ndim and isinstance(value, np.ndarray) and value.dtype != dtype
+        and captures(queue, None)
+    ):
+        raise ArgumentTypeError(
+            f"a graph does not convert host arrays that it copies from: the array is of "
+            f"{value.dtype}, the target of {dtype}, and the stream is being captured; pass "
+            f"array.astype({str(dtype)!r}) for its values now")
+    return elements
+
+
+cdef int check_out(object out, ArrayData array) except -1:
+    """Check that the array can be copied to a host array."""
+    if not isinstance(out, np.ndarray):
+        raise ArgumentTypeError(f"out must be a numpy.ndarray, got {type(out).__name__}")
+    check_shape("out", out.shape, array)
+    require_same_kind(array.dtype, out.dtype)
+    if not out.flags.writeable:
+        raise ArgumentValueError("out is read-only")
+    return 0
+
+
+cdef int download_converted(
+    ArrayData source, object out, Stream queue, bint by_itself
+) except -1:
+    if out.dtype == source.dtype:
+        return download(source, out, queue, by_itself)
+    if captures(queue, None):
+        raise ArgumentTypeError(
+            f"a graph does not convert elements that it copies to host arrays: out is of "
+            f"{out.dtype}, the array of {source.dtype}, and the stream is being captured; pass an "
+            f"array of {source.dtype}")
+    aside = np.empty(source.shape, source.dtype)
+    download(source, aside, queue, False)
+    np.copyto(out, aside, casting="same_kind")
     return 0
 
 

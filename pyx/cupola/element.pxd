@@ -27,6 +27,8 @@ cdef object native_array(object host)
 cdef object converted(object value, object dtype)
 # The same, by NumPy's same_kind rule: for example, no float becomes an integer.
 cdef object elements_of(object value, object dtype)
+# Raises where that rule does not convert the elements of one dtype to another.
+cdef int require_same_kind(object source, object target) except -1
 
 cdef inline bint element_fits(
     const Element* wanted, char kind, Py_ssize_t size, uint64_t address

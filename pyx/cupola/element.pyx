@@ -153,15 +153,20 @@ cdef object converted(object value, object dtype):
             f"a {type(value).__name__} can't be made an array of {dtype}: {error}") from error
 
 
+cdef int require_same_kind(object source, object target) except -1:
+    if source != target and not np.can_cast(source, target, "same_kind"):
+        raise ArgumentTypeError(
+            f"elements of {source} are not converted to {target} by the rule 'same_kind': use "
+            "astype() if that is meant")
+    return 0
+
+
 cdef object elements_of(object value, object dtype):
     if type(value) in WEAK and dtype.kind in WEAK[type(value)]:
         return converted(value, dtype)  # which checks the range
     if isinstance(value, (np.ndarray, np.generic, bool, int, float, complex)):
         found = np.asarray(value)
-        if found.dtype != dtype and not np.can_cast(found.dtype, dtype, "same_kind"):
-            raise ArgumentTypeError(
-                f"elements of {found.dtype} are not converted to {dtype}: use astype() if that "
-                "is meant")
+        require_same_kind(found.dtype, dtype)
         return found.astype(dtype, copy=False)
     return converted(value, dtype)
 

@@ -103,7 +103,8 @@ cdef class CallContext:
         self.device = device_index(None) if self.host else (<Array>values[0]).device_index
         self.stream = as_stream(stream, self.device)
         if self.host:
-            refuse_capture(self.stream)
+            refuse_capture(
+                self.stream, self.function, "pass device arrays, as of cupola.to_device(array)")
         return values
 
     cdef Array inward(self, object value):

@@ -1,5 +1,7 @@
 # cupola/stream.pxd - a stream.
 
+from libc.stdint cimport uint64_t
+
 from cupola.handles cimport cupola_stream
 
 cdef class Stream:
@@ -28,5 +30,10 @@ cdef Stream wrap_handle(void* handle, object owner, int device)
 # Whether cupola is capturing the stream; if so, the graph keeps the given object (or None) alive.
 cdef bint captures(Stream stream, object needed) except -1
 
-# Raises where cupola is capturing the stream: the host can't use at once what its work makes.
-cdef int refuse_capture(Stream stream) except -1
+# Raises where cupola is capturing the stream: the host can't use at once what its work makes. The
+# title is the call; the remedy, by default `Array.get`, works in a capture.
+cdef int refuse_capture(Stream stream, str title, str remedy=*) except -1
+
+# Raises where a running capture allocated the memory at the address, and the stream takes no part.
+# Copies, fills and launches check this; for other code that gets the address.
+cdef int require_contents(Stream stream, uint64_t address) except -1

@@ -4,11 +4,12 @@
 
 cimport cython
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from libc.stdint cimport uintptr_t
+from libc.stdint cimport uint64_t, uintptr_t
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_EVENT_NO_TIMING, CUPOLA_STREAM_NON_BLOCKING,
-    cupola_callbacks_drop, cupola_callbacks_hold, cupola_capture_hold, cupola_captures,
+    cupola_callbacks_drop, cupola_callbacks_hold, cupola_capture_hold,
+    cupola_capture_require_contents, cupola_captures,
     cupola_event_create, cupola_event_record, cupola_stream_call,
     cupola_stream_create, cupola_stream_current, cupola_stream_device, cupola_stream_handle,
     cupola_stream_peek, cupola_stream_pop, cupola_stream_priorities, cupola_stream_priority,
@@ -196,29 +197,35 @@ cdef bint captures(Stream stream, object needed) except -1:
     return held != 0
 
 
-cdef int refuse_capture(Stream stream) except -1:
+cdef int refuse_capture(
+    Stream stream, str title, str remedy="let the graph copy them with array.get(out=host)"
+) except -1:
     if cupola_captures() and captures(stream, None):
         raise ArgumentValueError(
-            "the stream is being captured: nothing runs before the graph is launched, so the host "
-            "can't use the elements here; do that outside of the capture, or let the graph copy "
-            "them with array.get(out=host)")
+            f"{title}: the stream is being captured: nothing runs before the graph is launched, so "
+            f"the host can't use the elements here; {remedy}, or call this outside of the capture")
     return 0
 
 
-def refuse_captured(device, title=None, why=None):
+cdef int require_contents(Stream stream, uint64_t address) except -1:
+    if cupola_captures():
+        check(cupola_capture_require_contents(stream.native, address))
+    return 0
+
+
+def refuse_captured(device, title, why):
     """Raise while cupola is capturing this thread's current stream of a device.
 
     Parameters
     ----------
     device : int or Device, optional
-    title, why : str, optional
-        A function that waits for the device, and what to use instead.
+    title, why : str
+        A function that waits for the device, and what to use instead in a capture.
     """
-    cdef Stream stream = current_stream(device_index(device))
-    if title is not None and stream.capturing:
+    if captures(current_stream(device_index(device)), None):
         raise ArgumentValueError(
-            f"{title}: the stream is being captured, and this call waits for the device: {why}")
-    refuse_capture(stream)
+            f"{title}: the stream is being captured, and this call waits for the device: {why}, or "
+            "call it outside of the capture")
 
 
 cdef NativeEvent event_after(Stream stream):

@@ -35,5 +35,5 @@ cdef int device_type_of(uint64_t address, int device) except -1
 cdef object capsule_of(
     object owner, uint64_t address, tuple shape, tuple strides, object dtype, int device_type,
     int device, bint readonly, bint copied, bint versioned, object wanted)
-# Lets the consumer's stream wait for this thread's current stream.
-cdef int prepare_for(object stream, int device_type, int device) except -1
+# Lets the consumer's stream wait for this thread's current stream, which has made the data.
+cdef int prepare_for(object stream, uint64_t address, int device_type, int device) except -1

@@ -22,7 +22,7 @@ from cupola.device cimport device_index, is_cpu
 from cupola.error cimport check
 from cupola.event cimport Event
 from cupola.layout cimport MAX_AXES
-from cupola.stream cimport Stream, current_stream, wrap_handle
+from cupola.stream cimport Stream, current_stream, require_contents, wrap_handle
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ExchangeError
 
@@ -236,10 +236,11 @@ cdef object capsule_of(
         raise
 
 
-cdef int prepare_for(object stream, int device_type, int device) except -1:
+cdef int prepare_for(object stream, uint64_t address, int device_type, int device) except -1:
     cdef Stream here = current_stream(device)
     cdef Stream there
     cdef Event event
+    require_contents(here, address)
     if stream is not None and (isinstance(stream, bool) or not hasattr(stream, "__index__")):
         raise ArgumentTypeError(f"a DLPack stream is an int or None, got {stream!r}")
     if stream is not None and stream == -1:

@@ -124,7 +124,8 @@ cdef class Variable:
         layout = layout_of(self) if dtype is None else None
         unknown = dtype is None and layout is None
         kind = elements_of(self, np.uint8 if unknown else dtype if layout is None else layout.base)
-        refuse_capture(queue)
+        refuse_capture(
+            queue, f"{self.name}.get()", "let the graph copy with array(dtype).get(out=host)")
         host = np.empty(self.nbytes // <size_t>kind.itemsize, native_dtype(kind))
         cdef uint64_t target = host_address(host)
         with nogil:

@@ -27,6 +27,10 @@ CUPOLA_API int cupola_capture_end(cupola_stream* stream, cupola_graph** out);
  * calls release(owner) when it no longer needs it. */
 CUPOLA_API int cupola_capture_hold(cupola_stream* stream, void* owner, void (*release)(void*),
                                    int* held);
+/* An error where a running capture allocated the memory at the address and the stream takes no part
+ * in the capture: the memory has no contents before the graph is launched. Copies, fills and
+ * launches check this; other users of the address call it first. */
+CUPOLA_API int cupola_capture_require_contents(cupola_stream* stream, uint64_t address);
 CUPOLA_API int cupola_captures(void); /* 0 where no stream is being captured by this library */
 
 CUPOLA_API int cupola_graph_create(int device, cupola_graph** out);

@@ -44,7 +44,8 @@ void refuse_outside(const Stream& stream, const Event& event) {
     if (id && capture != id)
         fail(CUPOLA_ERROR_VALUE,
              "the stream is being captured, so it can't wait for work that its graph does not "
-             "contain: wait for that work before the capture");
+             "contain: wait for that work before the capture, or call other.wait(stream) first, "
+             "so that the graph contains the other stream's work");
 }
 
 }  // namespace
@@ -107,6 +108,7 @@ int cupola_event_record(cupola_event* event, cupola_stream* stream) {
         if (&s.context != &e.context)
             fail(CUPOLA_ERROR_VALUE, "the event is of " + device_text(e.context) +
                                          ", the stream of " + device_text(s.context));
+        Capture::require_usable(s);
         ContextScope current(e.context);
         CUPOLA_CALL(e.context.driver, cuEventRecord, e.handle, s.handle);
         e.capture.store(Capture::id_of(s), std::memory_order_relaxed);
@@ -183,6 +185,7 @@ int cupola_stream_wait(cupola_stream* stream, cupola_event* event) {
         const Event& e = *unwrap(check_not_null(event, "event"));
         if (!is_same_driver(s.context, e.context)) return wait_on_host(s, e);
         refuse_outside(s, e);
+        Capture::require_usable(s);
         ContextScope current(s.context);
         CUPOLA_CALL(s.context.driver, cuStreamWaitEvent, s.handle, e.handle, 0);
     });

@@ -71,6 +71,11 @@ int cupola_capture_hold(cupola_stream* stream, void* owner, void (*release)(void
     });
 }
 
+int cupola_capture_require_contents(cupola_stream* stream, uint64_t address) {
+    return guard(
+        [&] { Capture::require_contents(*unwrap(check_not_null(stream, "stream")), {address}); });
+}
+
 int cupola_captures(void) { return any_capture(); }
 
 int cupola_graph_create(int device, cupola_graph** out) {
@@ -322,7 +327,7 @@ int cupola_graph_exec_upload(cupola_graph_exec* exec, cupola_stream* stream) {
     return guard([&] {
         GraphExec& e = *unwrap(check_not_null(exec, "exec"));
         Stream& s = stream_or_current(unwrap(stream), e.context);
-        Capture::refuse(s, "used to upload a graph");
+        Capture::refuse(s, "used to upload a graph; upload it on another stream");
         ContextScope current(s.context);
         CUPOLA_CALL(s.context.driver, cuGraphUpload, e.handle, s.handle);
     });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/context/capture.hpp"
 #include "runtime/context/device.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 #include "runtime/memory/ipc.hpp"
@@ -51,7 +52,9 @@ int cupola_memory_device(const cupola_memory* memory) {
 int cupola_memory_use(cupola_memory* memory, cupola_stream* stream) {
     return guard([&] {
         Memory& m = *unwrap(check_not_null(memory, "memory"));
-        m.use(stream_or_current(unwrap(stream), m.context));
+        Stream& s = stream_or_current(unwrap(stream), m.context);
+        Capture::require_contents(s, {m.address});
+        m.use(s);
     });
 }
 

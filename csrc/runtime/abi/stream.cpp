@@ -73,7 +73,9 @@ int cupola_stream_synchronize(cupola_stream* stream) {
     const Output::Wait wait;
     return guard([&] {
         Stream& s = *unwrap(check_not_null(stream, "stream"));
-        Capture::refuse(s, "waited for");
+        Capture::refuse(s,
+                        "waited for; captured work runs in order without a wait: synchronize after "
+                        "the graph was launched");
         synchronize(s);
     });
 }
@@ -83,7 +85,7 @@ int cupola_stream_query(cupola_stream* stream, int* done) {
     return guard([&] {
         Stream& s = *unwrap(check_not_null(stream, "stream"));
         check_not_null(done, "done");
-        Capture::refuse(s, "queried");
+        Capture::refuse(s, "queried; ask after the graph was launched");
         ContextScope current(s.context);
         const RelaxedCapture relaxed(s.context.driver);
         const std::uint64_t before = s.flight.head();
@@ -95,8 +97,12 @@ int cupola_stream_query(cupola_stream* stream, int* done) {
 }
 
 int cupola_stream_follow(cupola_stream* stream, void* handle) {
-    return guard(
-        [&] { unwrap(check_not_null(stream, "stream"))->follow(static_cast<CUstream>(handle)); });
+    return guard([&] {
+        Stream& s = *unwrap(check_not_null(stream, "stream"));
+        Capture::require_usable(s);
+        Capture::require_usable(s.context, static_cast<CUstream>(handle));
+        s.follow(static_cast<CUstream>(handle));
+    });
 }
 
 void* cupola_stream_handle(const cupola_stream* stream) {
@@ -118,6 +124,7 @@ int cupola_stream_call(cupola_stream* stream, void (*call)(void*), void* data,
         Stream& s = *unwrap(check_not_null(stream, "stream"));
         check_not_null(reinterpret_cast<void*>(call), "call");
         ContextScope current(s.context);
+        Capture::require_usable(s);
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
         CUPOLA_CALL(s.context.driver, cuStreamIsCapturing, s.handle, &status);
         const auto capture = Capture::of(s);

@@ -47,7 +47,7 @@ void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
     if (stream.handle == nullptr || stream.handle == CU_STREAM_LEGACY)
         fail(CUPOLA_ERROR_VALUE,
              "the legacy default stream can't be captured: use another cupola.Stream");
-    refuse(stream, "captured twice");
+    refuse(stream, "captured twice; end its capture first, or capture another stream");
     ContextScope current(stream.context);
     side_stream(stream.context);
     auto capture = std::make_shared<Capture>();
@@ -64,6 +64,7 @@ void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
     RetainedObject::begin_deferred_release();
     running_captures.fetch_add(1);
     Flight::watch_captures(true);
+    instrument(Driver::beside_capture, true);
 }
 
 void Capture::end(Stream& stream, const std::function<void(Capture&, CUgraph)>& take) {
@@ -90,6 +91,7 @@ void Capture::end(Stream& stream, const std::function<void(Capture&, CUgraph)>& 
                 capture->ending = false;
                 if (keep) return;
                 all.all.erase(std::find(all.all.begin(), all.all.end(), capture));
+                if (all.all.empty()) instrument(Driver::beside_capture, false);
             }
             running_captures.fetch_sub(1);
             Flight::watch_captures(false);
@@ -124,7 +126,46 @@ std::shared_ptr<Capture> Capture::find(const Stream& stream) {
     return nullptr;
 }
 
+const char* const Capture::without_contents =
+    "memory that a running capture allocated, on a stream that takes no part in the capture: the "
+    "work would run now, and the memory has no contents before the graph is launched; use the "
+    "captured stream, call stream.wait(captured_stream) so that this stream takes part, or "
+    "allocate the memory before the capture";
+
+void Capture::fail_without_contents() {
+    fail(CUPOLA_ERROR_VALUE, std::string("can't use ") + without_contents);
+}
+
+void Capture::note(const Stream& stream, std::uint64_t begin, std::size_t size) {
+    const auto capture = of(stream);
+    std::lock_guard<std::mutex> lock(captures().mutex);
+    if (capture) capture->allocations[begin] = size;
+}
+
+bool Capture::is_allocation(std::uint64_t number) {
+    std::lock_guard<std::mutex> lock(captures().mutex);
+    for (const auto& capture : captures().all) {
+        const auto next = capture->allocations.upper_bound(number);
+        if (next == capture->allocations.begin()) continue;
+        const auto& [begin, size] = *std::prev(next);
+        if (number - begin < size) return true;
+    }
+    return false;
+}
+
+void Capture::check_legacy(const Context& context, CUstream stream) {
+    if (stream != nullptr && stream != CU_STREAM_LEGACY) return;
+    const ContextScope current(context);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (context.driver->cuStreamIsCapturing(stream, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        fail(CUPOLA_ERROR_VALUE,
+             "the legacy default stream of " + device_text(context) +
+                 " can't be used while a stream that waits for it is being captured: use another "
+                 "cupola.Stream, or capture a cupola.Stream(non_blocking=True)");
+}
+
 void Capture::refuse(const Stream& stream, const char* what) {
+    require_usable(stream);
     if (of(stream))
         fail(CUPOLA_ERROR_VALUE, std::string("the stream is being captured: nothing runs before "
                                              "the graph is launched, so it can't be ") +

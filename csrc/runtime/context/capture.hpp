@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -28,9 +30,37 @@ class Capture {
     static void refuse(const Stream& stream, const char* what);
     // Throws for calls that concern all streams of a context while one of them is captured.
     static void refuse(const Context& context, const char* what);
+    // Throws for the legacy default stream while a stream that waits for it is being captured: each
+    // call of the driver for it would invalidate the capture.
+    static void require_usable(const Context& context, CUstream stream) {
+        if (__builtin_expect(any_capture(), 0)) check_legacy(context, stream);
+    }
+    static void require_usable(const Stream& stream) {
+        require_usable(stream.context, stream.handle);
+    }
     // The driver's number of the capture that the stream takes part in; 0 where there is none, or
     // where only other libraries capture.
     static std::uint64_t id_of(const Stream& stream);
+    // Notes device memory, or the handle of a CUDA array, that was made for the stream, where that
+    // is being captured.
+    static void note_allocation(const Stream& stream, std::uint64_t begin, std::size_t size) {
+        if (__builtin_expect(any_capture(), 0)) note(stream, begin, size);
+    }
+    // Whether a running capture allocated what the number is an address or a handle of, and work on
+    // the stream runs at once. That work would come before the graph's, which writes the contents.
+    static bool lacks_contents(const Stream& stream, std::uint64_t number) {
+        return __builtin_expect(any_capture(), 0) && is_allocation(number) &&
+               !stream.flight.capturing();
+    }
+    // Throws where one of the numbers lacks contents, or where the stream can't be used.
+    static void require_contents(const Stream& stream,
+                                 std::initializer_list<std::uint64_t> numbers) {
+        require_usable(stream);
+        for (const std::uint64_t number : numbers)
+            if (lacks_contents(stream, number)) fail_without_contents();
+    }
+    static const char* const without_contents;  // names such memory, its defect and the remedies
+
     // A stream of the context that is never captured.
     static Stream& side_stream(Context& context);
 
@@ -39,13 +69,19 @@ class Capture {
     std::shared_ptr<RetainedObjects> retained =
         std::make_shared<RetainedObjects>();  // the graph keeps these alive
     std::vector<Ref<Callback>> calls;         // callbacks of the graph; guarded by retained->mutex
-    bool ending = false;                      // a thread has begun to end it
+    // The sizes of allocations, by address or handle. They stay allocated until the capture ends.
+    std::map<std::uint64_t, std::size_t> allocations;
+    bool ending = false;  // a thread has begun to end it
 
     // Adds a child graph after the work captured so far; later work follows it.
     static CUgraphNode add_child(const Stream& stream, CUgraph child);
 
   private:
     static std::shared_ptr<Capture> find(const Stream& stream);
+    static void note(const Stream& stream, std::uint64_t begin, std::size_t size);
+    [[gnu::cold]] static bool is_allocation(std::uint64_t number);
+    [[noreturn, gnu::cold]] static void fail_without_contents();
+    [[gnu::cold]] static void check_legacy(const Context& context, CUstream stream);
 };
 
 }  // namespace cupola

@@ -1,6 +1,7 @@
 // csrc/runtime/copy/copy.cpp - linear copies and fills, queued on a stream.
 #include "runtime/copy/copy.hpp"
 
+#include "runtime/context/capture.hpp"
 #include "runtime/context/device.hpp"
 #include "runtime/context/event.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
@@ -48,6 +49,7 @@ Span span_of_copy(int direction, std::size_t bytes, const Stream& stream) {
 
 void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
                  Stream& stream) {
+    Capture::require_contents(stream, {to, from});
     if (stream.context.driver->debug()) log_copy(to, from, bytes, direction, stream);
     const Span span = span_of_copy(direction, bytes, stream);
     if (direction == CUPOLA_ON_DEVICE) {
@@ -65,6 +67,7 @@ void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int di
 
 void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t count,
                  Stream& stream) {
+    Capture::require_contents(stream, {to});
     if (stream.context.driver->debug())
         log("fill " + std::to_string(count) + " times " + std::to_string(width) + " bytes with " +
             hex(value) + ", at " + hex(to) + on(stream));
@@ -129,6 +132,7 @@ void capture_between(std::uint64_t to, const Context& target, std::uint64_t from
 
 void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_device,
                   std::size_t bytes, Stream& stream) {
+    Capture::require_contents(stream, {to, from});
     if (stream.context.driver->debug())
         log("copy " + std::to_string(bytes) + " bytes between " + device_text(from_device) +
             " and " + device_text(to_device) + ", from " + hex(from) + " to " + hex(to) +
@@ -144,7 +148,7 @@ void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_
     Stream* far = nullptr;
     if (&target != &source && !stream.flight.capturing())
         far = &current_stream(&target == &stream.context ? source : target);
-    if (far) order(*far, stream);
+    if (far) Capture::require_usable(*far), order(*far, stream);
     {
         const Span span(CUPOLA_PROFILE_ON_DEVICE, "copy between devices", &stream, bytes);
         if (stream.flight.capturing()) {

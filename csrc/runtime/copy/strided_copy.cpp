@@ -84,6 +84,7 @@ CUmemorytype space(bool host) { return host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE
 void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(std::uintptr_t(address)); }
 
 void copy_pitched(const StridedRegion& region, int direction, const Stream& stream) {
+    Capture::require_contents(stream, {region.to, region.from});
     const std::size_t n = region.axes.size();
     const CopyAxis& rows = region.axes[n - 2];
     if (stream.context.driver->debug()) {

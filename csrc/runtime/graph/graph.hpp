@@ -70,6 +70,7 @@ class GraphExec : public Object {
 
   private:
     void launch_otherwise(Stream& stream);
+    void require_contents(const Stream& stream) const;
     void set_display_name();
     void copy(CUgraph graph);
     void note(Stream& stream);

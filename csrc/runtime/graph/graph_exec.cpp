@@ -128,6 +128,17 @@ void GraphExec::launch(Stream& stream) {
     if (__builtin_expect(driver.synchronous, 0) && !stream.flight.capturing()) synchronize(stream);
 }
 
+// The caller holds the lock.
+void GraphExec::require_contents(const Stream& stream) const {
+    Capture::require_usable(stream);
+    for (const auto& [_, retained] : retained_.by_node) {
+        std::lock_guard<std::mutex> lock(retained->mutex);
+        for (const Ref<Object>& object : retained->held)
+            if (const auto* used = dynamic_cast<const RetainedObject*>(object.get()))
+                Capture::require_contents(stream, {used->number()});
+    }
+}
+
 void GraphExec::launch_otherwise(Stream& stream) {
     if (context.driver->debug())
         log(std::string("launch ") + title_.load() + ", stream " +
@@ -151,6 +162,7 @@ void GraphExec::launch_otherwise(Stream& stream) {
     std::vector<Ref<Callback>> expected;
     {
         std::lock_guard<std::mutex> lock(mutex_);
+        if (any_capture()) require_contents(stream);
         expected = retained_.calls;
     }
     for (auto& call : expected) call->expect();

@@ -1,7 +1,11 @@
 // csrc/runtime/launch/launch.cpp - checks launches, and holds the rare parts of the launch path.
 #include "runtime/launch/launch.hpp"
 
+#include <cstring>
+
+#include "runtime/context/capture.hpp"
 #include "runtime/driver/output.hpp"
+#include "runtime/launch/argument.hpp"
 #include "runtime/profile/profile.hpp"
 
 namespace cupola {
@@ -110,8 +114,23 @@ void Kernel::log_launch(const cupola_dimensions& d) const {
     log("launch " + title + ", grid " + triple(d.grid) + ", block " + triple(d.block));
 }
 
+// Every word of an argument may be an address inside a struct.
+void Kernel::require_contents(void* const* pointers, const Stream& stream) const {
+    Capture::require_usable(stream);
+    if (!any_capture() || stream.flight.capturing()) return;
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        for (std::size_t at = 0; at + 8 <= parameters[i].size; at += 8) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, static_cast<const char*>(pointers[i]) + at, sizeof word);
+            if (word && Capture::lacks_contents(stream, word))
+                fail_argument(*this, i, CUPOLA_ERROR_VALUE, Capture::without_contents);
+        }
+}
+
 void Kernel::launch_instrumented(const cupola_dimensions& d, const cupola_attributes* attributes,
                                  void** pointers, Stream& stream) {
+    require_contents(pointers, stream);
     const Driver& driver = context.driver;
     if (driver.debug()) log_launch(d);
     if (driver.instrumented.load(std::memory_order_relaxed) & Driver::prints)

@@ -40,6 +40,8 @@ class RetainedObject : public Object {
     RetainedObject() = default;
     ~RetainedObject() override;
 
+    // A number that refers to it; 0 where there is none.
+    std::uint64_t number() const { return begin_; }
     // Called after the last reference: deletes it, unless a graph is about to keep it.
     void end() noexcept override;
 

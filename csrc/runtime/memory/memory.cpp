@@ -146,10 +146,12 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
                 !may_be_captured(context.driver, stream.handle);
     CUdeviceptr pointer = reusable_ ? stream.free_list.take(size) : 0;
     if (!pointer) pointer = allocate();
+    Capture::note_allocation(stream, pointer, size);
     begin(pointer, pooled_ ? "of the pool" : "of the device");
 }
 
 CUdeviceptr DeviceMemory::allocate() {
+    Capture::require_usable(*first_);
     ContextScope current(context);
     const RelaxedCapture relaxed(context.driver);
     CUdeviceptr pointer = 0;

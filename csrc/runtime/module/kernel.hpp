@@ -97,6 +97,8 @@ class Kernel : public Object {
     [[gnu::cold]] void launch_instrumented(const cupola_dimensions& d,
                                            const cupola_attributes* attributes, void** pointers,
                                            Stream& stream);
+    // Throws where a launch that runs at once has memory of a running capture.
+    void require_contents(void* const* pointers, const Stream& stream) const;
     [[gnu::cold]] void log_launch(const cupola_dimensions& d) const;
     [[noreturn, gnu::cold]] void fail_stream(const Stream& stream) const;
     [[noreturn, gnu::cold]] void fail_launch(CUresult code, const cupola_dimensions& d) const;

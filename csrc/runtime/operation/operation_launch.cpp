@@ -116,7 +116,9 @@ void OperationCall::queue(Kernel& kernel, Stream& stream) {
 void OperationCall::launch(Kernel& kernel) {
     Stream& queued = stream_of(call_, kernel.context);
     if (!on_host_) return queue(kernel, queued);
-    Capture::refuse(queued, "used for arrays of the host, which the call waits for");
+    Capture::refuse(queued,
+                    "used for arrays of the host, which the call waits for; "
+                    "pass device arrays, such as those of cupola.to_device(array)");
     HostRange ranges[Declaration::max_tensors];
     std::size_t count = 0;
     for (std::size_t i = 0; i < declaration_.tensors.size(); ++i) {

@@ -1,6 +1,7 @@
 // csrc/runtime/texture/cuda_array.cpp - creates and destroys CUDA arrays, and copies boxes.
 #include "runtime/texture/cuda_array.hpp"
 
+#include "runtime/context/capture.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 
 namespace cupola {
@@ -27,6 +28,8 @@ CUarray array_of(const cupola_box& box, const Context& context, const char* side
     require_same_driver(array.context, "the array", context, "the stream");
     return array.handle;
 }
+
+std::uint64_t number_of(CUarray handle) { return reinterpret_cast<std::uintptr_t>(handle); }
 
 }  // namespace
 
@@ -80,7 +83,8 @@ CudaArray::CudaArray(Context& context, const cupola_cuda_array_shape& shape)
                     "requested " + std::to_string(shape.width) + " x " +
                         std::to_string(shape.height) + " x " + std::to_string(shape.depth) +
                         " texels of " + std::to_string(shape.channels) + " channels");
-    register_range(reinterpret_cast<std::uintptr_t>(handle), 1);
+    register_range(number_of(handle), 1);
+    Capture::note_allocation(current_stream(context), number_of(handle), 1);
 }
 
 CudaArray::~CudaArray() {
@@ -120,6 +124,8 @@ void copy_box(const cupola_box& to, const cupola_box& from, std::size_t width, s
     copy.Height = rows;
     copy.Depth = depth;
     if (!width || !rows || !depth) return;
+    Capture::require_contents(stream, {copy.srcDevice, copy.dstDevice, number_of(copy.srcArray),
+                                       number_of(copy.dstArray)});
     ContextScope current(context);
     CUPOLA_CALL(context.driver, cuMemcpy3DAsync, &copy, stream.handle);
 }

@@ -62,7 +62,7 @@ def _on_host(obj: Any) -> Any:
     """Nested sequences with host copies of arrays."""
     if isinstance(obj, (list, tuple)):
         return [_on_host(one) for one in obj]
-    return read_now(obj) if isinstance(obj, Array) else obj
+    return read_now(obj, "asarray of arrays in a sequence") if isinstance(obj, Array) else obj
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:

@@ -45,7 +45,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
         array, axis = array.reshape(-1), 0
     array = with_axis(array, axis)
     number = axis_of("repeat", axis, array.ndim)
-    counts = read_now(repeats) if isinstance(repeats, Array) else np.asarray(repeats)
+    if isinstance(repeats, Array):
+        repeats = read_now(repeats, "repeat: argument repeats")
+    counts = np.asarray(repeats)
     if counts.size and not np.can_cast(counts.dtype, np.int64, "safe"):
         raise ArgumentTypeError(f"repeat: argument repeats: expected integers, got {counts.dtype}")
     if counts.size and counts.min() < 0:

@@ -41,7 +41,7 @@ def _scott(x: Array, counts: Counts) -> float:
 
 
 def _freedman_diaconis(x: Array, counts: Counts) -> float:
-    upper, lower = read_now(percentile(x, [75, 25]))
+    upper, lower = read_now(percentile(x, [75, 25]), "histogram")
     return float(2 * (upper - lower) * x.size ** (-1 / 3))
 
 

@@ -22,18 +22,26 @@ from cupola.stream import refuse_captured
 # The limit in bytes of an input whose results are written to memory of the input's length. Above
 # the limit, the results are counted first.
 MOST_ASIDE = 1 << 31
-WAIT = (
-    "the size of the result depends on the elements; use cupola.where with three arguments, or "
-    "x[mask] = value with a single value"
+# Remedies in a capture: calls whose results have a size that the host knows.
+_SIZE = "the size of the result depends on the elements; "
+FOR_ELEMENTS = _SIZE + "cupola.where(mask, x, value) keeps the shape of x"
+FOR_INDICES = _SIZE + (
+    "mask.sum() counts the elements, and cupola.cumsum(mask) - 1 has the place of each in the "
+    "result"
 )
+FOR_VALUES = _SIZE + (
+    "cupola.sort(x.ravel()) has all elements, and s[1:] != s[:-1] tells where another value "
+    "begins in the sorted array s"
+)
+FOR_SETS = _SIZE + "cupola.isin(x, y) tells which elements of x are in y"
 
 
-def select(array: Array, mask: Array, title: str) -> Array:
+def select(array: Array, mask: Array, title: str, remedy: str = FOR_ELEMENTS) -> Array:
     """The elements of an array where a mask of the same shape is true, along one axis.
 
-    Waits for the count.
+    Waits for the count. In a capture an error, which names the remedy.
     """
-    refuse_captured(array.device_index, title, WAIT)
+    refuse_captured(array.device_index, title, remedy)
     if array.itemsize not in WIDTHS or array.ptr % array.itemsize:
         from cupola.arrays.gather import take_from
         from cupola.arrays.positions import Positions
@@ -47,12 +55,12 @@ def select(array: Array, mask: Array, title: str) -> Array:
     return _compacted(mask, source, array.dtype)
 
 
-def nonzero_of(mask: Array, title: str) -> tuple[Array, ...]:
+def nonzero_of(mask: Array, title: str, remedy: str = FOR_INDICES) -> tuple[Array, ...]:
     """The indices of the true elements of a mask, an array of int64 for each axis.
 
-    Waits for the count.
+    Waits for the count. In a capture an error, which names the remedy.
     """
-    refuse_captured(mask.device_index, title, WAIT)
+    refuse_captured(mask.device_index, title, remedy)
     flat = _compacted(mask, None, np.dtype(np.int64))
     if mask.ndim == 1:
         return (flat,)

@@ -85,6 +85,8 @@ class Cublas(MathLibrary):
             return False
         device = out.device_index
         stream = Stream.current(device)
+        for array in (out, a.first, b.first):
+            note_use(array)
         with self.lock, Device(device):
             handle = self._handle(device)
             self.call("cublasSetStream_v2", handle, stream.handle)
@@ -95,8 +97,6 @@ class Cublas(MathLibrary):
                 byref(kind.zero), out.ptr, kind.data, columns, rows * columns, count,
                 kind.compute, _DEFAULT,
             )  # fmt: skip
-        for array in (out, a.first, b.first):
-            note_use(array)
         return True
 
     def _handle(self, device: int) -> c_void_p:

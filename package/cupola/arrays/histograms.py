@@ -34,7 +34,10 @@ NEXT = {
     np.dtype(np.int8): np.dtype(np.int32), np.dtype(np.int16): np.dtype(np.int32),
     np.dtype(np.uint16): np.dtype(np.int32), np.dtype(np.uint32): np.dtype(np.int64),
 }  # fmt: skip
-WAIT = "the number of bins depends on the elements; use cupola.histogram with range= instead"
+WAIT = (
+    "the number of bins depends on the elements; cupola.histogram(x, n, range=(0, n)) counts the "
+    "integers below n"
+)
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Array:
@@ -178,7 +181,7 @@ def _edges(array: Array, bins: Any, limits: Any) -> np.ndarray[Any, Any]:
         refuse_captured(array.device_index, "histogram", "a rule counts bins; pass their number")
     ends = np.empty(0, array.dtype)
     if isinstance(bins, Array):
-        bins = read_now(bins)
+        bins = read_now(bins, "histogram: argument bins")
     elif np.ndim(bins) == 0 and limits is None and array.size:
         refuse_captured(array.device_index, "histogram", "the range is that of a; pass range=")
         low, high = array.min(), array.max()
@@ -212,7 +215,7 @@ def _tried(array: Array, bins: int, limits: Any) -> np.ndarray[Any, Any]:
     """The counts on the host, for a rule that tries several numbers of bins."""
     edges = _edges(array, bins, limits)
     there = to_device(edges, device=array.device_index)
-    return read_now(_binned(array, edges, there, True, None))
+    return read_now(_binned(array, edges, there, True, None), "histogram")
 
 
 def _binned(

@@ -111,7 +111,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
         Of int64 and the shape of `x`.
     """
     values = array_of("digitize", "x", x)
-    edges = np.asarray(read_now(bins) if isinstance(bins, Array) else bins)
+    if isinstance(bins, Array):
+        bins = read_now(bins, "digitize: argument bins")
+    edges = np.asarray(bins)
     if edges.ndim != 1:
         raise ArgumentValueError(f"digitize: argument bins has {edges.ndim} axes, expected 1")
     ascending = bool((edges[1:] >= edges[:-1]).all())

@@ -69,7 +69,9 @@ def reduceat(
 
 
 def _indices(function: str, indices: Any, n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    places = read_now(indices) if isinstance(indices, Array) else np.asarray(indices)
+    if isinstance(indices, Array):
+        indices = read_now(indices, f"{function}: argument indices")
+    places = np.asarray(indices)
     if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
         raise ArgumentTypeError(
             f"{function}: argument indices: expected integers of one axis, got {places.dtype} of "

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from cupola.array import Array
 from cupola.arrays.arguments import is_device_array, result
 from cupola.arrays.choose import choose
-from cupola.arrays.compaction import nonzero_of, select
+from cupola.arrays.compaction import FOR_ELEMENTS, nonzero_of, select
 from cupola.arrays.element_types import require_native
 from cupola.arrays.gather import take_from
 from cupola.arrays.positions import Positions
 from cupola.arrays.rows import array_of, axis_of, with_axis
+from cupola.array import Array
 from cupola.creation import empty, full, to_device
 from cupola.exceptions import ArgumentValueError
+from cupola.stream import refuse_captured
 
 __all__ = ["argwhere", "compress", "count_nonzero", "extract", "flatnonzero", "nonzero", "where"]
 
@@ -150,7 +151,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Array
         mask = mask.astype(np.bool_, copy=False)
         if mask.size == size and array.ndim == 1:
             return result("compress", select(array, mask, "compress"), out)
-    found = nonzero_of(mask, "compress")[0] if on_device else np.flatnonzero(mask)
+    found = nonzero_of(mask, "compress", FOR_ELEMENTS)[0] if on_device else np.flatnonzero(mask)
     positions = Positions("compress", [found], [number], [size], array.device_index)
     return result("compress", take_from(array, number, positions), out)
 
@@ -169,6 +170,7 @@ def extract(condition: Any, arr: Any) -> Array:
     Array
     """
     array = array_of("extract", "arr", arr)
+    refuse_captured(array.device_index, "extract", FOR_ELEMENTS)
     if not is_device_array(condition):
         condition = to_device(np.asarray(condition, np.bool_), device=array.device_index)
     mask = array_of("extract", "condition", condition)

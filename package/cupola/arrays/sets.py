@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cupola.array import Array
 from cupola.arrays.arguments import is_device_array, require_device
-from cupola.arrays.compaction import WAIT, nonzero_of, select
+from cupola.arrays.compaction import FOR_SETS, FOR_VALUES, nonzero_of, select
 from cupola.arrays.gather import put_into, take_from
 from cupola.arrays.joins import concatenate
 from cupola.arrays.launching import launch
@@ -20,6 +19,7 @@ from cupola.arrays.scans import cumsum
 from cupola.arrays.searching import ELEMENTS, as_type, searched
 from cupola.arrays.shapes import moveaxis
 from cupola.arrays.sorts import argsort, lexsort, sort
+from cupola.array import Array
 from cupola.creation import arange, empty, full, to_device, zeros
 from cupola.stream import refuse_captured
 
@@ -62,7 +62,7 @@ def unique(
         While the stream is being captured: the call waits for the number of elements.
     """
     array = array_of("unique", "ar", ar)
-    refuse_captured(array.device_index, "unique", WAIT)
+    refuse_captured(array.device_index, "unique", FOR_VALUES)
     if axis is not None:
         number = axis_of("unique", axis, array.ndim)
     if axis is not None and array.ndim > 1:
@@ -145,7 +145,7 @@ def _at(array: Array, index: Array) -> Array:
 
 def union1d(ar1: Any, ar2: Any) -> Array:
     """The different elements of both arrays, as ``numpy.union1d``; waits as `unique` does."""
-    found: Array = unique(concatenate(_two("union1d", ar1, ar2), axis=None))
+    found: Array = unique(concatenate(_two("union1d", ar1, ar2, FOR_VALUES), axis=None))
     return found
 
 
@@ -244,7 +244,8 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     return select(known, flags[1:] & flags[:-1], "setxor1d")
 
 
-def _two(title: str, ar1: Any, ar2: Any) -> tuple[Array, Array]:
+def _two(title: str, ar1: Any, ar2: Any, remedy: str = FOR_SETS) -> tuple[Array, Array]:
     one, other = array_of(title, "ar1", ar1), array_of(title, "ar2", ar2)
+    refuse_captured(one.device_index, title, remedy)
     require_device(title, "ar2", other, one.device_index)
     return one, other

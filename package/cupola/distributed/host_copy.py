@@ -36,7 +36,7 @@ class _HostPickler(cloudpickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Array):
-            host = read_now(obj)
+            host = read_now(obj, "pickling an array")
             return _restored, (host, host.flags.fnc)
         return super().reducer_override(obj)
 

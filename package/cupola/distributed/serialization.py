@@ -58,7 +58,7 @@ def host_frames(array: Array) -> tuple[dict[str, Any], list[memoryview]]:
     header = _header(array)
     if not array.nbytes:
         return header, [memoryview(b"")]
-    return header, [memoryview(_bytes_of(read_now(array), header["order"]))]
+    return header, [memoryview(_bytes_of(read_now(array, "sending an array"), header["order"]))]
 
 
 def from_host_frames(header: dict[str, Any], frames: Any) -> Array:

@@ -93,14 +93,14 @@ class Cufft(MathLibrary):
         device = target.device_index
         kind, name = _KINDS[source.dtype.char, target.dtype.char]
         more = (direction,) if source.dtype == target.dtype else ()
+        for array in (source, target):
+            note_use(array)
         with self.lock, Device(device):
             plan = self._plan(device, kind, layout)
             work = empty(max(plan.work, 1), np.uint8, device=device)
             self.call("cufftSetStream", plan.handle, Stream.current(device).handle)
             self.call("cufftSetWorkArea", plan.handle, work.ptr)
             self.call(name, plan.handle, source.ptr, target.ptr, *more)
-        for array in (source, target):
-            note_use(array)
 
     def plans(self, device: int) -> int:
         """How many plans a device has."""

@@ -133,7 +133,10 @@ def _from_host(
     if not parameter.const and not value.flags.writeable:
         raise ArgumentValueError(f"{where}: the kernel writes it, and the array is read-only")
     if not parameter.const:
-        refuse_captured(device)  # to_host() copies it back
+        # to_host() copies it back.
+        refuse_captured(
+            device, where, "it is on the host; pass a device array, as of cupola.to_device(array)"
+        )
     return to_device(value, device=device)
 
 

@@ -275,12 +275,11 @@ class Operations:
 
         def start() -> None:
             with Device(self._device), queue:
+                for array in arrays:
+                    note_use(array)
                 self._handle.call(title, name, *arguments, c_void_p(queue.handle))
 
         def finish() -> None:
-            with queue:
-                for array in arrays:
-                    note_use(array)
             if queue.capturing:
                 hold_in_capture(queue, (self._handle.lease(), *arrays))
 

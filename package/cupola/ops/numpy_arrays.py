@@ -82,7 +82,9 @@ def _through_device(operation: Operation, call: Call, index: int) -> Any:
     from cupola.stream import refuse_captured
 
     name = operation.declaration.name
-    refuse_captured(index)
+    refuse_captured(
+        index, name, "its arrays are on the host; pass device arrays, as of cupola.to_device(array)"
+    )
     for each in (*call.inputs.items(), *(("out", one) for one in call.out or ())):
         if not is_array(each[1]):
             raise other_kind(f"{name}: argument {each[0]}", title, each[1])

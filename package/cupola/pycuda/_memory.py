@@ -24,7 +24,7 @@ def _begin_copy() -> None:
     """Before a copy that waits: make the context current, refuse a capture."""
     current()
     with translated():
-        refuse_captured(None)
+        refuse_captured(None, "a copy", "use its asynchronous form, such as memcpy_dtoh_async")
 
 
 def host_memory(buffer: Any, what: str, written: bool = False) -> tuple[int, int]:

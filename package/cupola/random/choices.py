@@ -46,7 +46,7 @@ def shape_of_sample(size: Any) -> tuple[int, ...]:
 
 def probabilities(p: Any, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """One for each of `n` elements, with the sum 1."""
-    given = read_now(p) if isinstance(p, Array) else p
+    given = read_now(p, "choice: argument p") if isinstance(p, Array) else p
     try:
         weights = np.array(given, np.float64)
     except (TypeError, ValueError):

@@ -93,7 +93,7 @@ class Sampling:
         count = operator.index(length)
         if count < 0:
             raise ArgumentValueError(f"bytes: length: expected at least 0, got {count}")
-        words = read_now(self._bits.random_raw(-(-count // 4))).astype("<u4", copy=False)
+        words = read_now(self._bits.random_raw(-(-count // 4)), "bytes").astype("<u4", copy=False)
         return words.tobytes()[:count]
 
     def _fill_integers(self, made: Array, first: int, count: int) -> None:

@@ -111,7 +111,9 @@ class Vectors:
             raise ArgumentValueError(
                 f"{title}: method: expected 'marginals' or 'count', got {method!r}"
             )
-        found = read_now(colors) if isinstance(colors, Array) else np.asarray(colors)
+        if isinstance(colors, Array):
+            colors = read_now(colors, f"{title}: argument colors")
+        found = np.asarray(colors)
         if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size:
             raise ArgumentTypeError(f"{title}: colors: expected integers along one axis")
         kinds = _on_host(title, "colors", found)
@@ -217,7 +219,7 @@ class Vectors:
 
 
 def _on_host(title: str, name: str, values: Any) -> Host:
-    given = read_now(values) if isinstance(values, Array) else values
+    given = read_now(values, f"{title}: argument {name}") if isinstance(values, Array) else values
     try:
         found = np.array(given, np.float64)
     except (TypeError, ValueError):
