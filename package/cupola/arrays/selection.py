@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.array import Array
 from cupola.arrays.arguments import is_device_array, result
 from cupola.arrays.choose import choose
 from cupola.arrays.compaction import FOR_ELEMENTS, nonzero_of, select
@@ -14,7 +15,6 @@ from cupola.arrays.element_types import require_native
 from cupola.arrays.gather import take_from
 from cupola.arrays.positions import Positions
 from cupola.arrays.rows import array_of, axis_of, with_axis
-from cupola.array import Array
 from cupola.creation import empty, full, to_device
 from cupola.exceptions import ArgumentValueError
 from cupola.stream import refuse_captured

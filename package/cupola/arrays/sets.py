@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.array import Array
 from cupola.arrays.arguments import is_device_array, require_device
 from cupola.arrays.compaction import FOR_SETS, FOR_VALUES, nonzero_of, select
 from cupola.arrays.gather import put_into, take_from
@@ -19,7 +20,6 @@ from cupola.arrays.scans import cumsum
 from cupola.arrays.searching import ELEMENTS, as_type, searched
 from cupola.arrays.shapes import moveaxis
 from cupola.arrays.sorts import argsort, lexsort, sort
-from cupola.array import Array
 from cupola.creation import arange, empty, full, to_device, zeros
 from cupola.stream import refuse_captured
 
