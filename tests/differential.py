@@ -216,6 +216,38 @@ def counted(module, choose, x):
     return module.bincount(x.reshape(-1))
 
 
+def any_order(choose, dtype):
+    """The dtype in a random byte order."""
+    dtype = np.dtype(dtype)
+    return dtype.newbyteorder() if choose.random() < 0.5 else dtype
+
+
+def set_from_host(module, choose, x, y):
+    """All elements from a host array of a random type and byte order."""
+    dtype = x.dtype.newbyteorder("=") if choose.random() < 0.3 else np.dtype(choose.choice(TYPES))
+    host = elements(choose, dtype, x.shape).astype(any_order(choose, dtype))
+    if module is cupola:
+        x.set(host)
+    else:
+        x[...] = host
+    return x
+
+
+def got_by_host(module, choose, x):
+    """All elements in a host array of a random type and byte order that takes them."""
+    dtype = np.dtype(choose.choice(TYPES))
+    if choose.random() < 0.3 or not np.can_cast(x.dtype, dtype, "same_kind"):
+        dtype = x.dtype.newbyteorder("=")
+    if module is np:
+        return x.astype(dtype)
+    return x.get(out=np.zeros(x.shape, any_order(choose, dtype)))
+
+
+def number(module, choose, x):
+    """A number of Python, where there is one element."""
+    return x if x.size != 1 else np.asarray(choose.choice([float, int, complex, bool])(x))
+
+
 SUMS = "sum max min any all argmax argmin"
 SIMPLE = "add subtract multiply maximum minimum equal less greater_equal not_equal"
 OPERATIONS = {
@@ -237,6 +269,9 @@ OPERATIONS = {
     "diff": Operation(lambda m, c, x: m.diff(x)),
     "take": Operation(taken, waits=True),
     "write": Operation(written, 2, waits=True, writes=True),
+    "set": Operation(set_from_host, 2, waits=True, writes=True),
+    "get": Operation(got_by_host, waits=True),
+    "number": Operation(number, waits=True),
     "reshape": Operation(reshaped),
     "transpose": Operation(lambda m, c, x: x.T.copy()),
     "copy": Operation(lambda m, c, x: x.copy()),

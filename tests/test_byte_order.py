@@ -243,8 +243,91 @@ def test_new_memory_has_the_machines_order(driver, dtype):
     for array in (
         cupola.empty(N, other), cupola.zeros(N, other), cupola.empty_like(host),
         cupola.managed(N, other), cupola.to_device(host), cupola.asarray(host),
+        cupola.empty_pinned(N, other),
     ):  # fmt: skip
         assert array.dtype == dtype and array.dtype.isnative
+
+
+# Each copies a host array to or from all elements of an array.
+TO_DEVICE = {
+    "set": lambda x, host: x.set(host),
+    "set(stream=)": lambda x, host: x.set(host, stream=cupola.Stream.current()),
+    "set of an Array": lambda x, host: x.set(cupola.to_device(host)),
+    "x[:] =": lambda x, host: x.__setitem__(slice(None), host),
+    "x[:] = Array": lambda x, host: x.__setitem__(slice(None), cupola.to_device(host)),
+    "set of a view": lambda x, host: x[::-1].set(host[::-1]),
+}
+
+
+@pytest.mark.parametrize("call", TO_DEVICE.values(), ids=TO_DEVICE)
+@pytest.mark.parametrize("target", NUMBERS)
+def test_copies_to_the_device_convert_by_one_rule(driver, call, target):
+    """Byte orders always, dtypes by the rule same_kind, as ``x[:] = value``."""
+    for source in NUMBERS:
+        for host in (numbers(source), numbers(other_order(source))):
+            x = cupola.zeros(N, target)
+            if np.can_cast(host.dtype, target, "same_kind"):
+                call(x, host)
+                np.testing.assert_array_equal(x.get(), host.astype(target))
+            else:
+                with pytest.raises(cupola.ArgumentTypeError, match=r"same_kind.*astype"):
+                    call(x, host)
+                assert not x.get().any()
+
+
+@pytest.mark.parametrize("target", NUMBERS)
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_copies_to_the_host_convert_by_the_same_rule(driver, target, is_pinned):
+    for source in NUMBERS:
+        x = cupola.to_device(numbers(source))
+        for dtype in (np.dtype(target), other_order(target)):
+            out = cupola.empty_pinned(N * dtype.itemsize, np.uint8).view(dtype)
+            out = out if is_pinned else np.zeros(2 * N, dtype)[::2]
+            out[...] = 0
+            if np.can_cast(source, dtype, "same_kind"):
+                assert x.get(out=out, stream=cupola.Stream.current()) is out
+                cupola.Device().synchronize()
+                np.testing.assert_array_equal(out, numbers(source).astype(target))
+            else:
+                with pytest.raises(cupola.ArgumentTypeError, match=r"same_kind.*astype"):
+                    x.get(out=out)
+                assert not out.any()
+
+
+def test_swapped_arrays_of_a_device_are_copied_to_both_orders(driver):
+    host = numbers(">f4")
+    x = there(0, host)
+    for dtype in (">f4", "<f4", "f8"):
+        np.testing.assert_array_equal(x.get(out=np.zeros(N, dtype)), host)
+    x.set(host.astype("<f4") + 1)
+    np.testing.assert_array_equal(x.get(), host + 1)
+
+
+def test_a_graph_converts_no_host_arrays(driver):
+    """Each launch copies bytes from and to the array itself."""
+    stream, x = cupola.Stream(), cupola.zeros(N, np.float32)
+    cupola.Device().synchronize()
+    with stream.capture() as graph:
+        for dtype in (">f4", "f8"):
+            with pytest.raises(cupola.ArgumentTypeError, match=r"array.astype\('float32'\)"):
+                x.set(np.zeros(N, dtype))
+            with pytest.raises(cupola.ArgumentTypeError, match="pass an array of float32"):
+                x.get(out=np.zeros(N, dtype))
+        x.set(numbers(">f4").astype("float32"))
+    graph.instantiate()(stream)
+    np.testing.assert_array_equal(x.get(stream=stream), numbers("f4"))
+    nodes = cupola.Graph()
+    for pair in [(x, np.zeros(N, ">f4")), (np.zeros(N, ">f4"), x)]:
+        with refused(cupola.ArgumentTypeError, saying=["byte order", "float32"]):
+            nodes.add_copy(*pair)
+    nodes.add_copy(x.view(np.int32), np.zeros(N, np.float32))  # other types are bytes
+
+
+def test_shapes_are_not_converted(driver):
+    x = cupola.zeros(N, np.float32)
+    for call in (x.set, lambda host: x.get(out=host)):
+        with refused(cupola.ArgumentValueError, saying=["shape (3,)", "(5,)"]):
+            call(np.zeros(3, ">f4"))
 
 
 def test_random_integers_in_another_order(driver):

@@ -413,7 +413,8 @@ def managed(shape, dtype=float, *, device=None):
     ----------
     shape : int or sequence of int
     dtype : data-type
-        Any NumPy dtype except objects; by default float64.
+        Any NumPy dtype except objects; by default float64. Elements have the machine's byte order,
+        also where the dtype has the other one.
     device : Device or int, optional
         The device that uses it first; by default the current one.
 
@@ -441,7 +442,8 @@ def empty_pinned(shape, dtype=float, *, device=None, write_combined=False):
     ----------
     shape : int or sequence of int
     dtype : data-type
-        Any NumPy dtype except objects; by default float64.
+        Any NumPy dtype except objects; by default float64. As in a device's memory, elements have
+        the machine's byte order, also where the dtype has the other one.
     device : Device or int, optional
         The device whose driver context allocates it; all devices can use it.
     write_combined : bool
@@ -453,6 +455,7 @@ def empty_pinned(shape, dtype=float, *, device=None, write_combined=False):
     """
     cdef tuple axes
     axes, kind = what_of(shape, dtype)
+    kind = native_dtype(kind)
     cdef Py_ssize_t nbytes = bytes_of(axes, kind.itemsize)
     if nbytes == 0:
         return np.empty(axes, kind)

@@ -25,7 +25,7 @@ from cupola.abi cimport require
 from cupola.array cimport Array, host_address
 from cupola.copy cimport copy_on_device, download, fill, overlap, upload
 from cupola.device cimport device_index, device_text, is_same_driver, known_device
-from cupola.element cimport elements_of
+from cupola.element cimport elements_of, native_dtype
 from cupola.error cimport check
 from cupola.kernel cimport Kernel
 from cupola.stream cimport Stream, current_stream
@@ -198,6 +198,13 @@ cdef class Graph:
             raise ArgumentValueError(
                 f"the target has {target.nbytes} bytes, the source {source.nbytes}")
         cdef size_t nbytes = source.nbytes
+        if target.dtype != source.dtype and (
+            native_dtype(target.dtype) == native_dtype(source.dtype)
+        ):
+            raise ArgumentTypeError(
+                f"the target is of {target.dtype}, the source of {source.dtype}, in another byte "
+                "order: a node copies bytes and converts none; pass a host array of "
+                f"{native_dtype(source.dtype)}")
         if not is_one_range(target, source):
             if target.shape != source.shape or target.dtype != source.dtype:
                 raise ArgumentValueError(
