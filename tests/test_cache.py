@@ -1,6 +1,7 @@
 """The cache of what was compiled: hits, misses, damage, many writers, its size."""
 
 import os
+import pwd
 import subprocess
 import sys
 import time
@@ -168,6 +169,51 @@ def test_where_it_is(monkeypatch):
     assert cache.folder() == "/home/me/.cache/cupola"
 
 
+def test_without_a_home_it_is_in_that_of_the_users_database(monkeypatch):
+    for name in ("CUPOLA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    home = pwd.getpwuid(os.getuid()).pw_dir
+    assert cache.folder() == f"{home}/.cache/cupola"
+    monkeypatch.setenv("HOME", "")
+    assert cache.folder() == f"{home}/.cache/cupola"
+    monkeypatch.setenv("HOME", "relative")
+    assert cache.folder() is None
+
+
+def test_a_relative_folder_begins_at_the_current_one(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUPOLA_CACHE_DIR", "here/kept")
+    assert cache.folder() == f"{tmp_path}/here/kept"
+
+
+ENVIRONMENTS = [
+    {"CUPOLA_CACHE_DIR": "here/kept"},
+    {"CUPOLA_CACHE_DIR": "ABOVE/kept"},
+    {"XDG_CACHE_HOME": "ABOVE/xdg", "HOME": "ABOVE/home"},
+    {"XDG_CACHE_HOME": "relative", "HOME": "ABOVE/home"},
+]
+
+
+@pytest.mark.parametrize("found", ENVIRONMENTS)
+def test_the_cpu_device_has_the_same_folder(tmp_path, found):
+    """The device keeps machine code in the folder `cpu` there."""
+    code = """
+import os, cupola
+from cupola.tools.command.info import machine_code
+cupola.devices()
+folder = os.path.realpath(cupola.cache.folder())
+print(folder, "|", machine_code(cupola.driver.info().path))
+"""
+    kept = {k: v for k, v in os.environ.items() if k not in ("CUPOLA_CACHE_DIR", "HOME")}
+    kept.pop("XDG_CACHE_HOME", None)
+    kept |= {"CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_MODE": "compile"}
+    kept |= {name: text.replace("ABOVE", str(tmp_path)) for name, text in found.items()}
+    command = [sys.executable, "-c", code]
+    answer = subprocess.run(command, env=kept, cwd=tmp_path, capture_output=True, text=True)
+    folder, _, text = answer.stdout.partition(" | ")
+    assert f"kept in: {folder}/cpu," in text, answer
+
+
 def flipped(content, at):
     changed = bytearray(content)
     changed[at] ^= 0x40
@@ -330,14 +376,17 @@ def test_it_is_bounded(driver, place, monkeypatch, compilations):
 
 @pytest.mark.parametrize(
     "text, size",
-    [("", 512 << 20), ("1000", 1000), ("64K", 64 << 10), ("3m", 3 << 20), (" 2GiB ", 2 << 30)],
+    [("", 512 << 20), ("1000", 1000), ("64K", 64 << 10), ("3m", 3 << 20), (" 2GiB ", 2 << 30)]
+    + [("1234567890123456789", 1234567890123456789), ("0" * 40 + "7", 7)],
 )
 def test_sizes(monkeypatch, text, size):
     monkeypatch.setenv("CUPOLA_CACHE_SIZE", text)
     assert cache.limit() == size
 
 
-@pytest.mark.parametrize("text", ["many", "-1", "1T", "1.5M", "4MB", "9iB", "9" * 30])
+@pytest.mark.parametrize(
+    "text", ["many", "-1", "1T", "1.5M", "4MB", "9iB", "9" * 30, "9" * 19 + "G", "\u0665"]
+)
 def test_wrong_sizes(driver, monkeypatch, place, text):
     monkeypatch.setenv("CUPOLA_CACHE_SIZE", text)
     with pytest.raises(cupola.ArgumentValueError, match="CUPOLA_CACHE_SIZE"):

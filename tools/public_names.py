@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "package" / "cupola"
 # Modules whose names are not cupola's as well: users import the modules.
-APART = {"array_api", "build", "coverage", "distributed", "exceptions", "fft"}
+APART = {"array_api", "build", "cache", "coverage", "distributed", "exceptions", "fft"}
 APART |= {"linalg", "mpi", "nccl", "paths", "pycuda", "random"}
 TABLE = re.compile(r"(?<=^_HOMES = \{\n).*?(?=^\}$)", re.MULTILINE | re.DOTALL)
 

@@ -56,9 +56,9 @@ inline bool read_whole(const char* name, std::uint64_t low, std::uint64_t high, 
     return false;
 }
 
-// As package/cupola/cache.py reads CUPOLA_CACHE_SIZE: "1000000", "64K", "512MiB", "2g".
-inline bool read_bytes(const char* name, std::uint64_t& out, std::string& error) {
-    const std::string_view text = text_of(name);
+// "1000000", "64K", "512MiB", "2g".
+inline bool read_bytes(const char* name, std::string_view text, std::uint64_t& out,
+                       std::string& error) {
     if (text.empty()) return true;
     std::string_view rest = text;
     std::uint64_t value = 0;
@@ -76,6 +76,10 @@ inline bool read_bytes(const char* name, std::uint64_t& out, std::string& error)
     else
         error = refusal(name, text, "a number of bytes, as in 1000000, 64K, 512MiB or 2G");
     return good;
+}
+
+inline bool read_bytes(const char* name, std::uint64_t& out, std::string& error) {
+    return read_bytes(name, text_of(name), out, error);
 }
 
 inline bool read_seconds(const char* name, double& out, std::string& error) {

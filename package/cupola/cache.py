@@ -7,41 +7,39 @@ does not verify, or that other users own or can write, counts as absent and is w
 
 ``CUPOLA_CACHE_DIR`` is the folder (by default ``cupola`` in ``$XDG_CACHE_HOME`` or ``~/.cache``);
 ``none`` or an empty text disables the cache. ``CUPOLA_CACHE_SIZE`` is its maximum size, in bytes or
-as in ``512M``. The least recently used entries are removed first.
+as in ``512M``. The least recently used entries are removed first. The library reads both variables:
+the CPU device keeps its machine code in the same folder, also for programs without Python.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
-import re
 import stat
 import tempfile
 import time
 import warnings
 from typing import Any
 
+from cupola import library
 from cupola.exceptions import ArgumentValueError
+
+__all__ = ["clear", "folder", "key_of", "limit", "read", "trim", "write"]
 
 MAGIC = b"cupola image cache 1\n"
 SUFFIX = ".image"
-USUAL_SIZE = 512 << 20  # bytes
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _STALE = 3600  # seconds after which temporary files of writers are removed
 _warned: set[str] = set()
 
 
 def folder() -> str | None:
     """The folder, which may not exist yet; None where the cache is disabled."""
-    asked = os.environ.get("CUPOLA_CACHE_DIR")
-    if asked is not None:
-        return None if asked in ("", "none") else os.path.abspath(asked)
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # the XDG specification ignores relative paths
-        base = os.path.expanduser("~/.cache")
-    return os.path.join(base, "cupola") if os.path.isabs(base) else None
+    native = library.loaded()
+    native.cupola_cache_folder.restype = ctypes.c_char_p
+    return os.fsdecode(native.cupola_cache_folder()) or None
 
 
 def limit() -> int:
@@ -52,16 +50,11 @@ def limit() -> int:
     ArgumentValueError
         Where CUPOLA_CACHE_SIZE is not a valid size.
     """
-    asked = os.environ.get("CUPOLA_CACHE_SIZE", "").strip()
-    if not asked:
-        return USUAL_SIZE
-    read = re.fullmatch(r"(\d{1,15})([KMG]?)(?:(?<=[KMG])IB)?", asked.upper())
-    if read is None:
-        raise ArgumentValueError(
-            f'CUPOLA_CACHE_SIZE is "{asked}"; expected a number of bytes, as in 1000000, 64K, '
-            "512MiB or 2G"
-        )
-    return int(read[1]) * _UNITS[read[2]]
+    native, found = library.loaded(), ctypes.c_uint64()
+    if native.cupola_cache_size(ctypes.byref(found)):
+        native.cupola_last_error.restype = ctypes.c_char_p
+        raise ArgumentValueError(os.fsdecode(native.cupola_last_error()))
+    return found.value
 
 
 def key_of(parts: Any) -> str:

@@ -21,6 +21,7 @@
 
 #include "cpu/base/sha256.hpp"
 #include "cpu/compiler/process.hpp"
+#include "platform/cache_settings.hpp"
 
 namespace cupola::cpu::compiler {
 namespace {
@@ -83,23 +84,6 @@ void make_folders(const std::string& folder) {
         at = folder.find('/', at + 1);
         mkdir(folder.substr(0, at).c_str(), 0700);
     }
-}
-
-std::string default_folder() {
-    if (const char* asked = std::getenv("CUPOLA_CACHE_DIR")) {
-        const std::string folder = asked;
-        return folder.empty() || folder == "none" ? "" : folder;
-    }
-    const char* base = std::getenv("XDG_CACHE_HOME");
-    if (base && base[0] == '/') return std::string(base) + "/cupola";
-    const char* home = std::getenv("HOME");
-    return home && home[0] == '/' ? std::string(home) + "/.cache/cupola" : "";
-}
-
-std::string absolute(std::string folder) {
-    char here[4096];
-    if (folder.empty() || folder[0] == '/' || !getcwd(here, sizeof here)) return folder;
-    return std::string(here) + "/" + folder;
 }
 
 std::string content_of(int file) {
@@ -185,7 +169,7 @@ std::string objection_to_installed(const std::string& path) {
 }
 
 std::unique_ptr<const Cache> Cache::find() {
-    std::string folder = absolute(default_folder());
+    std::string folder = environment::cache_folder();
     if (folder.empty()) return nullptr;
     folder = real_path(folder + "/cpu");
     if (!objection_to(folder).empty()) return nullptr;
@@ -193,7 +177,7 @@ std::unique_ptr<const Cache> Cache::find() {
 }
 
 Cache::Cache() {
-    if (const std::string folder = absolute(default_folder()); !folder.empty()) {
+    if (const std::string folder = environment::cache_folder(); !folder.empty()) {
         folder_ = folder + "/cpu";
         make_folders(folder_);
         folder_ = real_path(folder_);

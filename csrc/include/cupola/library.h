@@ -22,6 +22,12 @@ CUPOLA_API const char* cupola_build_id(void);     /* of headers and declarations
 CUPOLA_API const char* cupola_version(void);      /* "0.1.0" */
 CUPOLA_API const char* cupola_library_path(void); /* of the loaded libcupola.so itself */
 
+/* The folder of the caches, by CUPOLA_CACHE_DIR, XDG_CACHE_HOME and HOME: an absolute path, or ""
+   where there is no cache. Valid until this thread's next call. */
+CUPOLA_API const char* cupola_cache_folder(void);
+/* The limit of the cache of images in bytes, by CUPOLA_CACHE_SIZE. */
+CUPOLA_API int cupola_cache_size(uint64_t* out);
+
 typedef enum cupola_status {
     CUPOLA_SUCCESS = 0,
     CUPOLA_ERROR_DRIVER = 1,        /* a driver call failed: see code and name */

@@ -74,6 +74,12 @@ def offer_compiler() -> None:
             return
 
 
+def loaded() -> ctypes.CDLL:
+    """The library, for functions that no compiled module calls."""
+    load()
+    return _loaded[0][1]
+
+
 def problem(file: str) -> str | None:
     """The reason why a file can't be libcupola.so, found without loading it; None if valid."""
     try:
