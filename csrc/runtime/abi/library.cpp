@@ -3,7 +3,7 @@
 
 #include "platform/cache_settings.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/driver/choice.hpp"
+#include "runtime/base/library_path.hpp"
 
 using namespace cupola;
 

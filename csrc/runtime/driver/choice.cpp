@@ -4,10 +4,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <climits>
-#include <cstdlib>
-
 #include "runtime/base/error.hpp"
+#include "runtime/base/library_path.hpp"
 
 namespace cupola {
 namespace {
@@ -163,15 +161,6 @@ std::unique_ptr<Driver> take(Attempt& tried, std::string reason) {
 }
 
 }  // namespace
-
-std::string library_path() {
-    Dl_info info{};
-    if (dladdr(reinterpret_cast<void*>(&library_path), &info) && info.dli_fname) {
-        char real[PATH_MAX];
-        return realpath(info.dli_fname, real) ? real : info.dli_fname;
-    }
-    return {};
-}
 
 std::unique_ptr<Driver> choose_driver(const std::string& choice, const char* origin,
                                       std::string& report) {

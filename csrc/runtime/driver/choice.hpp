@@ -18,7 +18,4 @@ std::unique_ptr<Driver> choose_driver(const std::string& choice, const char* ori
 // Reports and throws in the same way.
 std::unique_ptr<Driver> open_cpu_driver(std::string& report);
 
-// The path of libcupola.so; the CPU device is in cpu/ beside it.
-std::string library_path();
-
 }  // namespace cupola
