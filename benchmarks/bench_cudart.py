@@ -15,8 +15,8 @@ from pathlib import Path
 import records
 
 import cupola
+from cupola import library
 from cupola.build import toolkit
-from cupola.core import library
 
 SOURCE = Path(__file__).with_name("cudart.cu")
 ROUNDS = 21

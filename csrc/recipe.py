@@ -10,7 +10,7 @@ import os
 import platform
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,15 @@ CUDART = {major: f"libcudart.so.{major}" for major in (12, 13)}
 CUDART_LINKS = ("libcudart.so", "libcudart_static.a")
 # The names under which programs load NVRTC; a library can have one of them.
 NVRTC = {major: f"libnvrtc.so.{major}" for major in (12, 13)}
+# What libcupola.so reads images with, and the sources of the library of readers that the build
+# itself loads.
+READER_LIBRARY = BUILD / "native" / "build-machine" / "lib" / "libcupola_readers.so"
+FORMATS = ("image/*.cpp", "ptx/declarations.cpp", "ptx/inlined_names.cpp", "ptx/lexer.cpp")
+FORMATS += ("ptx/line_table.cpp", "ptx/type.cpp")
+READERS = (*FORMATS, "runtime/abi/image.cpp", "runtime/abi/library.cpp")
+READERS += ("runtime/base/error.cpp", "runtime/base/library_path.cpp", "runtime/base/object.cpp")
+READERS += ("runtime/module/parameter.cpp", "runtime/module/ptx_signature.cpp")
+READERS += ("runtime/module/undefined.cpp",)
 # Needed by name wherever they are files of their own: before glibc 2.34 the functions were there.
 # Only in a wheel, which is to load on older systems than this: CUPOLA_PORTABLE=1.
 PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] == "glibc"
@@ -209,8 +218,26 @@ class Recipe:
         everywhere = self.build.architectures.asks_for_all()
         return self.build.processors.levels("all" if everywhere else "native")
 
+    def reader_steps(self, toolkit: Any) -> list[Any]:
+        """The library by which this build reads images, before libcupola.so has them inside.
+
+        It runs on the build machine, also where CXX compiles for another one.
+        """
+        compiler = self.build.native.Compiler.for_build_machine()
+        work = replace(self, chosen=compiler)
+        values = {"CUPOLA_BUILD_ID": self.build_id(), "CUPOLA_VERSION": self.version}
+        sources = self.sources(*READERS)
+        flags = (*CALM, "-Icsrc", "-Icsrc/include")
+        objects = list(work._objects(sources, flags, toolkit, values, folder="readers"))
+        target = READER_LIBRARY
+        files = [step.target for step in objects]
+        link = compiler.shared_library(target, files, soname=target.name, flags=("-ldl",))
+        return [*objects, link]
+
     def steps(self, toolkit: Any, architectures: Any) -> list[Any]:
         """All that is made before the Cython modules."""
+        readers = self.reader_steps(toolkit)
+        self.build.image.cubin.use(READER_LIBRARY)
         image = [
             *self.build.image.steps(
                 toolkit,
@@ -226,7 +253,7 @@ class Recipe:
         arrays += self.algorithm_steps(toolkit, architectures)
         device = [*self.device_steps(toolkit), *self.ahead_steps()]
         others = [*self.nvrtc_steps(toolkit), *self.cudart_steps(toolkit)]
-        return [*image, *arrays, *self.runtime_steps(toolkit), *device, *others]
+        return [*readers, *image, *arrays, *self.runtime_steps(toolkit), *device, *others]
 
     def ahead_steps(self) -> list[Any]:
         """Shipped kernels' machine code for the CPU device, which looks for it beside itself."""
@@ -320,7 +347,7 @@ class Recipe:
             "CUPOLA_BUILD_ID": self.build_id(),
             "CUPOLA_VERSION": self.version,
         }
-        sources = self.sources("runtime/**/*.cpp", "image/**/*.cpp", *self.oldest)
+        sources = self.sources("runtime/**/*.cpp", *FORMATS, *self.oldest)
         flags = (*flags, "-Icsrc", "-Icsrc/include")
         objects = list(self._objects(sources, flags, toolkit, values, images))
         target = self.products()["libcupola.so"]

@@ -305,7 +305,7 @@ def test_public_declarations_need_no_header(path):
 PACKAGE = ROOT / "package/cupola"
 # The modules beside the folders: public ones, and what `import cupola` reads.
 TOP = {"__init__", "__main__", "cache", "exceptions", "kernel_constants", "paths"}
-TOP |= {"testing", "version"}
+TOP |= {"library", "testing", "version"}
 
 
 def families_of_the_table(text):
@@ -324,6 +324,7 @@ def families_of_the_table(text):
 FAMILIES = families_of_the_table(TOUR.read_text())
 # The folders whose modules the build may import, where these import the standard library alone.
 BESIDE_BUILD = ("cupola.declare.", "cupola.image.", "cupola.exceptions", "cupola.kernel_constants")
+BESIDE_BUILD += ("cupola.library",)
 
 
 def module_of(path):

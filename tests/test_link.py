@@ -9,7 +9,7 @@ from cupola import compiler
 from cupola.compiler.link import linked_as
 from cupola.compiler.request import Request, Target
 from cupola.compiler.source_files import source_of
-from cupola.image.cubin import read_cubin
+from cupola.image.cubin import read_kernels
 from cupola.toolkit import libraries, nvjitlink, nvrtc
 from cupola.toolkit.program import Program
 
@@ -162,7 +162,7 @@ def test_machine_code_for_a_device_that_is_not_here(driver):
         nvjitlink.nvjitlink(),
     )
     built = compiler.build(request, nvrtc.nvrtc(), cache=False)
-    kernels = {kernel.name for kernel in read_cubin(built.image)}
+    kernels = {kernel.name for kernel in read_kernels(built.image)}
     assert kernels == {"run", built.names["fill<int>"]}
     assert ".entry run" in built.ptx
 
@@ -185,7 +185,7 @@ def test_what_nvjitlink_makes(driver):
         )  # fmt: skip
         image = compiler.build(request, nvrtc.nvrtc(), cache=False).image
         if outcome.machine_code:
-            assert {kernel.name for kernel in read_cubin(image)} == {"run"}
+            assert {kernel.name for kernel in read_kernels(image)} == {"run"}
         else:
             assert b".entry run" in image and b".target sm_75" in image
     own = Target(sm.replace("sm", "compute") + "a", False)
@@ -194,6 +194,24 @@ def test_what_nvjitlink_makes(driver):
 
 
 @pytest.mark.cuda_only(reason="the CPU device links PTX by itself")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "error   : Undefined reference to '_Z4wrapi' in 'kernel.0.cu'",
+        "nvlink error : undefined reference to '_Z4wrapi' in 'a.o'",
+        "ptxas fatal   : Unresolved extern function '_Z4wrapi'",
+        "error: unresolved extern variable '_Z4wrapi'",
+        "cupola: line 3: function '_Z4wrapi' is not defined",
+    ],
+)
+def test_each_linkers_log_names_what_is_undefined(line):
+    """The runtime has one rule for the logs of drivers and of nvJitLink."""
+    text = nvjitlink._undefined(f"{line}\n{line}\n")
+    assert text.startswith("\n  wrap(int) is declared, and nothing here defines it")
+    assert text.count("\n") == 1 and "link=[...]" in text
+    assert nvjitlink._undefined("a parameter 'wrap' is not what was expected") == ""
+
+
 def test_without_nvjitlink(monkeypatch, tmp_path):
     monkeypatch.setattr(libraries, "_places", lambda name: [("here", "nothing")])
     libraries._load.cache_clear()

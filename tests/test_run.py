@@ -11,7 +11,7 @@ from pathlib import Path
 import images
 import pytest
 
-from cupola.core import library
+from cupola import library
 from cupola.toolkit import libraries
 
 PROGRAMS = Path(__file__).with_name("programs")

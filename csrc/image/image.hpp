@@ -5,34 +5,40 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "image/error.hpp"
+
 namespace cupola::image {
 
-enum class Kind { fatbin, cubin, ptx };
+enum class Kind { fatbin, cubin, ptx, other };
+
+inline constexpr std::uint32_t fatbin_magic = 0xba55ed50;
+
+// Offset of the first character of PTX text that is neither white space nor comment.
+std::size_t skip_blank(std::string_view text);
+
+// The beginning of PTX: `.version 9.0`, then `.target sm_90a`. Nothing where the text has another.
+struct Heading {
+    unsigned version = 0;  // 90 for 9.0
+    unsigned target = 0;   // 90 for sm_90a
+};
+std::optional<Heading> heading(std::string_view ptx);
 
 // The kind that the first bytes show; nothing if they show none of the three.
 std::optional<Kind> detect_kind(const void* data, std::size_t size);
 
-struct Error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-// The bytes are valid, but a library that they need is not on this machine.
-struct Unsupported : Error {
-    using Error::Error;
-};
-
 // One piece of code in an image. A bare cubin or PTX text is an image with one entry.
 struct Entry {
-    Kind kind;                 // cubin or ptx
+    Kind kind;                 // cubin or ptx; other for what only NVIDIA's tools read
     int architecture = 0;      // 75 for sm_75 / compute_75
     bool compressed = false;   // `unpack` decompresses the payload
     std::string_view payload;  // a view of the image's bytes; PTX without its terminating NUL
     enum class Packing { none, lz4, zstd } packing = Packing::none;
     std::uint64_t unpacked = 0;  // size after decompression, from the entry's header
+    unsigned number = 0;         // of the kind, in a fatbin
 };
 
 // Whether a device of that compute capability (90 for 9.0) runs the entry. The capability must be
@@ -48,8 +54,12 @@ std::string unpack(const Entry& entry);
 // truncated, has an impossible size, or an unknown version.
 std::vector<Entry> read(const void* data, std::size_t size);
 
-// Names of the device variables in a cubin's symbol table; none if it has no table. Throws Error.
-std::vector<std::string> variables(std::string_view cubin);
+// The images within the bytes of a library or program, those of fatbins first.
+struct Embedded {
+    std::size_t fatbins = 0, texts = 0;
+    std::vector<Entry> entries;
+};
+Embedded find_images(std::string_view library);
 
 // Size of an image that is known only by its address, as in cuModuleLoadData: from the headers of a
 // fatbin or ELF file, or up to the NUL of a text.

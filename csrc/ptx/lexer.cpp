@@ -47,6 +47,13 @@ class Lexer {
         }
     }
 
+    Token take(std::string_view& rest) {
+        skip_blanks();
+        const Token token = next();
+        rest = {at_, static_cast<std::size_t>(end_ - at_)};
+        return token;
+    }
+
   private:
     [[noreturn]] void fail(const std::string& message) const {
         throw Error(Error::Kind::invalid, line_,
@@ -214,6 +221,8 @@ class Lexer {
 std::vector<Token> lex(std::string_view source, std::uint32_t line) {
     return Lexer(source, line).run();
 }
+
+Token take_token(std::string_view& text) { return Lexer(text, 1).take(text); }
 
 std::string_view line_text(std::string_view source, std::uint32_t line) {
     std::size_t from = 0;

@@ -28,6 +28,9 @@ struct Token {
 // Throws Error. The last token is Kind::end. The first line has the number `line`.
 std::vector<Token> lex(std::string_view source, std::uint32_t line = 1);
 
+// Removes the first token of a text, which is part of a longer one. Throws Error.
+Token take_token(std::string_view& text);
+
 // One line of the text for an error message, stripped and cut to 200 bytes.
 std::string_view line_text(std::string_view source, std::uint32_t line);
 

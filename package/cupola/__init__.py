@@ -21,7 +21,7 @@ shows the chosen driver and the reason.
 from __future__ import annotations
 
 from cupola import exceptions as _exceptions
-from cupola.core import library as _library
+from cupola import library as _library
 from cupola.core import registry as _registry
 from cupola.exceptions import *  # noqa: F403
 from cupola.version import __version__

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from cupola.core import library as _library
+from cupola import library as _library
 
 __all__ = ["cmake_dir", "cpu_driver", "cpu_library", "get_include", "include", "library", "report"]
 

@@ -8,7 +8,7 @@ from cupola._abi cimport (
     cupola_library_path, cupola_version, text,
 )
 
-from cupola.core import library
+from cupola import library
 from cupola.exceptions import LibraryError
 
 

@@ -1,15 +1,20 @@
 # tests/build/test_cubin.py - the readers of fatbins and cubins, on good bytes and on bad ones.
 import random
 import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from cupola.exceptions import ImageError
 from cupola.image import cubin
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def test_kernels_of_a_cubin(built):
-    kernels = {k.name: k for k in cubin.read_cubin((built / "kernels.cubin").read_bytes())}
+    kernels = {k.name: k for k in cubin.read_kernels((built / "kernels.cubin").read_bytes())}
     many = kernels["many"]
     assert [(p.offset, p.size) for p in many.parameters] == [
         (0, 8), (8, 1), (9, 1), (10, 2), (16, 8), (24, 8), (32, 8), (40, 4), (48, 16), (64, 1),
@@ -33,15 +38,88 @@ def test_entries_of_a_fatbin(built):
     assert b".version" in ptx and b".entry many(" in ptx and not ptx.endswith(b"\0")
     for entry in entries:
         if entry.kind == "cubin":
-            assert {k.name for k in cubin.read_cubin(entry.payload)} >= {"many", "shared", "empty"}
+            assert {k.name for k in cubin.read_kernels(entry.payload)} >= {
+                "many",
+                "shared",
+                "empty",
+            }
 
 
-def test_a_compressed_fatbin_is_refused(built):
+def entry(payload, kind=1, packed=0, flags=0, unpacked=0):
+    """An entry of a fatbin, and the fatbin around it."""
+    padded = payload + bytes(-len(payload) % 8)
+    head = struct.pack("<HHIQIIIIQQQQ", kind, 0x101, 64, len(padded), packed, 0, 0, 75, 0,
+                       flags, 0, unpacked)  # fmt: skip
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(head + padded)) + head + padded
+
+
+def test_damaged_compressed_entries_are_errors(built):
     data = bytearray((built / "kernels.fatbin").read_bytes())
     flags = struct.unpack_from("<Q", data, 16 + 40)[0]
     struct.pack_into("<Q", data, 16 + 40, flags | 0x8000)
-    with pytest.raises(ImageError, match="compressed"):
+    with pytest.raises(ImageError):
         cubin.read_fatbin(bytes(data))
+
+
+def lz4(text):
+    """A block of literals, a match that overlaps itself, and literals."""
+    return (
+        bytes([0x1F]) + text[:1] + bytes([1, 0, len(text) - 1 - 5 - 15 - 4]) + b"\x50" + text[-5:]
+    )
+
+
+def test_blocks_of_lz4_are_decompressed():
+    text = b"a" * 100 + b"bcdef"
+
+    def unpacked(block, size):
+        (one,) = cubin.read_fatbin(entry(block, packed=len(block), flags=0x2000, unpacked=size))
+        assert (one.kind, one.architecture, one.compressed) == ("ptx", 75, False)
+        return one.payload
+
+    block = lz4(text)
+    assert unpacked(block, len(text)) == text
+    for size in (0, 1, len(text) - 1, len(text) + 1, 1 << 40):
+        with pytest.raises(ImageError):
+            unpacked(block, size)
+    for end in range(1, len(block)):
+        with pytest.raises(ImageError):
+            unpacked(block[:end], len(text))
+
+
+def test_code_that_only_nvidias_tools_read_is_listed_and_not_shipped():
+    data = entry(b"\x42\x43", kind=8)
+    assert [one.kind for one in cubin.read_image(data).entries] == ["kind 8"]
+    with pytest.raises(ImageError, match="code of kind 8"):
+        cubin.read_fatbin(data)
+
+
+def test_what_a_build_ships_is_a_fatbin(built):
+    with pytest.raises(ImageError, match="expected a fatbin, got a cubin"):
+        cubin.read_fatbin((built / "kernels.cubin").read_bytes())
+
+
+def test_kernels_of_ptx_are_those_of_the_code(built):
+    """Comments and strings hold none."""
+    entries = cubin.read_fatbin((built / "kernels.fatbin").read_bytes())
+    text = next(entry.payload for entry in entries if entry.kind == "ptx")
+    text += b'// .entry one()\n/* .entry two() */\n.file 9 "a//.entry three()"\n'
+    code = next(entry.payload for entry in entries if entry.kind == "cubin")
+    layouts = [
+        {one.name: [(p.offset, p.size) for p in one.parameters] for one in cubin.read_kernels(data)}
+        for data in (text, code)
+    ]
+    assert layouts[0] == layouts[1] and len(layouts[0]) == 5
+    kinds = {one.name: [p.kinds for p in one.parameters] for one in cubin.read_kernels(text)}
+    assert kinds["many"][8] == cubin.STRUCT and kinds["many"][1] == cubin.INTEGER
+    assert all(kind & cubin.POINTER for kind in (kinds["many"][0], kinds["many"][4]))
+
+
+def test_a_list_of_parameters_that_cannot_be_read_is_unknown():
+    head = b".version 9.0\n.target sm_90\n"
+    (kernel,) = cubin.read_kernels(head + b".entry k(.param .align x .b8 y[4]) {}")
+    assert (kernel.name, kernel.parameters) == ("k", None)
+    assert cubin.read_image(head).entries[0].version == "9.0"
+    assert cubin.read_image(b".version 9.0\n").entries[0].version == ""
 
 
 def survive(reader, data):
@@ -59,7 +137,7 @@ def test_truncated_bytes_are_errors(built):
     for size in [*range(80), *range(80, len(fatbin), 997)]:
         assert not survive(cubin.read_fatbin, fatbin[:size])
     for size in [*range(80), *range(80, len(code) - 3000, 97)]:
-        assert not survive(cubin.read_cubin, code[:size])
+        assert not survive(cubin.read_kernels, code[:size])
 
 
 def test_damaged_and_random_bytes_never_do_worse_than_an_error(built):
@@ -68,7 +146,7 @@ def test_damaged_and_random_bytes_never_do_worse_than_an_error(built):
     outcomes = set()
     for round_ in range(1500):
         reader, original = (
-            (cubin.read_fatbin, originals[0]) if round_ % 2 else (cubin.read_cubin, originals[1])
+            (cubin.read_fatbin, originals[0]) if round_ % 2 else (cubin.read_kernels, originals[1])
         )
         data = bytearray(original)
         limit = len(data) if round_ % 3 else 4096
@@ -80,5 +158,39 @@ def test_damaged_and_random_bytes_never_do_worse_than_an_error(built):
 
 
 def test_foreign_elf_files_are_refused():
-    with pytest.raises(ImageError, match="another machine"):
-        cubin.read_cubin(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(80))
+    with pytest.raises(ImageError, match="not code for a CUDA device"):
+        cubin.read_kernels(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(80))
+
+
+def test_a_library_without_an_image_has_no_entries():
+    image = cubin.read_image(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(80))
+    assert (image.kind, image.entries, image.fatbins, image.texts) == ("library", [], 0, 0)
+
+
+ALONE = """
+import pathlib, sys
+from cupola.image import cubin
+if sys.argv[2:]:
+    cubin.use(sys.argv[2])
+entries = cubin.read_fatbin(pathlib.Path(sys.argv[1]).read_bytes())
+print([(one.kind, one.architecture, len(one.payload)) for one in entries])
+print([cubin.read_kernels(one.payload) for one in entries if one.kind == "cubin"])
+maps = pathlib.Path("/proc/self/maps").read_text()
+assert "libcuda.so" not in maps and "libcupola_cpu" not in maps, maps
+assert ("libcupola_readers.so" in maps) is bool(sys.argv[2:]), maps
+"""
+
+
+def test_the_readers_of_cupolas_own_build_give_the_same(built):
+    """Neither library loads a driver to read."""
+    readers = ROOT / "build/native/build-machine/lib/libcupola_readers.so"
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", ALONE, built / "kernels.fatbin", *library],
+            capture_output=True,
+            text=True,
+        )
+        for library in ([], [readers])
+    ]
+    assert [one.returncode for one in answers] == [0, 0], answers
+    assert answers[0].stdout == answers[1].stdout and "many" in answers[0].stdout

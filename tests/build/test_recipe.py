@@ -190,6 +190,19 @@ def test_arrays_are_packed_anew_by_another_packer(recipe):
     assert {path.name for path in pack.inputs} >= {"ptx.py", "packing.py"}
 
 
+def test_the_build_loads_readers_for_its_own_machine(recipe, monkeypatch):
+    """Where the compiler makes code for another machine, or with sanitizers."""
+    target = {"CXX": "c++ -march=other", "CXXFLAGS": "-DTARGET", "LDFLAGS": "-Lother"}
+    for name, value in {**target, "CXX_FOR_BUILD": "c++", "CUPOLA_SANITIZE": "address"}.items():
+        monkeypatch.setenv(name, value)
+    steps = recipe.Recipe(cupola.build, ROOT, "1").reader_steps(toolkit.find())
+    words = {word for made in steps for word in made.command}
+    assert not words & {"-march=other", "-DTARGET", "-Lother", "-fsanitize=address"}
+    assert steps[-1].target == recipe.READER_LIBRARY
+    objects = [str(path) for path in steps[-1].inputs if path.suffix == ".o"]
+    assert objects == [str(made.target) for made in steps[:-1]]
+
+
 def test_the_build_id_follows_headers_declarations_and_version(recipe, tmp_path, monkeypatch):
     monkeypatch.delenv("CUPOLA_BUILD_ID", raising=False)
     for name in ("csrc/include", "pyx/cupola"):

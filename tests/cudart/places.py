@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import cupola.core.library
+import cupola.library
 import cupola.paths
 
-PACKAGED = Path(cupola.core.library.FOLDER, "cudart")  # which programs are linked to
+PACKAGED = Path(cupola.library.FOLDER, "cudart")  # which programs are linked to
 # Programs run with the runtime beside the libcupola.so in use: sanitize.py has another than the
 # package's.
 RUNTIME = Path(cupola.paths.library()).parent / "cudart"

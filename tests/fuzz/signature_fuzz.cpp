@@ -1,9 +1,12 @@
 // tests/fuzz/signature_fuzz.cpp - the runtime's readers of a kernel's parameters, from PTX, C++
-// names and declarations: they read any text within its bounds and return no impossible parameter.
+// names and declarations, and of source lines: they read any text within its bounds and return no
+// impossible parameter.
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "ptx/declarations.hpp"
+#include "ptx/inlined_names.hpp"
 #include "runtime/module/declaration.cpp"
 #include "runtime/module/parameter.cpp"
 #include "runtime/module/ptx_signature.cpp"
@@ -31,7 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         if (cupola::merge(parameters, others)) check(parameters);
         others = parameters;
     }
-    cupola::variables_of(text);
+    for (const cupola::PtxKernel& kernel : cupola::kernels_of(text)) check(kernel.parameters);
+    cupola::ptx::declared_variables(text);
+    const cupola::ptx::LineTable lines(text);
+    if (cupola::ptx::inlined_names(text, lines).size() != lines.scopes().size()) std::abort();
     if (cupola::from_demangled(text, parameters)) check(parameters);
     if (cupola::from_function_type(text, parameters)) check(parameters);
     std::vector<cupola::Declared> declared;

@@ -16,6 +16,7 @@
 #include "cupola/elementwise.h"
 #include "cupola/event.h"
 #include "cupola/graph.h"
+#include "cupola/image.h"
 #include "cupola/kernel.h"
 #include "cupola/launch.h"
 #include "cupola/library.h"

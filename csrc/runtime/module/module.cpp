@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "image/cubin.hpp"
 #include "image/image.hpp"
 #include "platform/demangle.hpp"
+#include "ptx/declarations.hpp"
 #include "runtime/base/name_suggestions.hpp"
 #include "runtime/driver/output.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
@@ -18,15 +20,10 @@ namespace {
 
 // The PTX version as " 9.0"; empty where the text can't be read.
 std::string ptx_version(const image::Entry& entry) {
-    constexpr std::string_view directive = ".version";
     if (entry.compressed) return "";
-    std::size_t at = entry.payload.find(directive);
-    if (at == std::string_view::npos) return "";
-    at = entry.payload.find_first_not_of(" \t", at + directive.size());
-    if (at == std::string_view::npos) return "";
-    const std::size_t end = entry.payload.find_first_not_of("0123456789.", at);
-    const std::string_view number = entry.payload.substr(at, end - at);
-    return number.empty() || number.size() > 8 ? "" : " " + std::string(number);
+    const auto found = image::heading(entry.payload);
+    if (!found) return "";
+    return " " + std::to_string(found->version / 10) + "." + std::to_string(found->version % 10);
 }
 
 std::string list(const std::vector<image::Entry>& entries) {
@@ -35,8 +32,10 @@ std::string list(const std::vector<image::Entry>& entries) {
         text += text.empty() ? "" : ", ";
         if (entry.kind == image::Kind::ptx)
             text += "PTX" + ptx_version(entry) + " compute_" + std::to_string(entry.architecture);
-        else
+        else if (entry.kind == image::Kind::cubin)
             text += "cubin sm_" + std::to_string(entry.architecture);
+        else
+            text += "code of kind " + std::to_string(entry.number);
         text += entry.compressed ? " (compressed)" : "";
     }
     return text.empty() ? "nothing" : text;
@@ -148,7 +147,7 @@ void Module::note_variables(const std::vector<image::Entry>& entries) {
     for (const image::Entry& entry : entries) {
         if (entry.kind != image::Kind::cubin || entry.compressed || !runs(entry, context)) continue;
         try {
-            declared_ = image::variables(entry.payload);
+            declared_ = image::Cubin(entry.payload).variables();
         } catch (const image::Error&) {
             continue;  // leave the error to the driver
         }
@@ -334,7 +333,7 @@ const std::vector<std::string>& Module::variables() {
         fail(CUPOLA_ERROR_NOT_FOUND,
              "the image is compressed: its variables can't be listed, only found by their names");
     ContextScope current(context);
-    for (std::string& name : ptx_.empty() ? *declared_ : variables_of(ptx_)) {
+    for (std::string& name : ptx_.empty() ? *declared_ : ptx::declared_variables(ptx_)) {
         if (name.empty() || name[0] == '$') continue;  // made by the compiler
         CUdeviceptr address = 0;
         std::size_t bytes = 0;

@@ -37,10 +37,16 @@ bool from_function_type(std::string_view demangled, std::vector<Parameter>& para
 // has no such entry or its parameter list can't be parsed.
 bool from_ptx(std::string_view ptx, std::string_view kernel, std::vector<Parameter>& parameters);
 
+// All kernels of a PTX text, with their parameters where these are known, in the text's order.
+struct PtxKernel {
+    std::string name;
+    bool known = false;
+    std::vector<Parameter> parameters;
+};
+std::vector<PtxKernel> kernels_of(std::string_view ptx);
+
 // Names of all entries of a PTX text.
 std::vector<std::string> entries_of(std::string_view ptx);
-// The module's variables in global and constant memory, as PTX text declares them.
-std::vector<std::string> variables_of(std::string_view ptx);
 
 // Adds the names, kinds and types of `source` to the driver's offsets and sizes. Returns false and
 // changes nothing where the counts differ or a kind does not fit its size.

@@ -14,11 +14,12 @@ struct Form {
     std::string_view before, after;
 };
 
-// The words around a symbol: those of the CPU device, then those of ptxas and nvlink.
+// The words around a symbol: those of the CPU device, then those of ptxas, nvlink and nvJitLink,
+// which begin with a capital or a small letter.
 constexpr Form forms[] = {
-    {"function '", "' is not defined"},    {"extern variable '", "' is not defined"},
-    {"Unresolved extern function '", "'"}, {"Unresolved extern variable '", "'"},
-    {"Undefined reference to '", "'"},     {"undefined reference to '", "'"},
+    {"function '", "' is not defined"},   {"extern variable '", "' is not defined"},
+    {"nresolved extern function '", "'"}, {"nresolved extern variable '", "'"},
+    {"ndefined reference to '", "'"},
 };
 
 }  // namespace
@@ -40,8 +41,8 @@ std::string undefined_symbols(const std::string& log) {
     std::string text;
     for (const std::string& symbol : symbols)
         text += "\n  " + demangle(symbol) +
-                " is declared, and this image does not define it: compile the source that defines "
-                "it, too, as in cupola.compile([first, second]), or give its object in link=[...]";
+                " is declared, and nothing here defines it: compile the source that defines it, "
+                "too, as in cupola.compile([first, second]), or give its object in link=[...]";
     return text;
 }
 

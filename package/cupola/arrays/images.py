@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from cupola.core import library
+from cupola import library
 from cupola.exceptions import ImageError, MissingFileError
 
 if TYPE_CHECKING:

@@ -153,7 +153,7 @@ def _join(sources: Sequence[Path], target: Path, root: Path) -> Step:
 
 
 def _readers() -> list[Path]:
-    """The modules that read images and write manifests: another version may read more."""
+    """The readers of images and writers of manifests: another version may read more."""
     own = sorted(Path(__file__).parent.glob("*.py"))
     own += sorted((Path(__file__).parents[1] / "declare").glob("*.py"))
-    return [*own, Path(cubin.__file__), Path(cxx_names.__file__)]
+    return [*own, Path(cubin.__file__), Path(cxx_names.__file__), Path(cubin.reader())]

@@ -32,12 +32,11 @@ stops. Without intermediate files a parameter that its kernel never uses may be 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..image.cubin import Kernel, architecture_of, read_cubin, read_fatbin
+from ..image.cubin import Kernel, read_fatbin, read_image, read_kernels
 from ..image.cxx_names import demangle
 from .error import BuildError
 from .intermediate import Declaration, read_declarations
@@ -103,20 +102,22 @@ def describe(
         The ``.cudafe1.gpu`` text that ``nvcc --keep`` left for each source.
     """
     entries = read_fatbin(image)
-    kernels = read_cubin(reference)
-    described = architecture_of(reference)
+    kernels = read_kernels(reference)
+    described = read_image(reference).entries[0].architecture
     cubins = {described: kernels}
-    cubins |= {e.architecture: read_cubin(e.payload) for e in entries if e.kind == "cubin"}
+    cubins |= {e.architecture: read_kernels(e.payload) for e in entries if e.kind == "cubin"}
     resources = _compared(kernels, described, cubins)
     names = {kernel.name for kernel in kernels}
     told = [read_debug(cubin, names) for cubin in debug]
     declared = [read_declarations(text) for text in declarations]
     ptx = [entry for entry in entries if entry.kind == "ptx"]
+    if not all(entry.version for entry in ptx):
+        raise BuildError("the image's PTX does not begin with .version and .target")
     return {
         "format": FORMAT,
         "package": package,
         "toolkit": toolkit,
-        "ptx_version": _ptx_version([entry.payload for entry in ptx]),
+        "ptx_version": ptx[0].version if ptx else None,
         "architectures": {
             "cubin": sorted(entry.architecture for entry in entries if entry.kind == "cubin"),
             "ptx": sorted(entry.architecture for entry in ptx),
@@ -167,15 +168,6 @@ def _resources(kernel: Kernel) -> dict[str, int]:
         "local": kernel.local,
         "constant": kernel.constant,
     }
-
-
-def _ptx_version(texts: Sequence[bytes]) -> str | None:
-    for text in texts:
-        found = re.search(rb"^\s*\.version\s+(\d+\.\d+)", text, re.MULTILINE)
-        if found is None:
-            raise BuildError("the image's PTX has no .version")
-        return found[1].decode()
-    return None
 
 
 def _parameters(

@@ -40,7 +40,7 @@ def merge(
 
     ``described`` are the parameters in debug information, ``debug`` has the types.
     """
-    layout = kernel.parameters
+    layout = kernel.parameters or []
     placed = _by_size(layout, described) if declared is None else _by_name(declared, described)
     if placed is None or len(placed) != len(layout):
         front = "" if declared is None else f", the compiler's front end {_told(declared)}"

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -61,6 +61,18 @@ class Compiler:
             variant="-".join(sanitize) or "release",
         )
 
+    @classmethod
+    def for_build_machine(cls, environment: Mapping[str, str] | None = None) -> Compiler:
+        """The compiler of what the build itself loads: CXX_FOR_BUILD, else that of `find`.
+
+        Sanitizers and the flags for the target machine are left out.
+        """
+        environment = os.environ if environment is None else environment
+        kept = {name: environment[name] for name in ("CXX", "PATH") if name in environment}
+        if environment.get("CXX_FOR_BUILD"):
+            kept["CXX"] = environment["CXX_FOR_BUILD"]
+        return replace(cls.find(kept), variant="build-machine")
+
     def object(
         self,
         source: Path,
@@ -106,7 +118,8 @@ class Compiler:
         if version_script is not None:
             command.append(f"-Wl,--version-script={version_script}")
         # The program that loads the library defines the sanitizers' symbols.
-        command += ["-Wl,-z,defs"] if complete and self.variant == "release" else []
+        complete = complete and self.variant in ("release", "build-machine")
+        command += ["-Wl,-z,defs"] if complete else []
         command += [*map(str, objects), *flags]
         scripts = [version_script] if version_script is not None else []
         return Step(

@@ -48,7 +48,7 @@ def load(name: str, cuda: int) -> ctypes.CDLL:
 
 
 def _runtime(cuda: int) -> ctypes.CDLL:
-    from cupola.core import library
+    from cupola import library
 
     folder = os.path.join(library.FOLDER, "cudart")
     path = os.path.join(folder, f"libcudart.so.{cuda}")

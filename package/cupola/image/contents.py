@@ -12,24 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cupola.exceptions import ImageError, MissingFileError
-from cupola.image import manifest as manifests
-from cupola.image.cubin import FATBIN_MAGIC, Entry, architecture_of, read_cubin, read_fatbin
+from cupola.image import cubin
+from cupola.image.cubin import Entry, Image, read_image, read_kernels
 from cupola.image.cxx_names import demangle
 from cupola.image.manifest import Parameter
 
 _ZIP, _GZIP = (b"PK\3\4", b"PK\5\6"), b"\x1f\x8b"  # an archive with files, and an empty one
 _SUFFIX = re.compile(r"(\.fatbin|\.cubin|\.ptx)$|\.so[.\d]*$")  # files that are read in a wheel
 _MOST = 1 << 31  # bytes of a member
-_ELF = b"\x7fELF"
-_MACHINE = slice(0x12, 0x14)
-_CUDA = (190).to_bytes(2, "little")
-_FATBIN = FATBIN_MAGIC.to_bytes(4, "little")
-# The beginning of PTX; comments may stand in between.
-_TEXT = re.compile(rb"\.version\s+\d+\.\d+\s+(?://[^\n]*\s+)*\.target\s+sm_(\d+)")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_ENTRY = re.compile(r"\.entry\s+([\w$%]+)\s*(?:\(([^)]*)\))?")
-_PARAMETER = re.compile(r"\.([bfsu])(\d+)\s+(?:\.ptr\b.*?)?\s*[\w$%]+\s*(?:\[\s*(\d+)\s*\])?\s*$",
-                        re.DOTALL)  # fmt: skip
 
 
 @dataclass
@@ -101,7 +91,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
         The file is none of these, or is invalid; the text has the position.
     """
     path = Path(path)
-    return _contents(str(path), _content(path), _manifest(path))
+    return _of_file(path, _content(path))
 
 
 def read_all(path: str | os.PathLike[str]) -> list[tuple[str, Contents]]:
@@ -123,7 +113,7 @@ def read_all(path: str | os.PathLike[str]) -> list[tuple[str, Contents]]:
             f"{path}: a compressed archive, as source distributions are: they hold no images"
         )
     if not data.startswith(_ZIP):
-        return [(str(path), _contents(str(path), data, _manifest(path)))]
+        return [(str(path), _of_file(path, data))]
     found = []
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -137,8 +127,10 @@ def read_all(path: str | os.PathLike[str]) -> list[tuple[str, Contents]]:
                 place = f"{path}: {name}"
                 known = {} if text is None else _told(manifests.Manifest(text, f"{path}: {beside}"))
                 image = _member(archive, name)
-                if suffix[1] or _may_hold(image):
-                    found.append((name, _contents(place, image, known)))
+                # A linker script may have a library's name.
+                contents = _contents(place, image, known) if suffix[1] or _is_elf(image) else None
+                if contents is not None:
+                    found.append((name, contents))
     # zipfile raises these for invalid, encrypted or unsupported archives.
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError,
             OSError, ValueError) as error:  # fmt: skip
@@ -171,18 +163,28 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     return data
 
 
-def _may_hold(library: bytes) -> bool:
-    return _FATBIN in library or _TEXT.search(library) is not None
+def _is_elf(data: bytes) -> bool:
+    return data.startswith(b"\x7fELF")
 
 
-def _contents(path: str, data: bytes, known: dict[str, list[str]]) -> Contents:
+def _of_file(path: Path, data: bytes) -> Contents:
+    contents = _contents(str(path), data, _manifest(path))
+    if contents is None:
+        raise ImageError(f"{path}: a library or program without a fatbin or PTX inside")
+    return contents
+
+
+def _contents(path: str, data: bytes, known: dict[str, list[str]]) -> Contents | None:
+    """The contents of an image; None for a library without one."""
     try:
-        kind, entries = _entries(data)
+        image = read_image(data)
     except ImageError as error:
         raise ImageError(f"{path}: {error}") from None
-    contents = Contents(kind, [], [])
+    if image.kind == "library" and not image.entries:
+        return None
+    contents = Contents(_title(image), [], [])
     kernels: dict[str, Kernel] = {}
-    for entry in entries:
+    for entry in image.entries:
         contents.parts.append(_part(entry))
         if entry.compressed or entry.kind not in ("cubin", "ptx"):
             continue
@@ -194,51 +196,12 @@ def _contents(path: str, data: bytes, known: dict[str, list[str]]) -> Contents:
     return contents
 
 
-def _entries(data: bytes) -> tuple[str, list[Entry]]:
-    if data.startswith(_FATBIN):
-        return "fatbin", read_fatbin(data, everything=True)
-    if data.startswith(_ELF) and data[_MACHINE] == _CUDA:
-        return "cubin", [Entry("cubin", architecture_of(data), data)]
-    if data.startswith(_ELF):
-        return _embedded(data)
-    text = data.partition(b"\0")[0]
-    if _COMMENT.sub("", text.decode("utf-8", "replace")).lstrip().startswith(".version"):
-        target = re.search(rb"^\s*\.target\s+sm_(\d+)", text, re.MULTILINE)
-        return "PTX", [Entry("ptx", int(target[1]) if target else 0, text)]
-    raise ImageError(
-        "neither a fatbin, nor a cubin, nor PTX, nor a library with any of these inside"
-    )
-
-
-def _embedded(data: bytes) -> tuple[str, list[Entry]]:
-    """Find fatbins and PTX in a library's bytes. A fatbin's magic number may occur elsewhere by
-    chance. PTX inside a fatbin is not listed separately.
-    """
-    found, count, end, at = [], 0, 0, data.find(_FATBIN)
-    spans = []
-    while at >= 0:
-        try:
-            entries = read_fatbin(memoryview(data)[at:], everything=True)
-        except ImageError:
-            entries = []
-        if entries:
-            found += entries
-            count += 1
-            spans.append((at, at + int.from_bytes(data[at + 8 : at + 16], "little")))
-        at = data.find(_FATBIN, at + 4)
-    texts = 0
-    for text in _TEXT.finditer(data):
-        if text.start() < end or any(first <= text.start() < last for first, last in spans):
-            continue
-        end = data.find(b"\0", text.start())
-        end = len(data) if end < 0 else end
-        found.append(Entry("ptx", int(text[1]), data[text.start() : end]))
-        texts += 1
-    if not found:
-        raise ImageError("a library or program without a fatbin or PTX inside")
-    held = [(count, "fatbin"), (texts, "PTX text")]
-    held_text = " and ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in held if n)
-    return f"library with {held_text}", found
+def _title(image: Image) -> str:
+    if image.kind != "library":
+        return {"ptx": "PTX"}.get(image.kind, image.kind)
+    held = [(image.fatbins, "fatbin"), (image.texts, "PTX text")]
+    text = " and ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in held if n)
+    return f"library with {text}"
 
 
 def _part(entry: Entry) -> Part:
@@ -249,23 +212,24 @@ def _part(entry: Entry) -> Part:
         return Part(f"code of {entry.kind}", architecture, len(entry.payload), entry.compressed)
     if entry.compressed:
         return Part("PTX", architecture, len(entry.payload), True)
-    text = entry.payload.decode("utf-8", "replace")
-    version = re.search(r"^\s*\.version\s+(\d+\.\d+)", text, re.MULTILINE)
-    name = f"PTX {version[1]}" if version else "PTX"
-    return Part(name, architecture, len(entry.payload), ptx=text)
+    name = f"PTX {entry.version}".rstrip()
+    return Part(
+        name, architecture, len(entry.payload), ptx=entry.payload.decode("utf-8", "replace")
+    )
 
 
 def _add(kernels: dict[str, Kernel], known: dict[str, list[str]], entry: Entry) -> None:
-    if entry.kind == "ptx":
-        for name, parameters in ptx_kernels(entry.payload.decode("utf-8", "replace")).items():
-            there = kernels.setdefault(name, Kernel(name, []))
-            there.parameters = _best(known, name, parameters)
-        return
-    for found in read_cubin(entry.payload):
-        sizes = [f"{parameter.size} bytes" for parameter in found.parameters]
-        if found.name not in kernels:
-            kernels[found.name] = Kernel(found.name, _best(known, found.name, sizes))
-        kernels[found.name].resources.append(
+    for found in read_kernels(entry.payload):
+        types = [_type(one, entry.kind) for one in found.parameters or ()]
+        if found.parameters is None:
+            types = ["?"]
+        kernel = kernels.setdefault(found.name, Kernel(found.name, []))
+        if entry.kind == "ptx":  # has types
+            kernel.parameters = _best(known, found.name, types)
+            continue
+        if not kernel.resources and not kernel.parameters:
+            kernel.parameters = _best(known, found.name, types)
+        kernel.resources.append(
             Resources(f"sm_{entry.architecture}", found.registers, found.shared, found.local)
         )
 
@@ -280,24 +244,16 @@ def _best(known: dict[str, list[str]], name: str, otherwise: list[str]) -> list[
     return otherwise
 
 
-def ptx_kernels(text: str) -> dict[str, list[str]]:
-    """The parameters of each kernel of a PTX text, as far as PTX describes them."""
-    return {
-        entry[1]: [_ptx_type(one) for one in (entry[2] or "").split(",") if one.strip()]
-        for entry in _ENTRY.finditer(_COMMENT.sub("", text))
-    }
-
-
-def _ptx_type(declaration: str) -> str:
-    read = _PARAMETER.search(declaration)
-    if read is None:
-        return "?"
-    kind, size = read[1], int(read[2]) // 8
-    if read[3]:
-        return f"struct of {size * int(read[3])} bytes"
-    if kind == "f":
-        return {2: "half", 4: "float", 8: "double"}.get(size, f"float of {size} bytes")
-    return "pointer or 8-byte integer" if size == 8 else f"{size}-byte integer"
+def _type(parameter: cubin.Parameter, code: str) -> str:
+    """A parameter's type, as far as the code has it: PTX has kinds, a cubin sizes alone."""
+    size, kinds = parameter.size, parameter.kinds
+    if code == "cubin":
+        return f"{size} bytes"
+    if kinds == cubin.STRUCT:
+        return f"struct of {size} bytes"
+    if kinds == cubin.FLOAT:
+        return {2: "half", 4: "float", 8: "double"}[size]
+    return "pointer or 8-byte integer" if kinds & cubin.POINTER else f"{size}-byte integer"
 
 
 def _manifest(path: Path) -> dict[str, list[str]]:

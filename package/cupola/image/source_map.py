@@ -1,19 +1,19 @@
 # cupola/image/source_map.py - the source lines, labels and data sections of a PTX text.
-"""Reads ``.file``, ``.loc``, labels and ``.section`` of PTX. The text is not trusted."""
+"""Reads labels and ``.section`` of PTX, and joins them to the lines that `cubin.read_lines` gives.
+
+The text is not trusted.
+"""
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
-LOC = re.compile(
-    r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)"
-    r"(?:\s*,\s*function_name\s+(\S+?)\s*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?"
-)
+from cupola.image import cubin
+
 LABEL = re.compile(r"([\w$%.]+):")
-HEAD = re.compile(r"(?:\.(?:visible|weak|extern)\s+){0,2}\.(?:entry|func)\b")
 DATA = re.compile(r"\.(b8|b16|b32|b64)\s+(.*?);?$")
 BYTES = {"b8": 1, "b16": 2, "b32": 4, "b64": 8}
 # Labels that no branch goes to.
@@ -51,7 +51,6 @@ class SourceMap:
 
     lines: list[str]
     debug: bool  # compiled with -G
-    files: dict[int, str]
     locations: list[Inlined | None]  # the source location of each line of the PTX, from line 1 on
     labels: dict[str, int]  # the line of each
     targets: set[int]  # lines of labels that branches may go to
@@ -70,51 +69,43 @@ class SourceMap:
 def read(text: str) -> SourceMap:
     """Read a PTX text. Malformed parts are left out."""
     lines = text.split("\n")
-    files = {int(number): name for number, name in FILE.findall(text)}
-    found = SourceMap(lines, False, files, [None], {}, set(), {})
+    found = SourceMap(lines, False, [], {}, set(), {})
     _read_sections(lines, found)
-    place: Inlined | None = None
-    inlined: dict[tuple[str, ...], Inlined] = {}
     inside = False
     for number, line in enumerate(lines, 1):
         bare = line.strip()
         if bare.startswith(".target"):
             found.debug = "debug" in bare.split("//")[0]
-        elif HEAD.match(bare):
-            place, inlined = None, {}
         elif bare.startswith(".section"):
             inside = True
         elif bare == "}":
             inside = False
-        elif match := LOC.match(bare):
-            place = _location(match, files, found, inlined)
         elif not inside and (match := LABEL.match(bare)):
             found.labels[match[1]] = number
             if not match[1].startswith(MARKS):
                 found.targets.add(number)
-        found.locations.append(None if inside else place)
+    found.locations = _locations(text, found)
     return found
 
 
-def _location(
-    match: re.Match[str],
-    files: dict[int, str],
-    found: SourceMap,
-    inlined: dict[tuple[str, ...], Inlined],
-) -> Inlined | None:
-    file, line, column, function, *caller = match.groups()
-    if int(file) not in files or int(line) == 0:
-        return None
-    place = Inlined(Location(files[int(file)], int(line), int(column)))
-    if function and int(caller[0]) in files:
-        at = Location(files[int(caller[0])], int(caller[1]), int(caller[2]))
+def _locations(text: str, found: SourceMap) -> list[Inlined | None]:
+    read = cubin.read_lines(text.encode())
+
+    callers: list[tuple[tuple[str, Location], ...]] = [()]
+    for parent, file, line, column, function in read.calls[1:]:  # a parent stands before its calls
         label, _, offset = function.partition("+")
         name = _string(found, label, int(offset) if offset.isdigit() else 0)
-        around = inlined.get(tuple(caller))  # the caller may be inlined itself
-        outer = around.callers if around else ()
-        place = Inlined(place.at, ((name, at), *outer)[:MAX_INLINED])
-    inlined[(file, line, column)] = place
-    return place
+        at = Location(read.files[file], line, column)
+        callers.append(((name, at), *callers[parent])[:MAX_INLINED])
+
+    @functools.cache
+    def inlined(place: tuple[int, int, int, int] | None) -> Inlined | None:
+        if place is None or place[1] == 0:  # code that the compiler added has line 0
+            return None
+        file, line, column, call = place
+        return Inlined(Location(read.files[file], line, column), callers[call])
+
+    return [inlined(place) for place in read.places]
 
 
 def _string(found: SourceMap, label: str, offset: int) -> str:

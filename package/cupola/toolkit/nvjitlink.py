@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import re
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint32, c_void_p
 from typing import Any
 
+from cupola import library
 from cupola.exceptions import CompileError
-from cupola.image.cxx_names import demangle
 from cupola.toolkit import libraries
 
 ANY = 10  # nvJitLinkInputType: the linker detects the type
@@ -102,13 +101,9 @@ class NvJitLink:
 
 def _undefined(log: str) -> str:
     """A line for each undefined symbol of the linker's output: its C++ name and the remedy."""
-    said = r"(?:undefined reference to|unresolved extern (?:function|variable)) '([^']+)'"
-    symbols = dict.fromkeys(re.findall(said, log, re.IGNORECASE))
-    return "".join(
-        f"\n  {demangle(symbol)} is declared, and no input defines it: compile the source that "
-        "defines it, too, as in cupola.compile([first, second]), or give its object in link=[...]"
-        for symbol in symbols
-    )
+    call = library.calls().cupola_image_undefined
+    call.restype = c_char_p
+    return str(call(log.encode()).decode(errors="replace"))
 
 
 @functools.cache

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cupola.exceptions import CompileError
-from cupola.image.contents import Contents, Resources, ptx_kernels
+from cupola.image.contents import Contents, Resources
+from cupola.image.cubin import read_kernels
 
 
 def add_resources(contents: Contents, program: Path, architecture: str) -> None:
@@ -25,7 +26,7 @@ def add_resources(contents: Contents, program: Path, architecture: str) -> None:
     """
     kernels = {kernel.name: kernel for kernel in contents.kernels}
     for part in contents.parts:
-        if kernels.keys() & ptx_kernels(part.ptx).keys():
+        if part.ptx and any(one.name in kernels for one in read_kernels(part.ptx.encode())):
             report = _run(program, part.ptx, architecture)
             for name, resources in parse_report(report, architecture):
                 if name in kernels:

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
-from cupola import driver, paths
-from cupola.core import library
+from cupola import driver, library, paths
 from cupola.exceptions import ArgumentValueError, DriverError
 from cupola.tools.debug.debugger import Debugger, Process
 from cupola.tools.debug.protocol import Requests

@@ -29,8 +29,7 @@ def variables(now: Mapping[str, str]) -> dict[str, str]:
     now
         An environment, such as ``os.environ``.
     """
-    from cupola import paths
-    from cupola.core import library
+    from cupola import library, paths
 
     libraries = Path(library.FOLDER)
     runtime = libraries / "cudart"

@@ -1,4 +1,4 @@
-# cupola/core/library.py - chooses, checks and loads libcupola.so.
+# cupola/library.py - chooses, checks and loads libcupola.so.
 """Loads libcupola.so: the packaged file, or the one that CUPOLA_LIBRARY names."""
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import struct
 import sys
 from typing import BinaryIO
 
-from cupola.exceptions import LibraryError
+from .exceptions import LibraryError
 
 SONAME = "libcupola.so"
-FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
 PACKAGED = os.path.join(FOLDER, SONAME)
 
 _loaded: list[tuple[str, ctypes.CDLL]] = []
@@ -57,6 +57,12 @@ def load() -> None:
             f"the packaged library is {PACKAGED}"
         )
     raise LibraryError(text, name="cupola", path=chosen)
+
+
+def calls() -> ctypes.CDLL:
+    """The C functions of the library, which is loaded where it is not yet."""
+    load()
+    return _loaded[0][1]
 
 
 def offer_compiler() -> None:

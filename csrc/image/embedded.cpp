@@ -1,0 +1,61 @@
+// csrc/image/embedded.cpp - finds fatbins and PTX texts within the bytes of a library or program.
+#include <cstring>
+#include <utility>
+
+#include "image/image.hpp"
+
+namespace cupola::image {
+namespace {
+
+// string_view::find compares byte by byte after each first byte that is equal.
+std::size_t find(std::string_view bytes, std::string_view wanted, std::size_t from) {
+    if (from >= bytes.size()) return std::string_view::npos;
+    const void* found =
+        memmem(bytes.data() + from, bytes.size() - from, wanted.data(), wanted.size());
+    return found ? static_cast<std::size_t>(static_cast<const char*>(found) - bytes.data())
+                 : std::string_view::npos;
+}
+
+}  // namespace
+
+Embedded find_images(std::string_view library) {
+    Embedded found;
+    constexpr std::string_view magic("\x50\xed\x55\xba", 4);
+    std::vector<std::pair<std::size_t, std::size_t>> fatbins;  // where each begins and ends
+    // The magic number may occur elsewhere by chance.
+    for (std::size_t at = 0; (at = find(library, magic, at)) != std::string_view::npos;) {
+        const std::string_view rest = library.substr(at);
+        std::vector<Entry> entries;
+        try {
+            entries = read(rest.data(), rest.size());
+        } catch (const Error&) {
+        }
+        if (entries.empty()) {
+            at += magic.size();
+            continue;
+        }
+        found.entries.insert(found.entries.end(), entries.begin(), entries.end());
+        fatbins.emplace_back(at, at + size_of(rest.data()));
+        at = fatbins.back().second;
+    }
+    found.fatbins = fatbins.size();
+    auto next = fatbins.begin();
+    for (std::size_t at = 0; (at = find(library, ".version", at)) != std::string_view::npos;) {
+        while (next != fatbins.end() && next->second <= at) ++next;
+        std::string_view text = library.substr(at);
+        text = text.substr(0, text.find('\0'));
+        if (next != fatbins.end() && next->first <= at) {
+            at = next->second;
+        } else if (heading(text)) {
+            const std::vector<Entry> entries = read(text.data(), text.size());
+            found.entries.insert(found.entries.end(), entries.begin(), entries.end());
+            ++found.texts;
+            at += text.size();
+        } else {
+            ++at;
+        }
+    }
+    return found;
+}
+
+}  // namespace cupola::image
