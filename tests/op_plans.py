@@ -137,12 +137,14 @@ class Operation:
         self.done("cupola_op_plan_create", self.op, ctypes.byref(call), ctypes.byref(plan))
         return plan
 
-    def again(self, plan, call, used=None):
+    def again(self, plan, call, used=None, known=0):
         status = WOULD_WAIT
         for _ in range(40):  # a call that is like the first one also waits for the queue at times
             if status == WOULD_WAIT:
                 cupola.Device().synchronize()
-                status = self.library.cupola_op_plan_launch(plan, ctypes.byref(call), used)
+                status = self.library.cupola_op_plan_launch(
+                    plan, ctypes.byref(call), ctypes.c_size_t(known), used
+                )
         return status
 
     def full(self, call):
@@ -218,6 +220,14 @@ def test_another_call_is_left_to_the_checks(scale, arrays, index, changes):
     tensors = [described(one) for one in arrays]
     tensors[index] = described(arrays[index], **changes)
     assert scale.again(plan, given(arrays, tensors=tensors)) == WOULD_WAIT
+
+
+@pytest.mark.parametrize("changes", [changes for index, changes in CHANGES if index == 2])
+def test_tensors_after_those_that_the_caller_has_compared(scale, arrays, changes):
+    plan = planned(scale, arrays)
+    assert scale.again(plan, given(arrays), known=2) == 0
+    tensors = [*map(described, arrays[:2]), described(arrays[2], **changes)]
+    assert scale.again(plan, given(arrays, tensors=tensors), known=2) == WOULD_WAIT
 
 
 def test_other_scalars_and_counts(scale, arrays):

@@ -41,7 +41,7 @@ cdef extern from "cupola/operation.h" nogil:
     int cupola_op_plan_create(cupola_op* op, const cupola_op_call* call, cupola_op_plan** out)
     void cupola_op_plan_release(cupola_op_plan* plan)
     int cupola_op_plan_launch(
-        cupola_op_plan* plan, const cupola_op_call* call, cupola_stream** used)
+        cupola_op_plan* plan, const cupola_op_call* call, size_t known, cupola_stream** used)
     int cupola_op_register(cupola_op* op, const char* name)
     void* cupola_op_xla_host(void* call_frame)
     void* cupola_op_xla_cuda(void* call_frame)

@@ -312,7 +312,8 @@ cdef class EagerCall:
         call.tensors, call.tensor_count = a.given, at
         call.scalars, call.scalar_count = a.scalars, self.scalar_count
         if plan.prepared != NULL:
-            status = cupola_op_plan_launch(plan.prepared, &call, &used)
+            # `run` has compared the inputs and scalars with those of the plan.
+            status = cupola_op_plan_launch(plan.prepared, &call, self.input_count, &used)
         if status == CUPOLA_WOULD_WAIT:
             self.launch_checked(plan, &call, &used if access.notes_use else NULL, device)
         else:

@@ -109,10 +109,12 @@ CUPOLA_API int cupola_op_plan_create(cupola_op* op, const cupola_op_call* call,
 CUPOLA_API void cupola_op_plan_release(cupola_op_plan* plan);
 /* Launches a call that is like the plan's: its tensors have the same element types, shapes, strides
  * and devices, its integers the same values. Alignment and overlap are checked again. It is for
- * callers that hold a lock, as cupola_launch_at_once is. Where the launch may wait, the call is
+ * callers that hold a lock, as cupola_launch_at_once is. `known` is 0, or the number of tensors at
+ * the begin of the list that the caller has compared with those of the plan's call, together with
+ * all integers. They are not compared again. Where the launch may wait, the call is
  * another one, or its addresses are wrong, it does nothing and returns CUPOLA_WOULD_WAIT. Then
  * cupola_op_launch launches it, or says what is wrong. `used`, unless NULL, receives the stream. */
-CUPOLA_API int cupola_op_plan_launch(cupola_op_plan* plan, const cupola_op_call* call,
+CUPOLA_API int cupola_op_plan_launch(cupola_op_plan* plan, const cupola_op_call* call, size_t known,
                                      cupola_stream** used);
 
 /* The CPU device whose kernels this thread's calls use for tensors in host memory. It is the first

@@ -93,13 +93,13 @@ void cupola_op_plan_release(cupola_op_plan* plan) {
 }
 
 [[gnu::hot]] int cupola_op_plan_launch(cupola_op_plan* plan, const cupola_op_call* call,
-                                       cupola_stream** used) {
+                                       size_t known, cupola_stream** used) {
     bool launched = false;
     const int status = guard([&] {
-        const CallPlan& known = *unwrap(check_not_null(plan, "plan"));
+        const CallPlan& planned = *unwrap(check_not_null(plan, "plan"));
         check_size(call);
         require_drivers();
-        launched = known.try_launch(*call, used);
+        launched = planned.try_launch(*call, known, used);
     });
     return status == CUPOLA_SUCCESS && !launched ? CUPOLA_WOULD_WAIT : status;
 }

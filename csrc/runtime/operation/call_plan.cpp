@@ -43,7 +43,8 @@ CallPlan::CallPlan(Ref<Operation> operation, const cupola_op_call& call,
                     tensor->device.type,
                     tensor->device.id,
                     low,
-                    high};
+                    high,
+                    lengths_.size()};
             lengths_.insert(lengths_.end(), tensor->shape, tensor->shape + tensor->ndim);
             if (tensor->strides)
                 lengths_.insert(lengths_.end(), tensor->strides, tensor->strides + tensor->ndim);
@@ -63,13 +64,13 @@ CallPlan::CallPlan(Ref<Operation> operation, const cupola_op_call& call,
     }
 }
 
-bool CallPlan::is_like(const cupola_op_call& call) const {
+bool CallPlan::is_like(const cupola_op_call& call, std::size_t known) const {
     if (call.batched || call.tensor_count != forms_.size() || call.scalar_count != scalars_.size())
         return false;
-    const std::int64_t* lengths = lengths_.data();
-    for (std::size_t i = 0; i < forms_.size(); ++i) {
+    for (std::size_t i = known; i < forms_.size(); ++i) {
         const auto* tensor = static_cast<const dlpack::Tensor*>(call.tensors[i]);
         const Form& form = forms_[i];
+        const std::int64_t* lengths = lengths_.data() + form.lengths;
         if (form.given != (tensor != nullptr)) return false;
         if (!tensor) continue;
         if (tensor->type.code != form.code || tensor->type.bits != form.bits ||
@@ -83,7 +84,7 @@ bool CallPlan::is_like(const cupola_op_call& call) const {
         for (int axis = 0; axis < form.ndim; ++axis)
             if (tensor->strides[axis] != *lengths++) return false;
     }
-    for (std::size_t i = 0; i < scalars_.size(); ++i) {
+    for (std::size_t i = 0; !known && i < scalars_.size(); ++i) {
         const cupola_op_scalar& given = call.scalars[i];
         if ((given.is_real != 0) != (scalars_[i].is_real != 0)) return false;
         if (!given.is_real && given.integer != scalars_[i].integer) return false;
@@ -113,9 +114,10 @@ bool CallPlan::place(const cupola_op_call& call, Extent* extents) const {
     return true;
 }
 
-bool CallPlan::try_launch(const cupola_op_call& call, cupola_stream** used) const {
+bool CallPlan::try_launch(const cupola_op_call& call, std::size_t known,
+                          cupola_stream** used) const {
     Extent extents[Declaration::max_tensors];
-    if (!is_like(call) || !operation_->binds(*kernel_, variant_) || !place(call, extents))
+    if (!is_like(call, known) || !operation_->binds(*kernel_, variant_) || !place(call, extents))
         return false;
     Stream& stream = OperationCall::stream_of(call, kernel_->context);
     if (used) *used = wrap(&stream);

@@ -20,8 +20,9 @@ class CallPlan : public Object {
     static Ref<CallPlan> of(Ref<Operation> operation, const cupola_op_call& call);
 
     // Launches a call like the first one if that does not wait. False: it has done nothing, and
-    // Operation::call has to check the call.
-    bool try_launch(const cupola_op_call& call, cupola_stream** used) const;
+    // Operation::call has to check the call. The caller has compared the first `known` tensors, and
+    // with them all integers.
+    bool try_launch(const cupola_op_call& call, std::size_t known, cupola_stream** used) const;
 
   private:
     struct Form {  // of a tensor
@@ -29,6 +30,7 @@ class CallPlan : public Object {
         std::uint8_t code, bits;
         std::int32_t ndim, device_type, device;
         std::int64_t low, high;  // bytes from its address to the begin and end of its elements
+        std::size_t lengths;     // the index of its first length in lengths_
     };
     struct Pointer {
         std::size_t tensor;
@@ -42,7 +44,7 @@ class CallPlan : public Object {
     };
 
     CallPlan(Ref<Operation> operation, const cupola_op_call& call, const OperationCall& checked);
-    bool is_like(const cupola_op_call& call) const;
+    bool is_like(const cupola_op_call& call, std::size_t known) const;
     // The memory of the tensors; false where it is not aligned, or overlaps.
     bool place(const cupola_op_call& call, Extent* extents) const;
 
