@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cupola.exceptions import ImageError, MissingFileError
 from cupola.image import cubin
+from cupola.image import manifest as manifests
 from cupola.image.cubin import Entry, Image, read_image, read_kernels
 from cupola.image.cxx_names import demangle
 from cupola.image.manifest import Parameter
