@@ -44,7 +44,8 @@ bool is_the_mark(const Token& token, char mark) {
 bool read_parameter(std::string_view& text, Token& token, DeclaredParameter& out) {
     for (token = take_token(text); !is_the_mark(token, ',') && !is_the_mark(token, ')');
          token = take_token(text)) {
-        if (token.kind == Token::Kind::end) return false;
+        // A bracket shows that the list is not closed: heads in a row cost linear time.
+        if (token.kind == Token::Kind::end || is_the_mark(token, '(')) return false;
         if (token.text == ".align") {
             token = take_token(text);
             if (token.kind != Token::Kind::integer || token.value == 0) return false;

@@ -3,6 +3,7 @@ import random
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,15 @@ def test_a_list_of_parameters_that_cannot_be_read_is_unknown():
     assert (kernel.name, kernel.parameters) == ("k", None)
     assert cubin.read_image(head).entries[0].version == "9.0"
     assert cubin.read_image(b".version 9.0\n").entries[0].version == ""
+
+
+def test_heads_without_an_end_cost_linear_time():
+    count = 30_000
+    text = b".version 9.0\n.target sm_90\n" + b".entry k(.param .b8 x[4] " * count
+    began = time.process_time()
+    kernels = cubin.read_kernels(text)
+    assert len(kernels) == count and not any(one.parameters for one in kernels)
+    assert time.process_time() - began < 20  # each read to the text's end: quadratic
 
 
 def survive(reader, data):
