@@ -193,7 +193,6 @@ def test_what_nvjitlink_makes(driver):
     assert linked_as(Target("sm_75", True), objects, device).machine_code
 
 
-@pytest.mark.cuda_only(reason="the CPU device links PTX by itself")
 @pytest.mark.parametrize(
     "line",
     [
@@ -212,6 +211,7 @@ def test_each_linkers_log_names_what_is_undefined(line):
     assert nvjitlink._undefined("a parameter 'wrap' is not what was expected") == ""
 
 
+@pytest.mark.cuda_only(reason="the CPU device links PTX by itself")
 def test_without_nvjitlink(monkeypatch, tmp_path):
     monkeypatch.setattr(libraries, "_places", lambda name: [("here", "nothing")])
     libraries._load.cache_clear()
