@@ -69,7 +69,7 @@ NVRTC = {major: f"libnvrtc.so.{major}" for major in (12, 13)}
 # What libcupola.so reads images with, and the sources of the library of readers that the build
 # itself loads.
 READER_LIBRARY = BUILD / "native" / "build-machine" / "lib" / "libcupola_readers.so"
-FORMATS = ("image/*.cpp", "ptx/declarations.cpp", "ptx/inlined_names.cpp", "ptx/lexer.cpp")
+FORMATS = ("image/*.cpp", "ptx/declared_kernels.cpp", "ptx/inlined_names.cpp", "ptx/lexer.cpp")
 FORMATS += ("ptx/line_table.cpp", "ptx/type.cpp")
 READERS = (*FORMATS, "runtime/abi/image.cpp", "runtime/abi/library.cpp")
 READERS += ("runtime/base/error.cpp", "runtime/base/library_path.cpp", "runtime/base/object.cpp")

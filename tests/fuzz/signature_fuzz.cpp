@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ptx/declarations.hpp"
+#include "ptx/declared_kernels.hpp"
 #include "ptx/inlined_names.hpp"
 #include "runtime/module/declaration.cpp"
 #include "runtime/module/parameter.cpp"

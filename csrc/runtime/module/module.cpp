@@ -7,7 +7,7 @@
 #include "image/cubin.hpp"
 #include "image/image.hpp"
 #include "platform/demangle.hpp"
-#include "ptx/declarations.hpp"
+#include "ptx/declared_kernels.hpp"
 #include "runtime/base/name_suggestions.hpp"
 #include "runtime/driver/output.hpp"
 #include "runtime/lifetime/capture_scope.hpp"

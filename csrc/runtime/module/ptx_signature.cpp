@@ -1,7 +1,7 @@
 // csrc/runtime/module/ptx_signature.cpp - kernels and their parameters, as PTX declares them.
 //
 // Without a manifest, only PTX distinguishes floats from integers. The text is untrusted.
-#include "ptx/declarations.hpp"
+#include "ptx/declared_kernels.hpp"
 #include "runtime/module/parameter.hpp"
 
 namespace cupola {

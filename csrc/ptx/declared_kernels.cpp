@@ -1,5 +1,5 @@
-// csrc/ptx/declarations.cpp - reads the heads of kernels, and the names of variables.
-#include "ptx/declarations.hpp"
+// csrc/ptx/declared_kernels.cpp - reads the heads of kernels, and the names of variables.
+#include "ptx/declared_kernels.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-// csrc/ptx/declarations.hpp - the kernels and variables that a PTX text declares, without its
+// csrc/ptx/declared_kernels.hpp - the kernels and variables that a PTX text declares, without its
 // bodies. Text is untrusted, and need not be a valid module.
 #pragma once
 
