@@ -129,7 +129,7 @@ def test_members_are_defined_beside_their_class():
 
 
 # Folders in which a class is defined in the one source of its header.
-WHOLE_CLASSES = ("cpu/emitter",)
+WHOLE_CLASSES = ("cpu/emitter", "ptx")
 
 
 def test_a_class_has_one_source():
@@ -140,9 +140,38 @@ def test_a_class_has_one_source():
             each for each in members_elsewhere(texts, unit_of) if each[0].startswith(WHOLE_CLASSES)
         }
 
-    assert cut(texts) == set()
+    known = {("ptx/operand_check_texture", "OperandCheck")}
+    assert cut(texts) == known
     planted = {"cpu/emitter/a.cpp": "void Statements::emit(std::uint32_t b) {\n}\n"}
-    assert cut({**texts, **planted}) == {("cpu/emitter/a", "Statements")}
+    assert cut({**texts, **planted}) == known | {("cpu/emitter/a", "Statements")}
+
+
+def classes_of(page):
+    """The classes of a page's table, as names of files."""
+    text = (ROOT / f"docs/internals/{page}.md").read_text()
+    table = re.search(r"^\| class \|.*\n.*\n((?:\|.*\n)+)", text, re.MULTILINE)[1]
+    names = re.findall(r"^\| `(\w+)`", table, re.MULTILINE)
+    return [re.sub(r"\B([A-Z])", r"_\1", name).lower() for name in names]
+
+
+def uses_below(classes, files, folder):
+    """Uses of a class of the list by one before it, by the includes of header and source."""
+    return {
+        (name, other)
+        for at, name in enumerate(classes)
+        for other in classes[at + 1 :]
+        for suffix in (".hpp", ".cpp")
+        if f"{folder}/{other}.hpp" in files[f"{folder}/{name}{suffix}"]
+    }
+
+
+@pytest.mark.parametrize(("page", "folder"), [("machine-code", "cpu/emitter"), ("ptx", "ptx")])
+def test_a_class_uses_those_above_it_in_the_table(files, page, folder):
+    classes = classes_of(page)
+    assert uses_below(classes, files, folder) == set()
+    first, last = f"{folder}/{classes[0]}.hpp", f"{folder}/{classes[-1]}.hpp"
+    planted = {**files, first: files[first] | {last}}
+    assert uses_below(classes, planted, folder) == {(classes[0], classes[-1])}
 
 
 def test_the_pipeline_calls_the_passes_of_the_page_in_their_order():

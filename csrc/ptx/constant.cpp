@@ -1,9 +1,10 @@
 // csrc/ptx/constant.cpp - evaluates constant expressions of literals and operators.
+#include "ptx/constant.hpp"
+
 #include <cstring>
 
-#include "ptx/parser.hpp"
-
 namespace cupola::ptx {
+
 namespace {
 
 constexpr unsigned deepest = 64;  // bounds the recursion: text is untrusted
@@ -30,111 +31,80 @@ std::uint64_t bits_of(double value) {
     return bits;
 }
 
-}  // namespace
+class ConstantExpression {
+  public:
+    explicit ConstantExpression(TokenStream& tokens) : tokens_(tokens) {}
+    Constant read() { return conditional(0); }
 
-bool Parser::at_operator(std::string_view text) const {
-    for (std::size_t n = 0; n < text.size(); ++n) {
-        const Token& token = peek(n);
-        // The lexer splits "<<" into two marks, which must be adjacent.
-        if (token.text.size() != 1 || token.text[0] != text[n]) return false;
-        if (n != 0 && token.text.data() != peek(n - 1).text.data() + 1) return false;
-    }
-    return true;
-}
+  private:
+    Constant conditional(unsigned depth);
+    Constant binary(unsigned level, unsigned depth);
+    Constant unary(unsigned depth);
+    Constant parenthesis(unsigned depth);
+    Constant prefixed(unsigned depth);
+    Constant combined(std::string_view op, const Constant& a, const Constant& b,
+                      const Token& at) const;
 
-bool Parser::at_constant(std::size_t ahead) const {
-    const Token& token = peek(ahead);
-    switch (token.kind) {
-        case Token::Kind::integer:
-        case Token::Kind::real:
-        case Token::Kind::single:
-            return true;
-        case Token::Kind::word:
-            return token.text == "WARP_SZ";
-        case Token::Kind::mark:
-            return token.mark == '(' || token.mark == '-' || token.mark == '+' ||
-                   token.mark == '~' || token.mark == '!';
-        default:
-            return false;
-    }
-}
+    TokenStream& tokens_;
+};
 
-std::int64_t Parser::constant_integer(const char* what) {
-    const Token& token = peek();
-    if (!at_constant()) fail(token, std::string("expected ") + what + ", got " + quoted(token));
-    const Constant c = constant();
-    if (c.kind != Token::Kind::integer)
-        fail(token, std::string("expected an integer as ") + what + ", got " + quoted(token));
-    return static_cast<std::int64_t>(c.bits);
-}
-
-Operand Parser::constant_operand() {
-    Operand o;
-    const Constant c = constant();
-    o.kind = c.kind == Token::Kind::integer ? Operand::Kind::integer
-             : c.kind == Token::Kind::real  ? Operand::Kind::real
-                                            : Operand::Kind::single;
-    o.value = static_cast<std::int64_t>(c.bits);
-    return o;
-}
-
-Constant Parser::conditional(unsigned depth) {
-    const Token& token = peek();
+Constant ConstantExpression::conditional(unsigned depth) {
+    const Token& token = tokens_.peek();
     const Constant condition = binary(1, depth);
-    if (!at_mark('?')) return condition;
+    if (!tokens_.at_mark('?')) return condition;
     if (condition.kind != Token::Kind::integer)
-        fail(token, "the condition of '?' must be an integer");
-    take();
+        tokens_.fail(token, "the condition of '?' must be an integer");
+    tokens_.take();
     Constant yes = conditional(depth + 1);
-    expect(':');
+    tokens_.expect(':');
     Constant no = conditional(depth + 1);
     if (yes.kind != Token::Kind::integer || no.kind != Token::Kind::integer)
-        fail(token, "both values of '?' must be integers");
+        tokens_.fail(token, "both values of '?' must be integers");
     Constant& chosen = condition.bits != 0 ? yes : no;
     chosen.is_unsigned = yes.is_unsigned || no.is_unsigned;
     return chosen;
 }
 
-Constant Parser::binary(unsigned level, unsigned depth) {
+Constant ConstantExpression::binary(unsigned level, unsigned depth) {
     Constant left = unary(depth);
     for (;;) {
         const Binary* found = nullptr;
         for (const Binary& each : operators)
-            if (at_operator(each.text)) {
+            if (tokens_.at_operator(each.text)) {
                 found = &each;
                 break;
             }
         if (!found || found->level < level) return left;
-        const Token& token = peek();
-        for (std::size_t n = 0; n < found->text.size(); ++n) take();
+        const Token& token = tokens_.peek();
+        for (std::size_t n = 0; n < found->text.size(); ++n) tokens_.take();
         // Operators of higher precedence are evaluated first; the level bounds this recursion.
         const Constant right = binary(found->level + 1, depth);
         left = combined(found->text, left, right, token);
     }
 }
 
-Constant Parser::unary(unsigned depth) {
-    const Token& token = peek();
+Constant ConstantExpression::unary(unsigned depth) {
+    const Token& token = tokens_.peek();
     if (depth >= deepest)
-        fail(token,
-             "a constant expression is nested more than " + std::to_string(deepest) + " deep");
+        tokens_.fail(token, "a constant expression is nested more than " + std::to_string(deepest) +
+                                " deep");
     Constant c;
     switch (token.kind) {
         case Token::Kind::integer:
             c.kind = token.kind;
             c.bits = token.value;
             c.is_unsigned = token.text.back() == 'U' || token.value >> 63 != 0;
-            take();
+            tokens_.take();
             return c;
         case Token::Kind::real:
         case Token::Kind::single:
             c.kind = token.kind;
             c.bits = token.value;
-            take();
+            tokens_.take();
             return c;
         case Token::Kind::word:
             if (token.text == "WARP_SZ") {
-                take();
+                tokens_.take();
                 c.bits = 32;
                 return c;
             }
@@ -144,32 +114,32 @@ Constant Parser::unary(unsigned depth) {
         default:
             break;
     }
-    fail(token, "expected an operand, got " + quoted(token));
+    tokens_.fail(token, "expected an operand, got " + quoted(token));
 }
 
 // (expression), or a cast: (.s64) or (.u64) before its operand.
-Constant Parser::parenthesis(unsigned depth) {
-    take();
-    if (at_directive(".s64") || at_directive(".u64")) {
-        const Token& token = take();
-        expect(')');
+Constant ConstantExpression::parenthesis(unsigned depth) {
+    tokens_.take();
+    if (tokens_.at_directive(".s64") || tokens_.at_directive(".u64")) {
+        const Token& token = tokens_.take();
+        tokens_.expect(')');
         Constant c = unary(depth + 1);
         if (c.kind != Token::Kind::integer)
-            fail(token, "a cast of a floating-point constant is not supported",
-                 Error::Kind::unsupported_form);
+            tokens_.fail(token, "a cast of a floating-point constant is not supported",
+                         Error::Kind::unsupported_form);
         c.is_unsigned = token.text == ".u64";
         return c;
     }
     const Constant c = conditional(depth + 1);
-    expect(')');
+    tokens_.expect(')');
     return c;
 }
 
-Constant Parser::prefixed(unsigned depth) {
-    const Token& token = take();
+Constant ConstantExpression::prefixed(unsigned depth) {
+    const Token& token = tokens_.take();
     const char mark = token.mark;
     if (mark != '-' && mark != '+' && mark != '~' && mark != '!')
-        fail(token, "expected an operand, got " + quoted(token));
+        tokens_.fail(token, "expected an operand, got " + quoted(token));
     Constant c = unary(depth + 1);
     if (c.kind == Token::Kind::integer) {
         if (mark == '-') c.bits = ~c.bits + 1;
@@ -181,16 +151,18 @@ Constant Parser::prefixed(unsigned depth) {
     } else if (mark == '-') {
         c.bits ^= c.kind == Token::Kind::real ? std::uint64_t{1} << 63 : std::uint64_t{1} << 31;
     } else if (mark != '+') {
-        fail(token, std::string("'") + mark + "' does not apply to a floating-point constant");
+        tokens_.fail(token,
+                     std::string("'") + mark + "' does not apply to a floating-point constant");
     }
     return c;
 }
 
-Constant Parser::combined(std::string_view op, const Constant& a, const Constant& b,
-                          const Token& at) const {
+Constant ConstantExpression::combined(std::string_view op, const Constant& a, const Constant& b,
+                                      const Token& at) const {
     if (a.kind == Token::Kind::single || b.kind == Token::Kind::single)
-        fail(at, "a 0f constant cannot be part of an expression");
-    if (a.kind != b.kind) fail(at, "an expression cannot mix integer and floating-point constants");
+        tokens_.fail(at, "a 0f constant cannot be part of an expression");
+    if (a.kind != b.kind)
+        tokens_.fail(at, "an expression cannot mix integer and floating-point constants");
     Constant c;
     if (a.kind == Token::Kind::real) {
         const double x = real_of(a.bits), y = real_of(b.bits);
@@ -218,9 +190,9 @@ Constant Parser::combined(std::string_view op, const Constant& a, const Constant
             else if (op == "!=")
                 c.bits = x != y;
             else
-                fail(at, op == "/" ? "division by zero"
-                                   : "'" + std::string(op) +
-                                         "' does not apply to floating-point constants");
+                tokens_.fail(at, op == "/" ? "division by zero"
+                                           : "'" + std::string(op) +
+                                                 "' does not apply to floating-point constants");
         }
         return c;
     }
@@ -238,7 +210,7 @@ Constant Parser::combined(std::string_view op, const Constant& a, const Constant
     } else if (op == "*") {
         c.bits = x * y;
     } else if (op == "/" || op == "%") {
-        if (y == 0) fail(at, "division by zero");
+        if (y == 0) tokens_.fail(at, "division by zero");
         const bool divides = op == "/";
         if (is_unsigned)
             c.bits = divides ? x / y : x % y;
@@ -276,6 +248,59 @@ Constant Parser::combined(std::string_view op, const Constant& a, const Constant
             c.bits = is_unsigned ? x >= y : sx >= sy;
     }
     return c;
+}
+
+}  // namespace
+
+bool at_constant(const TokenStream& tokens, std::size_t ahead) {
+    const Token& token = tokens.peek(ahead);
+    switch (token.kind) {
+        case Token::Kind::integer:
+        case Token::Kind::real:
+        case Token::Kind::single:
+            return true;
+        case Token::Kind::word:
+            return token.text == "WARP_SZ";
+        case Token::Kind::mark:
+            return token.mark == '(' || token.mark == '-' || token.mark == '+' ||
+                   token.mark == '~' || token.mark == '!';
+        default:
+            return false;
+    }
+}
+
+Constant constant(TokenStream& tokens) { return ConstantExpression(tokens).read(); }
+
+std::int64_t constant_integer(TokenStream& tokens, const char* what) {
+    const Token& token = tokens.peek();
+    if (!at_constant(tokens))
+        tokens.fail(token, std::string("expected ") + what + ", got " + quoted(token));
+    const Constant c = constant(tokens);
+    if (c.kind != Token::Kind::integer)
+        tokens.fail(token,
+                    std::string("expected an integer as ") + what + ", got " + quoted(token));
+    return static_cast<std::int64_t>(c.bits);
+}
+
+Operand constant_operand(TokenStream& tokens) {
+    Operand o;
+    const Constant c = constant(tokens);
+    o.kind = c.kind == Token::Kind::integer ? Operand::Kind::integer
+             : c.kind == Token::Kind::real  ? Operand::Kind::real
+                                            : Operand::Kind::single;
+    o.value = static_cast<std::int64_t>(c.bits);
+    return o;
+}
+
+std::uint64_t constant_unsigned(TokenStream& tokens, const char* what) {
+    if (tokens.peek().kind == Token::Kind::word && tokens.peek().text == "WARP_SZ") {
+        tokens.take();
+        return 32;
+    }
+    if (tokens.peek().kind != Token::Kind::integer)
+        tokens.fail(tokens.peek(),
+                    std::string("expected ") + what + ", got " + quoted(tokens.peek()));
+    return tokens.take().value;
 }
 
 }  // namespace cupola::ptx

@@ -1,8 +1,13 @@
-// csrc/ptx/element.cpp - operands such as a[i] and a + 4 where an instruction takes only registers.
-// The parser inserts instructions that compute the operand in front of the current one.
-#include "ptx/parser.hpp"
+// csrc/ptx/operand_sums.cpp - operands such as a[i] and a + 4 where an instruction takes only
+// registers.
+#include "ptx/operand_sums.hpp"
+
+#include <utility>
+
+#include "ptx/constant.hpp"
 
 namespace cupola::ptx {
+
 namespace {
 
 using Kind = Operand::Kind;
@@ -21,76 +26,100 @@ bool lies_in(const Variable& v, bool in_frame, Space space) {
 
 }  // namespace
 
-// variable[constant], variable[register] or variable[register + constant]. As in ptxas, the index
-// counts scalars, also in an array of vectors or of rows.
-void Parser::element(Function& f, Operand& o, const Token& at) {
+void OperandSums::clear() {
+    made_.clear();
+    indices_.clear();
+}
+
+void OperandSums::read_element(Function& f, Operand& o, std::size_t operand, const Token& at) {
     const Variable& v = o.kind == Kind::frame ? f.frame[o.index] : module_.variables[o.index];
     if (!v.array || v.opaque != Opaque::none)
-        fail(at, "'" + v.name + "' is not an array, so it has no elements");
-    take();
+        tokens_.fail(at, "'" + v.name + "' is not an array, so it has no elements");
+    tokens_.take();
     Index index;
-    index.operand = operands_.size();
+    index.operand = operand;
     index.bytes = bytes_of(v.type);
     o.element = true;
-    const Token& token = peek();
-    if (at_constant()) {
-        o.value = product(constant_integer("an index"), index.bytes);
+    const Token& token = tokens_.peek();
+    if (at_constant(tokens_)) {
+        o.value = product(constant_integer(tokens_, "an index"), index.bytes);
     } else {
-        const Symbol& s = expect_register(f, "an index");
+        const Symbol& s = registers_.expect_register(f, "an index");
         index.from = register_operand(f, s.index);
         const unsigned bytes = bytes_of(index.from.type);
         if (is_float(index.from.type) || (bytes != 2 && bytes != 4 && bytes != 8))
-            fail(token,
-                 "expected a constant or an integer register of 16, 32 or 64 bits as an index, "
-                 "got " +
-                     quoted(token));
-        if (accept('+')) index.constant = constant_integer("a constant to add");
+            tokens_.fail(
+                token,
+                "expected a constant or an integer register of 16, 32 or 64 bits as an index, "
+                "got " +
+                    quoted(token));
+        if (tokens_.accept('+')) index.constant = constant_integer(tokens_, "a constant to add");
         indices_.push_back(index);
     }
-    expect(']');
+    tokens_.expect(']');
 }
 
-// For a load or store: the operand is the element, not its address. The space is checked here
-// because an address in a register has lost it.
-void Parser::elements_in_memory(Function& f, Space space, const Token& at) {
-    for (std::size_t n = 0; n < operands_.size(); ++n) {
-        if (!operands_[n].element) continue;
-        const bool in_frame = operands_[n].kind == Kind::frame;
-        const std::uint32_t index = operands_[n].index;
+Operand OperandSums::read_sum(Function& f, const Operand& o, const Token& at) {
+    static constexpr std::pair<unsigned, std::string_view> sums[] = {
+        {2, "add.u16"}, {4, "add.u32"}, {8, "add.u64"}};
+    tokens_.take();
+    Operand constant;
+    constant.kind = Operand::Kind::integer;
+    constant.value = constant_integer(tokens_, "a constant to add");
+    std::string_view opcode;
+    if (!is_float(o.type))
+        for (const auto& [bytes, sum] : sums)
+            if (bytes == bytes_of(o.type)) opcode = sum;
+    if (opcode.empty())
+        tokens_.fail(
+            at, "register + constant needs an integer register of 16, 32 or 64 bits, not one of ." +
+                    std::string(name_of(o.type)));
+    Operand sum = new_register(f, o.type);
+    made_.push_back({opcode, {sum, o, constant}});
+    sum.sum = true;
+    return sum;
+}
+
+void OperandSums::elements_in_memory(Function& f, std::vector<Operand>& operands, Space space,
+                                     const Token& at) {
+    for (std::size_t n = 0; n < operands.size(); ++n) {
+        if (!operands[n].element) continue;
+        const bool in_frame = operands[n].kind == Kind::frame;
+        const std::uint32_t index = operands[n].index;
         const Variable& v = in_frame ? f.frame[index] : module_.variables[index];
         if (!lies_in(v, in_frame, space))
-            fail(at, "'" + v.name + "' is not in the state space of the instruction");
-        Operand o = address_sum(f, n, 0);
+            tokens_.fail(at, "'" + v.name + "' is not in the state space of the instruction");
+        Operand o = address_sum(f, operands, n, 0);
         o.base = o.kind;
         o.kind = Kind::memory;
         o.element = false;
-        operands_[n] = o;
+        operands[n] = o;
     }
     indices_.clear();
 }
 
-// Moves addresses into registers of `bytes` bytes; false if no operand needs it.
-bool Parser::address_sums(Function& f, unsigned bytes) {
+bool OperandSums::address_sums(Function& f, std::vector<Operand>& operands, unsigned bytes) {
     bool any = false;
-    for (std::size_t n = 0; n < operands_.size(); ++n) {
-        const Operand& o = operands_[n];
+    for (std::size_t n = 0; n < operands.size(); ++n) {
+        const Operand& o = operands[n];
         if (o.kind != Kind::variable && o.kind != Kind::frame) continue;
         if (!o.sum && !has_index(n)) continue;
-        operands_[n] = address_sum(f, n, bytes);
+        operands[n] = address_sum(f, operands, n, bytes);
         any = true;
     }
     return any;
 }
 
-bool Parser::has_index(std::size_t operand) const {
+bool OperandSums::has_index(std::size_t operand) const {
     for (const Index& index : indices_)
         if (index.operand == operand) return true;
     return false;
 }
 
 // The address of an operand in a register. If `bytes` is 0, an address without an index is kept.
-Operand Parser::address_sum(Function& f, std::size_t operand, unsigned bytes) {
-    Operand address = operands_[operand];
+Operand OperandSums::address_sum(Function& f, const std::vector<Operand>& operands,
+                                 std::size_t operand, unsigned bytes) {
+    Operand address = operands[operand];
     address.sum = address.element = false;
     const Index* index = nullptr;
     for (const Index& each : indices_)
@@ -124,6 +153,10 @@ Operand Parser::address_sum(Function& f, std::size_t operand, unsigned bytes) {
     }
     base.sum = true;
     return base;
+}
+
+void OperandSums::emit(Function& f, const Instruction& i, InsertedCode& code) const {
+    for (const Made& each : made_) code.emit(f, i, each.opcode, each.operands);
 }
 
 }  // namespace cupola::ptx
