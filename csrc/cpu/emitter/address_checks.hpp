@@ -60,19 +60,19 @@ class AddressChecks {
     // Emits the affine quotients. They need divisions, so they are computed once when a warp starts
     // or resumes.
     void emit_quotients();
-    // Emits the affine values and the checks of block b, which is the current one from now on.
+    // Emits the affine values and the checks of block b, which becomes the current block.
     void emit_block(std::uint32_t b);
 
     const std::vector<AccessGroup>& groups() const { return groups_; }
-    // The group of an access; nullptr: it has none.
+    // The group of an access; nullptr if the access has none.
     const AccessGroup* group_of(std::uint32_t n) const;
     // Affine values that are tested, those that are derived from them, and the checks, as emitted.
     const std::vector<DetectedAffine>& detected() const { return detected_; }
     const std::vector<AffineResult>& derived() const { return derived_; }
     const std::vector<std::string>& checks() const { return checks_; }
-    // Affine operands of the loop's comparison; empty: it has none.
+    // Affine operands of the loop's comparison; empty if they are not affine.
     const std::string& compare_operands() const { return compare_operands_; }
-    // The variable of an affine quotient; nullptr: the operation makes none.
+    // The variable of an affine quotient; nullptr if the operation has none.
     const std::string* quotient(std::uint32_t n) const;
 
     AffineName affine_operand(const Access& access);

@@ -10,7 +10,7 @@
 
 namespace cupola::cpu::compiler {
 
-// The text of one function. Numbers of names are not used again in the next function.
+// The text of one function. The next function of the kernel uses other numbers for its names.
 class CppText {
   public:
     // Adds a line. Throws UnsupportedKernel if the kernel's text gets too long.
@@ -19,11 +19,11 @@ class CppText {
     void append(const std::string& lines) { text_ += lines; }
     void insert(std::size_t at, const std::string& lines) { text_.insert(at, lines); }
     std::size_t size() const { return text_.size(); }
-    // The text so far, which ends with that.
+    // Returns the text so far, and begins an empty text.
     std::string take();
-    // A number that no name has so far.
+    // A number for a name. No other name of the kernel has this number.
     std::string next_number() { return std::to_string(numbers_++); }
-    // Declares a variable for a register of so many bytes, and returns its name.
+    // Declares a variable for a register of `bytes` bytes, and returns the variable's name.
     std::string temporary(unsigned bytes);
 
   private:
@@ -41,7 +41,7 @@ std::string fill(const std::string& name, unsigned bytes, std::int32_t offset);
 std::string spill(const std::string& name, unsigned bytes, std::int32_t offset);
 std::string fill(const Register& r);
 std::string spill(const Register& r);
-// Of a uniform value with bytes.
+// Spills a uniform value that is no predicate.
 std::string spill_uniform(const Register& r);
 
 }  // namespace cupola::cpu::compiler

@@ -22,9 +22,9 @@ class FunctionPart {
     // All blocks of the kernel.
     explicit FunctionPart(const KernelAnalysis& analysis)
         : last_(static_cast<std::uint32_t>(analysis.blocks.size() - 1)), analysis_(analysis) {}
-    // From now on blocks `first` to `last` of a kernel that is split.
+    // Selects blocks `first` to `last` of a kernel that is split.
     void select(std::uint32_t first, std::uint32_t last);
-    // From now on the function that calls the parts. It has no variables of its own.
+    // Selects the function that calls the parts. It keeps no registers in variables.
     void select_caller() { registers_.clear(); }
 
     std::uint32_t first() const { return first_; }
@@ -37,7 +37,8 @@ class FunctionPart {
     // The header of the innermost loop that contains block b or starts there, if the part contains
     // that loop; -1 if there is none.
     std::int32_t innermost_loop(std::uint32_t b) const;
-    // The same; for a loop header, the header of the enclosing loop.
+    // The header of the innermost loop that contains block b and begins before block b; -1 if there
+    // is none.
     std::int32_t enclosing_loop(std::uint32_t b) const;
 
     // The label where control continues after block `last` in a loop. In a part of a split kernel,

@@ -17,8 +17,8 @@ class LoopBatches {
                 const FunctionPart& part, const AddressChecks& addresses)
         : analysis_(analysis), out_(out), operands_(operands), part_(part), addresses_(addresses) {}
 
-    // Emits the prediction of block b, which is the current one from now on: a function that
-    // evaluates a later iteration, and its use. Emits nothing unless the loop can be batched.
+    // Emits the prediction of block b, which becomes the current block: a function that evaluates a
+    // later iteration, and its use. Emits nothing unless the block is a loop that can be batched.
     void emit_prediction(std::uint32_t b);
     // Whether the current block is a loop whose iterations are batched.
     bool in_loop() const { return in_loop_; }
