@@ -23,7 +23,6 @@ from cupola.copy cimport (
 )
 from cupola.device cimport device_index, known_device
 from cupola.element cimport elements_of, require_same_kind
-from cupola.elementwise_call cimport cast
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport (
@@ -647,28 +646,12 @@ cdef class Array(ArrayData):
         """The elements as Python numbers in nested lists. Waits for them."""
         return read_now(self, "tolist()").tolist()
 
-    def __bool__(self):
-        if self.size != 1:
-            raise ArgumentValueError(
-                f"whether an array of {self.size} elements is true is not defined; copy it with "
-                "get() and use any() or all()")
-        return number_of(self, bool)
-
-    def __int__(self):
-        return number_of(self, int)
-
     def __index__(self):
         if self.shape or self.dtype.kind not in "iu":
             raise TypeError(
                 f"only an integer array without axes is an index; this is of shape {self.shape} "
                 f"and {self.dtype}")
         return self.item()
-
-    def __float__(self):
-        return number_of(self, float)
-
-    def __complex__(self):
-        return number_of(self, complex)
 
     def __format__(self, specification):
         # Reductions return arrays without axes, where NumPy's return numbers.
@@ -742,18 +725,6 @@ cdef int place_of(Array array, object device) except -2:
     return device_index(device)
 
 
-cdef object number_of(Array array, object kind):
-    """The only element as a Python number, by the rule of the installed NumPy."""
-    if array.size != 1:
-        array.item()  # which raises
-    host = read_now(array, f"{kind.__name__}()")
-    try:
-        return kind(host)
-    except TypeError as error:
-        raise ArgumentTypeError(
-            f"{kind.__name__}() of an array of shape {array.shape}: {error}; use item()") from None
-
-
 cdef Array device_elements(object value, object dtype, Stream queue):
     """An array of a device, with its elements converted to a dtype by work on the stream."""
     cdef Array array = value if isinstance(value, Array) else foreign_array(value)
@@ -763,7 +734,7 @@ cdef Array device_elements(object value, object dtype, Stream queue):
     require_same_kind(array.dtype, dtype)
     if array.device_index != queue.device_index:
         queue = current_stream(array.device_index)
-    return cast(array, dtype, queue)
+    return <Array>array.converted_to(dtype, queue)
 
 
 def read_now(Array array not None, str title not None):

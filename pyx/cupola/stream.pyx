@@ -24,6 +24,7 @@ from cupola.error cimport check
 from cupola.handles cimport cupola_event
 from cupola.native_event cimport NativeEvent
 
+from cupola.core.registry import registered
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["Stream"]

@@ -14,8 +14,8 @@ from cupola.device cimport device_index
 from cupola.layout cimport as_int
 from cupola.stream cimport Stream
 
-from cupola.array import register
-from cupola.exceptions import ArgumentValueError
+from cupola.array import read_now, register
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 cdef class Array(Reductions):
@@ -59,6 +59,24 @@ cdef class Array(Reductions):
         # elements.
         same = self == value
         return bool(same.any()) if isinstance(same, Array) else bool(same)
+
+    # -- numbers
+
+    def __bool__(self):
+        if self.size != 1:
+            raise ArgumentValueError(
+                f"whether an array of {self.size} elements is true is not defined; copy it with "
+                "get() and use any() or all()")
+        return number_of(self, bool)
+
+    def __int__(self):
+        return number_of(self, int)
+
+    def __float__(self):
+        return number_of(self, float)
+
+    def __complex__(self):
+        return number_of(self, complex)
 
     # -- views
 
@@ -227,6 +245,18 @@ cdef object part(ArrayData array, int number):
         return zeros_like(array)
     kind = np.dtype(f"f{array.itemsize // 2}")
     return array.view_as(array.shape, array.get_strides(), number * kind.itemsize, kind)
+
+
+cdef object number_of(object array, object kind):
+    """The only element as a Python number, by the rule of the installed NumPy."""
+    if array.size != 1:
+        array.item()  # which raises
+    host = read_now(array, f"{kind.__name__}()")
+    try:
+        return kind(host)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"{kind.__name__}() of an array of shape {array.shape}: {error}; use item()") from None
 
 
 register(Array)
