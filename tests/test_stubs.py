@@ -11,16 +11,24 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-STUBS = {path.stem: path for path in (ROOT / "package/cupola").glob("*.pyi")}
+
+
+def by_module(folder, pattern):
+    """The files below a folder, by their modules' names without "cupola."."""
+    paths = sorted((ROOT / folder).rglob(pattern))
+    return {".".join(path.relative_to(ROOT / folder).with_suffix("").parts): path for path in paths}
+
+
+STUBS = by_module("package/cupola", "*.pyi")
 STUBS.pop("__init__")
-SOURCES = {path.stem: path for path in (ROOT / "pyx/cupola").glob("*.pyx")}
+SOURCES = by_module("pyx/cupola", "*.pyx")
 DEF = re.compile(r"^( *)(?:def|cpdef [\w ]*?) ?(\w+)\(", re.MULTILINE)
 CLASS = re.compile(r"^(?:cdef )?class (\w+)(?:\((\w+)\))?", re.MULTILINE)
 FIELD = re.compile(r"^    cdef (?:readonly|public) [\w.\[\]]+ (.+)$", re.MULTILINE)
 # Of modules and classes that only cupola itself calls: no stub has them.
 INTERNAL = {
     "kernel.take_kernel", "launch.take_launch", "module.link_images", "module.take_module",
-    "creation.take_array", "graph_exec.instantiate", "reductions.dot_of", "Kernel.__call__",
+    "creation.take_array", "graph_exec.instantiate", "arrays.reductions.dot_of", "Kernel.__call__",
 }  # fmt: skip
 # Methods that Python or NumPy calls, and no user by name.
 PROTOCOLS = {"__cinit__", "__dealloc__", "__reduce__", "__repr__", "__str__", "__format__"}
@@ -108,13 +116,17 @@ def source(module):
     return functions, classes, bases
 
 
-def all_members(name, depth=0):
-    """The members of a class of any Cython module, and those of its bases."""
-    found = {}
+def all_members(name):
+    """The members of a class of any Cython module, and those of its bases.
+
+    The class of all arrays has the name of its base: the derived class lies in a folder.
+    """
+    found, seen = {}, set()
     while name is not None:
-        for module in SOURCES:
+        for module in sorted(SOURCES, key=lambda one: "." not in one):
             _, classes, bases = source(module)
-            if name in classes:
+            if name in classes and (module, name) not in seen:
+                seen.add((module, name))
                 found = classes[name] | found
                 name = bases[name]
                 break
