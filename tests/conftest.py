@@ -166,8 +166,10 @@ def pytest_xdist_auto_num_workers(config):
     return 2 if chosen(config) == "cpu" and len(os.sched_getaffinity(0)) > 1 else 0
 
 
-# Folders and files that start first when files are distributed, the longest before the others:
-# several minutes in the folders, 15 s of processor time or more in the files.
+# The longest folders and files, which start before the shorter ones when files are distributed:
+# several minutes in the folders, 15 s of processor time or more in the files. Files beside the
+# folders start last: tests of the driver functions reset primary contexts, with all modules that
+# the runtime has loaded in the same process.
 LONGEST = (
     "sanitizer", "install", "fuzz", "compiled", "test_recipe", "test_rows", "test_mpi",
     "test_programs", "test_headers", "test_cli_images", "test_site", "test_docs", "test_reduce",
@@ -194,8 +196,9 @@ def pytest_collection_modifyitems(config, items):
     if hasattr(config, "workerinput"):
         places = {name: place for place, name in enumerate(LONGEST)}
         items.sort(
-            key=lambda item: places.get(
-                item.path.stem, places.get(item.path.parent.name, len(places))
+            key=lambda item: (
+                item.path.parent == Path(__file__).parent,
+                places.get(item.path.stem, places.get(item.path.parent.name, len(places))),
             )
         )
 

@@ -17,7 +17,7 @@ from working import refused
 import cupola
 from cupola.build import library
 from cupola.build.kernels import Kernels
-from cupola.core import package_images
+from cupola.core import pickled_images
 
 NAME = "tests_travel_package"
 
@@ -38,12 +38,12 @@ def package(tmp_path, monkeypatch):
     shutil.copy(images.SCALE, folder / "scale.ptx")
     monkeypatch.syspath_prepend(folder.parent)
     monkeypatch.delenv("CUPOLA_PATH", raising=False)
-    package_images.version_of.cache_clear()
+    pickled_images.version_of.cache_clear()
     yield folder
     for name in [name for name in sys.modules if name.partition(".")[0] == NAME]:
         del sys.modules[name]
-    for key in [key for key in package_images._loaded if key[0][0].startswith(NAME)]:
-        del package_images._loaded[key]
+    for key in [key for key in pickled_images._loaded if key[0][0].startswith(NAME)]:
+        del pickled_images._loaded[key]
 
 
 OTHER = """

@@ -48,7 +48,7 @@ __device__ unsigned char stored(float mean) {
 // out[row, column] = red, green and blue of a pixel: the mean light of samples x samples points.
 // A point inside the set is black. The centre of the picture is the point `center`; `half_step` is
 // half of the distance between two points; width * samples and height * samples are 2^24 at most.
-// Any launch (threads.cuh).
+// Any grid and block are valid (threads.cuh).
 extern "C" __global__ void mandelbrot_image(unsigned char* out, float center_real,
                                             float center_imag, float half_step, int iterations,
                                             int width, int height, int samples) {

@@ -106,7 +106,7 @@ bool LineTable::read_numbers(std::string_view& rest, std::uint32_t (&numbers)[3]
     return true;
 }
 
-// The place of an inlined call is that of an earlier .loc, whose scope is the outer one.
+// An inlined call's place is that of an earlier .loc. The scope of that .loc is the outer scope.
 void LineTable::read_place(std::string_view rest, std::uint32_t ptx_line) {
     constexpr std::string_view inlined = "inlined_at";
     std::uint32_t numbers[3], call[3], scope = 0;

@@ -45,7 +45,8 @@ class Unit {
     bool independent_samplers = false, debug = false;
     std::vector<Statement> statements;
     std::vector<DebugSection> sections;
-    std::vector<std::pair<std::uint64_t, std::string_view>> files;  // of .file: number, the rest
+    std::vector<std::pair<std::uint64_t, std::string_view>>
+        files;  // .file statements: number, other tokens
 
     const std::vector<Token>& tokens() const { return tokens_; }
 

@@ -25,8 +25,8 @@ class OperandSums {
     void read_element(Function& f, Operand& o, std::size_t operand, const Token& at);
     // register + constant as a source: the sum goes into a new register.
     Operand read_sum(Function& f, const Operand& o, const Token& at);
-    // For a load or store: the operand is the element, not its address. The space is checked here
-    // because an address in a register has lost it.
+    // For a load or store: operand a[i] names the element, not its address. The space is checked
+    // here, because an address in a register does not show its space.
     void elements_in_memory(Function& f, std::vector<Operand>& operands, Space space,
                             const Token& at);
     // Moves addresses into registers of `bytes` bytes; false if no operand needs it.

@@ -195,8 +195,8 @@ _registry.homes.update(
     run_on_cluster="chunks.cluster",
     shipped_kernels="kernels",
     take_array="creation",
-    take_from_package="core.package_images",
-    version_of="core.package_images",
+    take_from_package="core.pickled_images",
+    version_of="core.pickled_images",
 )
 _SUBMODULES = (
     "array",

@@ -18,7 +18,7 @@
         UnknownNameError       also KeyError: no kernel, variable or device of that name
         MissingFileError       also FileNotFoundError: no such image, compiler or part of cupola
       ChunkError               a chunk of a pipeline failed; ``__cause__`` is the error
-      cupola.build.BuildError  also RuntimeError: a package's kernels can't be built
+      cupola.build.error.BuildError  also RuntimeError: a package's kernels can't be built
 """
 
 __all__ = [

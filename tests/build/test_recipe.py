@@ -160,7 +160,9 @@ def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
     includes = [f"-isystem{path}" for path in toolkit.find().include]
     command = [*compiler.command, *compiler.flags, "-fsyntax-only", "-Icsrc", "-Icsrc/include"]
     command += [*includes, *(native.define(f"CUPOLA_{name}", "") for name in defined)]
+    types = f"../{recipe.ELEMENT_TYPES.as_posix()}"  # from csrc
     command += [
+        native.define("CUPOLA_ELEMENT_TYPES", types),
         "-DCUPOLA_CUDART_MAJOR=13",
         "-DCUPOLA_ISA=oldest",
         *(w for path in sources for w in ("-include", path)),

@@ -68,8 +68,8 @@ Rule rule_of(const interpreter::Origin& origin) {
     }
 }
 
-// Whether the lanes of an affine value agree in all bits up to the highest one of `bits`. 0 <=
-// bits.
+// Whether the lanes of an affine value agree in all bits up to the highest set bit of `bits`, which
+// is not negative.
 bool share_low_bits(std::int64_t step, std::int64_t bits) {
     std::int64_t above = 1;
     while (above <= bits) above *= 2;

@@ -47,7 +47,7 @@ CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_load_error().
 CUPOLA_API unsigned long long cupola_cpu_findings(void) { return sanitizer::findings(); }
 
 // How a kernel's next launches run: "compiled", "interpreted", or the reason why it has no machine
-// code. Valid until the calling thread's next call; nullptr if it is not a function.
+// code. The text is valid until the thread's next call. nullptr: the handle is invalid.
 CUPOLA_API const char* cupola_cpu_execution(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {

@@ -67,7 +67,7 @@ CUPOLA_API CUresult cuLibraryGetKernel(CUkernel* out, CUlibrary library, const c
         require(out && name);
         const auto owner = library_of(library);
         const auto kernel = owner->kernel(name);
-        kernel->kernel(*owner);  // reports an error in the kernel now
+        kernel->kernel(*owner);  // so that an error in the kernel's code is reported here
         *out = kernel->handle();
         return CUDA_SUCCESS;
     });

@@ -54,8 +54,8 @@ void connect_observers() {
     observe::connect(coverage::observer());
 }
 
-// The result of cuInit for a setting that is invalid. A program of the driver API reads the text on
-// standard error, the runtime by cupola_cpu_last_refusal.
+// cuInit's result for an invalid setting. The message goes to standard error, and the runtime reads
+// it by cupola_cpu_last_refusal.
 CUresult refuse(std::string error) {
     std::fprintf(stderr, "cupola: %s\n", error.c_str());
     store_load_error(std::move(error));

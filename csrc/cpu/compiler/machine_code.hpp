@@ -23,8 +23,8 @@ bool is_interpreted(const Kernel& kernel);
 // Records that the kernel was interpreted for so long. After enough time it is compiled in the
 // background, and blocks that begin later use the code.
 void record_interpreted(const Kernel& kernel, std::uint64_t nanoseconds);
-// `compiled`, "interpreted", or why there is no machine code.
 inline constexpr const char* compiled = "compiled";
+// "compiled", "interpreted", or the reason why the kernel has no machine code.
 std::string state_of(const Kernel& kernel);
 // The kernel's emitted source, which a compiler receives after the semantics.
 std::string emitted_source(const Kernel& kernel);

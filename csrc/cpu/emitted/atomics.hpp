@@ -33,7 +33,7 @@ constexpr T neutral() {
         return Op == A::and_ ? static_cast<T>(-1) : T(0);
 }
 
-// Whether lanes at one address may become one update, which takes the cache line once.
+// Whether updates of several lanes at one address may be combined, to take the cache line once.
 template <class A>
 inline constexpr bool combines = false;
 template <Window W, class M>

@@ -62,8 +62,8 @@ void BasicBlocks::emit_body(std::uint32_t b) {
     flow_.emit_reschedule(b);
 }
 
-// Whether a compiler would take long for a second version of the block, and for its checks of
-// single accesses: each has a branch that leaves the block with all live registers.
+// Whether a compiler would take long for a second version of the block, or for a check of each
+// access: each check has a branch that leaves the block with all live registers.
 bool BasicBlocks::is_large(const Block& block) const {
     constexpr std::uint32_t max_ops = 60, max_kernel_ops = 100;
     return part_.is_split() || block.end - block.first > max_ops ||

@@ -13,8 +13,8 @@ struct Source {
 
     std::size_t size() const;
     void add(Source more);
-    // The text for so many files. With CUPOLA_FILE defined as n, it is the n-th file. For one file
-    // no macro is needed.
+    // The text for `files` files. The macro CUPOLA_FILE is the number of the file to compile. One
+    // file needs no macro.
     std::string text(std::size_t files = 1) const;
     // The number of files that pays off, at most `most`.
     std::size_t files(std::size_t most) const;

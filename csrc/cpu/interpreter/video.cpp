@@ -152,7 +152,8 @@ std::uint32_t single(const Described& v, std::uint32_t x, std::uint32_t y, std::
     }
 }
 
-// All parts at once: the parts in the destination mask go to the result, or are added to c.
+// Computes 2 or 4 parts. A part that the destination mask selects replaces its part of c, or is
+// added to c.
 std::uint32_t several(const Described& v, std::uint32_t x, std::uint32_t y, std::uint32_t c) {
     const unsigned width = 32 / v.parts;
     const std::uint64_t both = std::uint64_t{y} << 32 | x;

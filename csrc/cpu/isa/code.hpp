@@ -228,7 +228,7 @@ const DecodedOp* end_time_slice(Warp& w,
 const DecodedOp* doze(Warp& w, const DecodedOp* at, std::uint32_t nanoseconds);
 const DecodedOp* split(Warp& w, std::uint32_t first_mask, const DecodedOp* first,
                        const DecodedOp* second);
-const DecodedOp* pick(Warp& w);  // no lanes run any more: selects others
+const DecodedOp* pick(Warp& w);  // no lane runs now: selects the lanes that run next
 void make_ready(Warp& w, std::uint32_t mask, const DecodedOp* at);
 const DecodedOp* wait_for_lanes(Warp& w, std::uint32_t want, const DecodedOp* code,
                                 const DecodedOp* then);

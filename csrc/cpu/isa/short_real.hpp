@@ -76,7 +76,7 @@ inline double fma_to_odd(double a, double b, double c) {
     const bool exact = e == 0 || !(__builtin_fabs(s) < std::numeric_limits<double>::infinity());
     return bit_cast<double>(exact ? bits : odd);
 }
-// The same for vectors of floats, whose products are exact for f16.
+// fma_to_odd for vectors of floats. A product of two f16 values is exact in float.
 template <class V>
 V fma_to_odd(V a, V b, V c) {
     using Bits = VectorOf<std::uint32_t, sizeof(V)>;

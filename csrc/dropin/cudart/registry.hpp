@@ -38,7 +38,8 @@ struct Variable {
 class Image {
   public:
     explicit Image(const void* wrapper);
-    // The library; a context must be current. Sets managed variables' host pointers.
+    // Loads the library at the first call. A context must be current. Also sets the host pointers
+    // of managed variables.
     cudaError_t load(CUlibrary& library);
     void unload() noexcept;
 

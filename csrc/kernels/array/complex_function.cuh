@@ -103,7 +103,7 @@ __device__ Complex<R> root(Complex<R> z) {
         if (z.real > 0) return {a, ::copysign(other, z.imag)};
         return {other, ::copysign(a, z.imag)};
     }
-    // Scaled by a power of 4, which avoids overflow and is exact.
+    // a and b are scaled by a power of 4. This is exact, and avoids overflow and underflow.
     const R scale = a > R(1e30) || b > R(1e30)     ? R(0.0625)
                     : a < R(1e-30) && b < R(1e-30) ? R(sizeof(R) == 8 ? 0x1p108 : 0x1p48)
                                                    : R(1);

@@ -46,8 +46,8 @@ class Capture {
     static void note_allocation(const Stream& stream, std::uint64_t begin, std::size_t size) {
         if (__builtin_expect(any_capture(), 0)) note(stream, begin, size);
     }
-    // Whether a running capture allocated what the number is an address or a handle of, and work on
-    // the stream runs at once. That work would come before the graph's, which writes the contents.
+    // Whether a running capture allocated the memory or CUDA array of this number, but the stream
+    // is not captured. Work on the stream would run before the graph, which writes the contents.
     static bool lacks_contents(const Stream& stream, std::uint64_t number) {
         return __builtin_expect(any_capture(), 0) && is_allocation(number) &&
                !stream.flight.capturing();

@@ -14,7 +14,7 @@ class Owner : public Object {
 
     // The caller keeps the object: `release` is not called.
     void disown() noexcept;
-    // The references to the Owner of this object; 0 where there is none.
+    // The number of references to the Owner of this object; 0 where it has no Owner.
     static long references_of(const void* owner);
 
     void* get() const noexcept { return owner_; }

@@ -11,7 +11,7 @@ import numpy as np
 
 from cupola import driver
 from cupola.chunks.chunk_size import choose
-from cupola.chunks.failures import described, named
+from cupola.chunks.failure_texts import described, named
 from cupola.chunks.host_arrays import HostArrays, row_bytes
 from cupola.chunks.launches import Launches
 from cupola.chunks.progress import progress_report

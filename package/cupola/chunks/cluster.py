@@ -16,7 +16,7 @@ import numpy as np
 from distributed import Client, Future, KilledWorker
 
 from cupola.chunks.chunk_size import choose
-from cupola.chunks.failures import described
+from cupola.chunks.failure_texts import described
 from cupola.chunks.file_parts import FilePart, OtherFileError, file_part
 from cupola.chunks.host_arrays import HostArrays, row_bytes
 from cupola.chunks.progress import progress_report
@@ -204,7 +204,7 @@ class _Run:
         finished = [future for future in futures if future.status == "finished"]
         try:
             results = self.gather(finished)
-        except Exception:  # one of them: each alone tells which
+        except Exception:  # one result failed: gathering each alone shows which
             results = {}
         for future in futures:
             try:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from cupola.chunks.failures import described, named
+from cupola.chunks.failure_texts import described, named
 from cupola.chunks.file_parts import FilePart, OtherFileError
 from cupola.chunks.host_arrays import HostArrays
 from cupola.chunks.launches import Launches
-from cupola.core.package_images import this_process
 from cupola.core.part_launch import is_placeholder, value_for
+from cupola.core.pickled_images import this_process
 from cupola.core.registry import registered
 from cupola.exceptions import ChunkError, OutOfMemoryError
 from cupola.pipelines import Chunk, HostArgument

@@ -71,7 +71,7 @@ class _Launch:
     ) -> None:
         self.kernel, self.arguments, self.options = kernel, arguments, options
         self.dtype = dtype  # of the output
-        self.check = check  # whether the next launch shows that the default grid is enough
+        self.check = check  # whether to test at the next launch that the default grid is enough
 
     def __call__(self, block: Block) -> None:
         """Launch on the current device's current stream, and wait, so that a fault is here."""

@@ -13,7 +13,7 @@ from typing import Any
 import cloudpickle
 from distributed import Client, WorkerPlugin
 
-from cupola.core.package_images import this_process
+from cupola.core.pickled_images import this_process
 from cupola.exceptions import ArgumentTypeError, LibraryError, UnknownNameError
 from cupola.version import __version__
 

@@ -265,7 +265,7 @@ class Communicator(Collectives):
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if error is None:  # else other ranks may not come to it
+        if error is None:  # after an error, other ranks may never call Free
             self.Free()
 
     def __repr__(self) -> str:

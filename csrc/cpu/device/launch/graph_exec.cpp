@@ -64,7 +64,7 @@ struct Comparison {
             for (std::size_t n = 0; n < choice->bodies.size(); ++n)
                 if (const auto result = run(*choice->bodies[n], *other.bodies[n])) return result;
         }
-        // Kernels already contain the old address.
+        // The arguments of kernel nodes already contain the old address.
         if (const auto* made = std::get_if<AllocateNode>(&ours.work))
             if (made->memory != std::get<AllocateNode>(given.work).memory)
                 return differ(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, &given);

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 HERE = Path(__file__).parent
-# PTX of the CPU device's compute capability is embedded beside what a build asks for, and the
-# runtime is the shared one.
+# nvcc also embeds PTX of the CPU device's compute capability, and links the shared runtime.
 NVCC_FLAGS = "-cudart shared -gencode arch=compute_90,code=compute_90"
 USUAL_MAJOR = 13  # the major version of the CUDA runtime for a machine without nvcc
 

@@ -14,7 +14,8 @@ import os
 import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
-_libraries = os.path.join(os.path.dirname(os.path.dirname(_here)), "lib", "")
+_package = os.path.dirname(os.path.dirname(os.path.dirname(_here)))
+_libraries = os.path.join(_package, "lib", "")
 
 
 def _load(name):

@@ -1,4 +1,4 @@
-# cupola/chunks/failures.py - the words for a chunk and for what it failed of.
+# cupola/chunks/failure_texts.py - the words for a chunk and for what it failed of.
 """Texts of errors of chunks."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# cupola/core/package_images.py - images of installed packages, which pickles have by name and hash.
+# cupola/core/pickled_images.py - images of installed packages, which pickles have by name and hash.
 """Unpickling of images that both processes have in an installed package."""
 
 from __future__ import annotations
