@@ -474,7 +474,7 @@ def test_build_imports_little():
             if top in sys.stdlib_module_names | allowed:
                 continue
             assert name.startswith(("cupola.build", *BESIDE_BUILD)), f"{path} imports {name}"
-            todo += [name] if name not in todo else []
+            todo += [name] if name in known and name not in todo else []
         for node in text.body:  # setup.py loads them under another name, before cupola
             if isinstance(node, ast.ImportFrom) and not node.level:
                 assert not node.module.startswith("cupola"), f"{path}: {node.module}"
@@ -505,7 +505,8 @@ def test_what_runs_does_not_import_the_build():
 def test_each_python_module_is_in_a_family():
     folders = {str(path.parent.relative_to(PACKAGE)) for path in PACKAGE.rglob("__init__.py")}
     assert folders - {"."} == set(FAMILIES)
-    assert {path.stem for path in PACKAGE.glob("*.py")} == TOP
+    # The build puts kernel_constants.py there only in a checkout that is in use.
+    assert {path.stem for path in PACKAGE.glob("*.py")} | {"kernel_constants"} == TOP
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -61,7 +61,7 @@ def test_a_second_time_nothing_is_compiled(driver, place, compilations):
     assert list(place.iterdir()) == [entry]
 
 
-def test_whatever_differs_is_compiled(driver, compilations, monkeypatch):
+def test_whatever_differs_is_compiled(driver, compilations, monkeypatch, tmp_path):
     hows = [
         {},
         {"number": 2},
@@ -72,7 +72,7 @@ def test_whatever_differs_is_compiled(driver, compilations, monkeypatch):
         {"headers": {"a.h": " "}},
         {"name_expressions": ["f"]},
         {"arch": "compute_75"},
-        {"include": "/nowhere"},
+        {"include": str(tmp_path)},
     ]
     for _ in range(2):
         for how in hows:

@@ -12,7 +12,7 @@ from pathlib import Path
 import images
 import pytest
 
-from cupola import command as commands
+from cupola.tools import command as commands
 
 COVERAGE = b"cupola-coverage 1\n"
 

@@ -8,9 +8,9 @@ import pytest
 from working import refused
 
 import cupola
+from cupola.declare import elementwise_definition, reduction_definition, scan_definition
 from cupola.declare.c_types import WORDS
 from cupola.declare.kernel_definition import HEADER, source
-from cupola.makers import elementwise_definition, reduction_definition, scan_definition
 
 # From the former collisions; the other names come from the source itself.
 KNOWN = {"value", "total", "chunks", "combined", "neutral", "task", "partial", "inner", "kept"}

@@ -110,7 +110,7 @@ def test_what_belongs_to_another_device(program):
 one, stream = communicators[0], cupola.Stream(device=1)
 refused(lambda: one.all_reduce(x[1]), "rank 0", "argument x is on device 1", "to_device")
 refused(lambda: one.all_reduce(x[0], x[1]), "argument out is on device 1")
-refused(lambda: one.all_reduce(x[0], stream=stream), "argument stream is of device 1")
+refused(lambda: one.all_reduce(x[0], stream=stream), "argument stream", "is of device 1")
 close()
 print("done")
 """)

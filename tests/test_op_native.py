@@ -152,7 +152,7 @@ def test_checks_and_launches_that_are_too_large(driver):
     with refused(cupola.ArgumentValueError, saying="expected n % 5 == 0, got 3 and 0"):
         launch(checks=["n % 5 == 0"])
     with refused(cupola.ArgumentValueError, saying="test.op: number: block (4096, 1, 1)"):
-        launch(block=[4096])
+        launch(block=["n * 512"])
     with refused(cupola.ArgumentValueError, saying="block n - 8 is 0, expected 1 to"):
         launch(block=["n - 8"])
     with refused(cupola.ArgumentValueError, saying="test.op: the grid is empty, but output y has"):

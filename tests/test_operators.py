@@ -182,12 +182,13 @@ def test_arrays_of_other_libraries(driver):
 
 
 def test_truth_and_numbers_of_one_element(driver):
-    one = cupola.to_device(np.array([2.5]))
+    one = cupola.to_device(np.array(2.5))
     assert bool(one)
     assert float(one) == 2.5
     assert int(one) == 2
     assert one.item() == 2.5
     assert complex(one) == 2.5
+    assert bool(cupola.ones(1)) and cupola.ones(1).item() == 1
     assert not cupola.zeros(())
     with pytest.raises(ValueError, match="any"):
         bool(cupola.zeros(2))
