@@ -214,12 +214,17 @@ def test_each_call_refuses_the_same_streams():
 
 def test_streams_of_libraries_without_the_protocol():
     stream = cupola.Stream(non_blocking=True)
+    # Like the objects of these libraries, each one holds its stream.
     same = [
         Stated(stream, stream.device_index),
-        library_stream("torch.cuda.streams", cuda_stream=stream.handle, device_index=0),
-        library_stream("cupy.cuda.stream", ptr=stream.handle, device_id=-1),
-        library_stream("numba.cuda.cudadrv.driver", handle=ctypes.c_void_p(stream.handle)),
-        library_stream("numba_cuda.streams", handle=stream.handle),
+        library_stream(
+            "torch.cuda.streams", cuda_stream=stream.handle, device_index=0, held=stream
+        ),
+        library_stream("cupy.cuda.stream", ptr=stream.handle, device_id=-1, held=stream),
+        library_stream(
+            "numba.cuda.cudadrv.driver", handle=ctypes.c_void_p(stream.handle), held=stream
+        ),
+        library_stream("numba_cuda.streams", handle=stream.handle, held=stream),
     ]
     for other in same:
         assert stream_of(other, 0) == stream
