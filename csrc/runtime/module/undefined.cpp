@@ -15,11 +15,11 @@ struct Form {
 };
 
 // The words around a symbol: those of the CPU device, then those of ptxas, nvlink and nvJitLink,
-// which begin with a capital or a small letter.
+// without the first two letters, of which tools write the first one as a capital or small.
 constexpr Form forms[] = {
-    {"function '", "' is not defined"},   {"extern variable '", "' is not defined"},
-    {"nresolved extern function '", "'"}, {"nresolved extern variable '", "'"},
-    {"ndefined reference to '", "'"},
+    {"function '", "' is not defined"},  {"extern variable '", "' is not defined"},
+    {"resolved extern function '", "'"}, {"resolved extern variable '", "'"},
+    {"defined reference to '", "'"},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-# cupola/arrays/elementwise_call.pyx - elementwise operations: Python's operators and NumPy's ufuncs.
+# cupola/arrays/elementwise_call.pyx - elementwise operations, for Python's operators and ufuncs.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 #
 # Common operands have fast paths: C-contiguous arrays of one type and shape, or such an array and a
