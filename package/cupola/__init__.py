@@ -181,19 +181,17 @@ _HOMES = {
     "zeros": "creation",
     "zeros_like": "creation",
 }
-# Names of higher modules that lower modules look up in cupola.core.registry.
+# Names of higher modules that lower modules look up in cupola.core.registry: public names, and
+# names that only cupola itself uses.
+_LOOKED_UP = ("Event", "Pool", "PreparedLaunch", "pipeline", "shipped_kernels")
 _registry.homes.update(
+    {name: _HOMES[name] for name in _LOOKED_UP},
     Capture="capture",
-    Event="event",
-    Pool="pool",
-    PreparedLaunch="launch",
     TextureReferences="texture_reference",
     Variables="variable",
     array="creation",
     instantiate="graph_exec",
-    pipeline="chunks",
     run_on_cluster="chunks.cluster",
-    shipped_kernels="kernels",
     take_array="creation",
     take_from_package="core.pickled_images",
     version_of="core.pickled_images",
