@@ -98,7 +98,7 @@ def left_out(config, items):
 
 # Folders whose tests are campaigns. Single files and tests have the marker.
 CAMPAIGNS = {
-    "compiled": "a nested run of a slice of the tests as machine code",
+    "compiled": "a nested run of a slice of the tests in another mode of the CPU device",
     "fuzz": "a build of each fuzzer",
     "install": "builds and installs of wheels",
     "sanitizer": "a build of the libraries under each sanitizer",

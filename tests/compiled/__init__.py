@@ -1,1 +1,1 @@
-"""Slices of the tests in the mode of the CPU device that compiles every kernel."""
+"""Slices of the tests in modes of the CPU device that the whole run does not use."""
