@@ -27,7 +27,8 @@ def test_each_row_names_files(start):
 
 
 def test_the_longest_beginning_counts():
-    assert areas.tests_of("csrc/runtime/texture/") == ["tests/test_texture.py"]
+    found = areas.tests_of("csrc/runtime/texture/")
+    assert found == ["tests/test_tensor_map.py", "tests/test_texture.py"]
     assert areas.tests_of("tests/test_room.py") == ["tests/test_room.py"]
 
 

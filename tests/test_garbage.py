@@ -198,6 +198,14 @@ def texture():
     return thing
 
 
+def tensor_map():
+    thing = Thing()
+    memory = cupola.zeros(64, np.float32)
+    array = cupola.Array.from_address(memory.address, 64, np.float32, owner=(memory, thing))
+    thing.kept = cupola.TensorMap(array, 32)
+    return thing
+
+
 def surface():
     class Picture(cupola.CudaArray):
         pass
@@ -285,7 +293,7 @@ CYCLES = [
     graph_of_a_method, graph_and_what_is_ready, launched_graph, only_what_is_ready, held_object,
     kernel_node, updated_node, updated_graph, child_graph, captured, captured_launch,
     array_with_an_owner, memory_with_an_owner, prepared_launch, transfers, configured, texture,
-    surface, stream_with_an_owner, stream_of_an_object, module_of_a_texture,
+    tensor_map, surface, stream_with_an_owner, stream_of_an_object, module_of_a_texture,
     kernel_of_a_texture, names_of_a_module, variable_of_a_module, tensor_of_an_exporter, operation,
 ]  # fmt: skip
 

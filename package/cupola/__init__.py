@@ -50,6 +50,7 @@ _HOMES = {
     "Profile": "tools.timeline",
     "Stream": "stream",
     "Surface": "texture",
+    "TensorMap": "tensor_map",
     "Texture": "texture",
     "allclose": "arrays.comparisons",
     "alloc": "memory",

@@ -6,6 +6,7 @@ from libc.stdint cimport uint64_t
 from cupola._abi cimport cupola_parameter
 from cupola._names cimport KeywordBinder
 from cupola._send cimport Queue
+from cupola.array cimport Array
 from cupola.element cimport Element
 from cupola.handles cimport cupola_kernel, cupola_stream
 from cupola.memory cimport Memory
@@ -18,6 +19,12 @@ cdef enum Remainder:
     TRANSFER = 2  # before the launch: host memory has to be copied
     OTHER = 4  # the argument is of a rare type: put_other has to pack it
     AWAIT = 8  # before the launch: wait for the queue's `awaited` stream
+
+# A struct that a kernel takes by value, and by which it accesses an array.
+cdef class ArrayDescriptor:
+    cdef Array described
+    cdef const void* bytes
+    cdef size_t nbytes
 
 cdef class Signature:
     cdef cupola_kernel* native
@@ -51,6 +58,8 @@ cdef class Signature:
     cdef int order(self, cupola_stream* stream, uint64_t other, Queue* queue) except -1
     cdef int put_memory(self, char* buffer, size_t index, Memory memory) except -1
     cdef int put_texture(self, char* buffer, size_t index, TextureObject texture) except -1
+    cdef int put_descriptor(
+        self, char* buffer, size_t index, ArrayDescriptor descriptor) except -1
     cdef int put_foreign(
         self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
     cdef int put_interface(

@@ -228,6 +228,13 @@ cdef int put_ctypes(Signature signature, char* buffer, size_t index, object valu
     return signature.put_buffer(buffer, index, native_array(found).tobytes())
 
 
+cdef class ArrayDescriptor:
+    """A struct that a kernel takes by value, and by which it accesses an array."""
+
+    def __cinit__(self):
+        self.bytes = NULL
+
+
 cdef class Signature:
     def __cinit__(self):
         self.native = NULL
@@ -415,6 +422,8 @@ cdef class Signature:
             return TRANSFER
         if isinstance(value, TextureObject):
             return self.put_texture(buffer, index, <TextureObject>value)
+        if isinstance(value, ArrayDescriptor):
+            return self.put_descriptor(buffer, index, <ArrayDescriptor>value)
         code = SCALARS.get(type(value))
         if code is not None:
             self.put_scalar(buffer, index, value, code)
@@ -485,6 +494,24 @@ cdef class Signature:
         if texture.device_index != self.device_index:
             self.refuse_device(index, type_text(texture), texture.device_index)
         return check(cupola_argument_uint(self.native, buffer, index, texture.handle))
+
+    cdef int put_descriptor(
+        self, char* buffer, size_t index, ArrayDescriptor descriptor
+    ) except -1:
+        """A struct with an array's address in it. A graph finds the array's memory by it."""
+        cdef Array array = descriptor.described
+        came = type_text(descriptor)
+        if array is None or self.parameters[index].kind & CUPOLA_POINTER:
+            self.refuse(index, came)
+        if is_freed(array):
+            self.refuse(index, f"{came} of an array that was freed", CUPOLA_ERROR_VALUE)
+        if array.device_index != self.device_index:
+            self.refuse_device(index, came, array.device_index)
+        if cupola_argument_bytes(
+            self.native, buffer, index, descriptor.bytes, descriptor.nbytes
+        ) != 0:
+            self.refuse(index, came)
+        return USE
 
     cdef int put_foreign(
         self, char* buffer, size_t index, object value, cupola_stream* stream
@@ -672,6 +699,8 @@ cdef class Signature:
         cdef size_t index
         for index in range(self.count):
             argument = <object>arguments[index]
+            if isinstance(argument, ArrayDescriptor):
+                argument = (<ArrayDescriptor>argument).described
             if type(argument) is Array:
                 if (<Array>argument).memory is not None:
                     if (<Array>argument).memory.stream.native != stream:

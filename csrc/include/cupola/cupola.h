@@ -31,6 +31,7 @@
 #include "cupola/shipped.h"
 #include "cupola/stream.h"
 #include "cupola/tensor.h"
+#include "cupola/tensor_map.h"
 #include "cupola/texture.h"
 
 #endif /* CUPOLA_CUPOLA_H */

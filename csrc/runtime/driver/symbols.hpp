@@ -113,6 +113,7 @@
     REQUIRED(cuTexObjectDestroy, 5000)                          \
     REQUIRED(cuSurfObjectCreate, 5000)                          \
     REQUIRED(cuSurfObjectDestroy, 5000)                         \
+    OPTIONAL(cuTensorMapEncodeTiled, 12000)                     \
     OPTIONAL(cuModuleGetTexRef, 2000)                           \
     OPTIONAL(cuModuleGetSurfRef, 3000)                          \
     OPTIONAL(cuTexRefSetArray, 2000)                            \
