@@ -84,16 +84,20 @@ def test_a_map_says_what_it_is():
     assert cupola.TensorMap(x.view(np.uint16), (8, 8), elements="bfloat16").elements == "bfloat16"
 
 
-def test_a_launch_on_another_stream_follows_the_arrays_stream(take):
+def test_memory_of_another_stream_is_not_reused_before_the_launch(take):
     first, second = cupola.Stream(), cupola.Stream()
     content = tensor((ROWS, COLUMNS))
     with first:
         x = cupola.to_device(content)
+    first.synchronize()
     with second:
         out = cupola.zeros((ROWS, COLUMNS), np.float32)
         take[content.dtype][1, 64](cupola.TensorMap(x, (ROWS, COLUMNS)), out, 0, 0)
-        del x  # its memory is free after the launch
+        del x  # the first stream may use its memory after the launch
+        others = [cupola.full((ROWS, COLUMNS), 7, np.float32, stream=first) for _ in range(8)]
         np.testing.assert_array_equal(out.get(), content)
+    first.synchronize()
+    assert all((other.get() == 7).all() for other in others)
 
 
 def test_a_graph_keeps_the_memory_of_a_map(take):
