@@ -342,6 +342,8 @@ def test_the_stream_in_the_brackets(driver):
     for wrong in (3, "stream", cupola.Stream.__new__(cupola.Stream)):
         with refused(cupola.ArgumentTypeError, saying="tream"):
             kernel[grid, block, wrong]
+    with refused(cupola.ArgumentTypeError, saying="kernel[grid, block, None, 64]"):
+        kernel[grid, block, 64]
 
 
 def test_memory_waits_for_each_stream_that_used_it(driver):

@@ -242,6 +242,11 @@ cdef inline Stream stream_in(Kernel kernel, object stream):
         and (<Stream>stream).device_index == kernel.device_index
     ):
         return <Stream>stream
+    if isinstance(stream, int):  # <<<grid, block, shared>>> has bytes there
+        raise ArgumentTypeError(
+            f"{kernel.title}: the third value in the brackets is a stream, got {stream}; give bytes "
+            f"of dynamic shared memory as the fourth, kernel[grid, block, None, {stream}], and a "
+            "CUstream handle as cupola.Stream.from_handle(handle)")
     return None if stream is None else as_stream(stream, kernel.device_index)
 
 
