@@ -11,6 +11,8 @@ import pytest
 from test_driver import good
 from wrapped import wrap
 
+from cupola.image.cubin import read_image
+
 # Functions that drivers have since CUDA 12.3 and 12.4.
 NAMES = ["cuFuncGetName"]
 LISTS = ["cuModuleGetFunctionCount", "cuModuleEnumerateFunctions", "cuFuncGetParamInfo"]
@@ -18,11 +20,11 @@ POOLS = ["cuMemPoolCreate", "cuMemAllocFromPoolAsync", "cuMemFreeAsync"]
 
 OLD = """
 static int my_cuDriverGetVersion(int* value) { *value = 11030; return 0; }
-/* Unpacks a fatbin whose PTX is compressed, as NVIDIA's driver does. */
+/* Takes machine code, as NVIDIA's driver does: it stands for the PTX in a file. */
 static int my_cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* options,
                                  void** values) {
     static char text[1 << 20];
-    FILE* file = getenv("UNPACKED") ? fopen(getenv("UNPACKED"), "r") : 0;
+    FILE* file = getenv("MEANT") ? fopen(getenv("MEANT"), "r") : 0;
     if (file) text[fread(text, 1, sizeof text - 1, file)] = 0;
     return real("cuModuleLoadDataEx")(module, file ? text : image, count, options, values);
 }
@@ -62,9 +64,9 @@ def test_memory_names_and_parameters_without_the_newer_calls(old):
 
 @pytest.mark.cpu_only("the CPU device stands for the old driver")
 def test_where_a_manifest_alone_tells_the_parameters(old, tmp_path):
-    """The PTX is compressed, so only the driver can read it."""
-    image = tmp_path / "packed.fatbin"
-    shutil.copy(images.fatbin(compress=True), image)
+    """The image is machine code alone, which only the driver can read."""
+    image = tmp_path / "machine.fatbin"
+    shutil.copy(images.fatbin("sm_90"), image)
     code = f"""
     import numpy as np, cupola
     x = cupola.to_device(np.arange(10, dtype=np.float32))
@@ -75,7 +77,7 @@ def test_where_a_manifest_alone_tells_the_parameters(old, tmp_path):
     except cupola.ImageError as error:
         print(error)
     """
-    environment = {"CUPOLA_DRIVER": old, "UNPACKED": images.ptx()}
+    environment = {"CUPOLA_DRIVER": old, "MEANT": images.ptx()}
     assert "load the image with a manifest" in good(code, **environment).stdout
     shutil.copy(images.described().with_suffix(".json"), image.with_suffix(".json"))
     code += """
@@ -94,8 +96,8 @@ def test_where_a_manifest_alone_tells_the_parameters(old, tmp_path):
 @pytest.mark.parametrize("offsets", [[0, 8, 4000, 24, 32], [0, 8, 12, 24, 32]])
 def test_a_manifest_whose_parameters_overlap_is_refused(old, tmp_path, offsets):
     """The last one's end is the size of the buffer they are packed into."""
-    image = tmp_path / "packed.fatbin"
-    shutil.copy(images.fatbin(compress=True), image)
+    image = tmp_path / "machine.fatbin"
+    shutil.copy(images.fatbin("sm_90"), image)
     manifest = json.loads(images.described().with_suffix(".json").read_text())
     (axpy,) = (kernel for kernel in manifest["kernels"] if kernel["name"] == "axpy")
     for parameter, offset in zip(axpy["parameters"], offsets, strict=True):
@@ -108,7 +110,7 @@ def test_a_manifest_whose_parameters_overlap_is_refused(old, tmp_path, offsets):
     except cupola.ImageError as error:
         print(error)
     """
-    said = good(code, CUPOLA_DRIVER=old, UNPACKED=images.ptx()).stdout
+    said = good(code, CUPOLA_DRIVER=old, MEANT=images.ptx()).stdout
     assert "but the previous one ends at" in said
 
 
@@ -194,3 +196,72 @@ def test_a_captured_graph_holds_what_kernels_of_others_may_use(tmp_path):
     """
     )
     good(code, CUPOLA_DRIVER=old)
+
+
+@pytest.mark.cpu_only("a wrapped CPU device refuses machine code")
+def test_a_refused_entry_leads_to_the_next(tmp_path):
+    """The wrapped driver counts as a GPU's, so that it gets the machine code for 9.0 first."""
+    driver = wrap(tmp_path)
+    code = f"""
+    import numpy as np, cupola
+    module = cupola.load({str(images.fatbin("sm_90", "sm_80", "compute_75"))!r})
+    out = cupola.zeros((), np.int32)
+    module["store<int>"][1, 1](out, 7)
+    assert out.get() == 7
+    """
+    said = good(code, CUPOLA_DRIVER=driver, CUPOLA_LOG="info").stderr
+    assert "the driver refuses sm_90: CUDA_ERROR_NO_BINARY_FOR_GPU" in said
+    assert "took compute_75 on device 0: the driver compiles PTX for compute_75" in said
+
+
+@pytest.mark.cpu_only("a wrapped CPU device stands for the old driver")
+def test_a_driver_that_is_too_old_for_the_image(tmp_path):
+    source = """
+    static int my_cuDriverGetVersion(int* value) { *value = 12040; return 0; }
+    static int my_cuModuleLoadDataEx(void** module, const void* image, unsigned count,
+                                     int* options, void** values) { return 222; }
+    """
+    driver = wrap(tmp_path, source, replace=["cuDriverGetVersion", "cuModuleLoadDataEx"])
+    code = f"""
+    import cupola
+    try:
+        cupola.load({str(images.fatbin())!r})
+    except cupola.ImageError as error:
+        print(error)
+    """
+    said = good(code, CUPOLA_DRIVER=driver).stdout
+    for text in (
+        "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+        "compute_75",
+        "this driver takes the PTX of CUDA 12.4",
+        "needs a driver of CUDA",
+        "update the driver",
+    ):
+        assert text in said, said
+
+
+@pytest.mark.cpu_only("a wrapped CPU device writes down what it gets")
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_driver_gets_the_options_of_ptxas_with_the_ptx(tmp_path, compress):
+    """PTX text has no room for ``-maxrregcount``: the driver reads it in the fatbin."""
+    source = """
+    static int my_cuModuleLoadDataEx(void** module, const void* image, unsigned count,
+                                     int* options, void** values) {
+        unsigned long long size = *((const unsigned long long*)image + 1);
+        FILE* file = fopen(getenv("WRITTEN"), "w");
+        fwrite(image, 1, 16 + size, file);
+        fclose(file);
+        return real("cuModuleLoadDataEx")(module, image, count, options, values);
+    }
+    """
+    driver = wrap(tmp_path, source, replace=["cuModuleLoadDataEx"])
+    image, written = tmp_path / "limited.fatbin", tmp_path / "written.fatbin"
+    codes = [f"-gencode=arch=compute_75,code={code}" for code in ("sm_75", "compute_75")]
+    how = "--compress-mode=size" if compress else "-no-compress"
+    images.compile_with_nvcc(images.SOURCE, image, "-fatbin", how, "-maxrregcount=40", *codes)
+    code = f"import cupola; cupola.load({str(image)!r})['increment']"
+    good(code, CUPOLA_DRIVER=driver, WRITTEN=written)
+    assert b"-maxrregcount=40" in written.read_bytes()
+    (entry,) = read_image(written.read_bytes()).entries
+    given = [one for one in read_image(image.read_bytes()).entries if one.kind == "ptx"]
+    assert [entry] == given

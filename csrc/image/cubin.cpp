@@ -137,6 +137,16 @@ const Cubin::Section* Cubin::find(std::string_view name) const {
     return nullptr;
 }
 
+char Cubin::variant() const {
+    const Section* const note = find(".note.nv.tkinfo");
+    if (!note) return 0;
+    const std::string target = "-arch sm_" + std::to_string(architecture_);
+    const std::size_t at = note->content.find(target);
+    if (at == std::string_view::npos || at + target.size() >= note->content.size()) return 0;
+    const char suffix = note->content[at + target.size()];
+    return suffix == 'a' || suffix == 'f' ? suffix : '\0';
+}
+
 std::vector<std::string> Cubin::variables() const {
     constexpr unsigned object = 1;
     std::vector<std::string> names;

@@ -43,6 +43,8 @@ class Cubin {
     explicit Cubin(std::string_view bytes);
 
     int architecture() const { return architecture_; }  // 75 for sm_75
+    // 'a' or 'f' where the note of the assembler's options names such a target, else 0.
+    char variant() const;
     const std::vector<Section>& sections() const { return sections_; }
 
     // Names of the device variables in symbol tables; none if there is no table. Throws Error.

@@ -57,6 +57,7 @@ std::optional<Heading> heading(std::string_view ptx) {
     if (!take(ptx, ".target")) return {};
     skip();
     if (!take(ptx, "sm_") || !take_number(ptx, found.target)) return {};
+    if (!ptx.empty() && (ptx[0] == 'a' || ptx[0] == 'f')) found.variant = ptx[0];
     return found;
 }
 

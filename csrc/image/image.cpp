@@ -23,14 +23,19 @@ Entry text(std::string_view bytes, int architecture) {
     const Heading found = heading(bytes).value_or(Heading());
     Entry entry{Kind::ptx, architecture, false, bytes};
     if (!architecture) entry.architecture = static_cast<int>(found.target);
+    entry.variant = found.variant;
     return entry;
 }
 
 Entry cubin(std::string_view bytes) {
-    return {Kind::cubin, Cubin(bytes).architecture(), false, bytes};
+    const Cubin read(bytes);
+    Entry entry{Kind::cubin, read.architecture(), false, bytes};
+    entry.variant = read.variant();
+    return entry;
 }
 
 constexpr std::uint64_t lz4_flag = 0x2000, zstd_flag = 0x8000;
+constexpr std::uint64_t architecture_flag = 0x100000, family_flag = 0x200000;  // of sm_90a, sm_100f
 
 Entry compressed_entry(const Bytes& all, std::uint64_t at, Kind kind, int architecture,
                        std::string_view payload) {
@@ -76,6 +81,8 @@ std::vector<Entry> fatbin(std::string_view bytes) {
         else
             entries.push_back(what == Kind::ptx ? text(payload, sm) : cubin(payload));
         entries.back().number = kind;
+        entries.back().variant = flags & architecture_flag ? 'a' : flags & family_flag ? 'f' : '\0';
+        entries.back().header = all.part(at, entry, "an entry's header");
         at += entry + padded;  // both are within the file, checked above
     }
     return entries;
@@ -104,9 +111,24 @@ std::vector<Entry> read(const void* data, std::size_t size) {
     return {*kind == Kind::cubin ? cubin(bytes) : text(bytes, 0)};
 }
 
-bool runs_on(const Entry& entry, int capability) {
-    return entry.kind != Kind::other && entry.architecture <= capability &&
-           (entry.kind == Kind::ptx || entry.architecture / 10 == capability / 10);
+std::string alone(const Entry& entry, std::string_view payload) {
+    const auto put = [](std::string& bytes, std::size_t at, auto value) {
+        std::memcpy(&bytes[at], &value, sizeof value);
+    };
+    std::string header(entry.header);
+    const std::uint64_t flags = Bytes(header).at<std::uint64_t>(40, "an entry's flags");
+    const std::uint64_t size = (payload.size() + 8) / 8 * 8;  // with a NUL after a text
+    put(header, 8, size);
+    put(header, 16, std::uint32_t{0});
+    put(header, 40, flags & ~(lz4_flag | zstd_flag));
+    put(header, 56, std::uint64_t{0});
+    std::string bytes(fatbin_header, '\0');
+    put(bytes, 0, fatbin_magic);
+    put(bytes, 4, std::uint16_t{1});
+    put(bytes, 6, static_cast<std::uint16_t>(fatbin_header));
+    put(bytes, 8, header.size() + size);
+    bytes.append(header).append(payload).resize(fatbin_header + header.size() + size);
+    return bytes;
 }
 
 std::size_t size_of(const void* data) {

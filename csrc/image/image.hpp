@@ -24,6 +24,7 @@ std::size_t skip_blank(std::string_view text);
 struct Heading {
     unsigned version = 0;  // 90 for 9.0
     unsigned target = 0;   // 90 for sm_90a
+    char variant = 0;      // 'a' or 'f'; 0 for a target without suffix
 };
 std::optional<Heading> heading(std::string_view ptx);
 
@@ -37,18 +38,20 @@ struct Entry {
     bool compressed = false;   // `unpack` decompresses the payload
     std::string_view payload;  // a view of the image's bytes; PTX without its terminating NUL
     enum class Packing { none, lz4, zstd } packing = Packing::none;
-    std::uint64_t unpacked = 0;  // size after decompression, from the entry's header
-    unsigned number = 0;         // of the kind, in a fatbin
+    std::uint64_t unpacked = 0;    // size after decompression, from the entry's header
+    unsigned number = 0;           // of the kind, in a fatbin
+    char variant = 0;              // 'a' or 'f' of sm_90a or sm_100f; 0 without suffix
+    std::string_view header = {};  // in a fatbin: the entry's header, with options for ptxas
 };
-
-// Whether a device of that compute capability (90 for 9.0) runs the entry. The capability must be
-// at least the entry's architecture; for a cubin the major versions must also be equal.
-bool runs_on(const Entry& entry, int capability);
 
 // Decompresses an entry's payload. Throws Error if the payload is damaged, or if the entry's header
 // gives an impossible size. zstd needs libzstd.so.1, which is loaded at the first use; throws
 // Unsupported if it is not found.
 std::string unpack(const Entry& entry);
+
+// A fatbin of this entry alone, with its payload decompressed. Thus a driver gets ptxas's options,
+// which PTX text does not have. The entry must be of a fatbin. Throws Error.
+std::string alone(const Entry& entry, std::string_view payload);
 
 // All entries, in the image's order. Throws Error with the fault and its offset: the image is
 // truncated, has an impossible size, or an unknown version.

@@ -30,6 +30,7 @@ typedef struct cupola_image_entry {
     uint32_t compressed;   /* 1 where the bytes still are: libzstd.so.1 is not on this machine */
     const char* bytes;     /* decompressed; PTX without its terminating NUL */
     size_t size;
+    uint32_t variant; /* 'a' or 'f' of sm_90a or sm_100f; 0 for a target without suffix */
 } cupola_image_entry;
 
 /* Reads a fatbin, a cubin, PTX, or a library or program, which may have none of them inside. */
@@ -40,6 +41,12 @@ CUPOLA_API int cupola_image_embedded(const cupola_image* image, size_t* fatbins,
 /* All entries, in the order of the bytes. They stay until the image is released. */
 CUPOLA_API int cupola_image_entries(const cupola_image* image, const cupola_image_entry** entries,
                                     size_t* count);
+/* The index of the entry that a device takes first; SIZE_MAX where it takes none. `capability` is
+ * 90 for 9.0, `ptx` the newest PTX version that the driver takes (90 for 9.0; 0 for no limit),
+ * `machine_code` 0 for the CPU device. `reason` says why; it stays until this thread's next call.
+ */
+CUPOLA_API int cupola_image_choose(const cupola_image* image, uint32_t capability, uint32_t ptx,
+                                   uint32_t machine_code, size_t* index, const char** reason);
 CUPOLA_API void cupola_image_retain(cupola_image* image);
 CUPOLA_API void cupola_image_release(cupola_image* image);
 

@@ -5,8 +5,8 @@
 #include <deque>
 #include <optional>
 
+#include "image/choice.hpp"
 #include "image/cubin.hpp"
-#include "image/image.hpp"
 #include "ptx/inlined_names.hpp"
 #include "ptx/line_table.hpp"
 #include "runtime/base/error.hpp"
@@ -20,6 +20,7 @@ struct cupola_image : Object {
     std::uint32_t kind = CUPOLA_IMAGE_OTHER;
     std::size_t fatbins = 0, texts = 0;
     std::vector<cupola_image_entry> entries;
+    std::vector<image::Entry> read;    // the same, decompressed
     std::deque<std::string> unpacked;  // bytes of compressed entries
 };
 
@@ -54,7 +55,7 @@ std::uint32_t code_of(image::Kind kind) {
     return CUPOLA_IMAGE_OTHER;
 }
 
-cupola_image_entry decompressed(cupola_image& image, const image::Entry& entry) {
+cupola_image_entry decompressed(cupola_image& image, image::Entry entry) {
     cupola_image_entry out{};
     out.kind = code_of(entry.kind);
     out.number = entry.number;
@@ -63,6 +64,7 @@ cupola_image_entry decompressed(cupola_image& image, const image::Entry& entry) 
     if (entry.compressed) {
         try {
             bytes = image.unpacked.emplace_back(image::unpack(entry));
+            entry.compressed = false;
         } catch (const image::Unsupported&) {
             out.compressed = 1;
         }
@@ -73,7 +75,24 @@ cupola_image_entry decompressed(cupola_image& image, const image::Entry& entry) 
     }
     out.bytes = bytes.data();
     out.size = bytes.size();
+    out.variant = static_cast<std::uint32_t>(entry.variant);
+    entry.payload = bytes;
+    image.read.push_back(entry);
     return out;
+}
+
+// The entry that a device takes first, or the reason why it takes none.
+const image::Entry* choose(const cupola_image& image, const image::Taker& taker,
+                           std::string& reason) {
+    reason.clear();
+    const std::vector<image::Candidate> found = image::candidates(image.read, taker);
+    if (!found.empty() && found.front().fit != image::Fit::newer_ptx) {
+        reason = found.front().reason;
+        return found.front().entry;
+    }
+    for (const image::Entry& entry : image.read)
+        reason += (reason.empty() ? "" : "; ") + image::judge(entry, taker).reason;
+    return nullptr;
 }
 
 // A host's ELF file is a library or program; `image::read` refuses it.
@@ -191,6 +210,20 @@ int cupola_image_embedded(const cupola_image* image, size_t* fatbins, size_t* te
 int cupola_image_entries(const cupola_image* image, const cupola_image_entry** entries,
                          size_t* count) {
     return guard([&] { list(check_not_null(image, "image")->entries, entries, count); });
+}
+
+int cupola_image_choose(const cupola_image* image, uint32_t capability, uint32_t ptx,
+                        uint32_t machine_code, size_t* index, const char** reason) {
+    return guard([&] {
+        thread_local std::string text;
+        check_not_null(index, "index");
+        check_not_null(reason, "reason");
+        const std::vector<image::Entry>& entries = check_not_null(image, "image")->read;
+        const image::Entry* found =
+            choose(*image, {static_cast<int>(capability), ptx, machine_code != 0}, text);
+        *index = found ? static_cast<std::size_t>(found - entries.data()) : SIZE_MAX;
+        *reason = text.c_str();
+    });
 }
 
 void cupola_image_retain(cupola_image* image) {

@@ -53,7 +53,8 @@ const Named& find(const std::string& name) {
 bool has_code(const Piece& group, const Context& context) {
     if (context.driver->cpu || !group.size) return false;
     for (const image::Entry& entry : image::read(cupola_arrays_begin + group.offset, group.size))
-        if (entry.kind == image::Kind::cubin && image::runs_on(entry, context.capability))
+        if (entry.kind == image::Kind::cubin &&
+            image::judge(entry, {context.capability}).fit != image::Fit::none)
             return true;
     return false;
 }

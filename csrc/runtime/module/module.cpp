@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "image/choice.hpp"
 #include "image/cubin.hpp"
-#include "image/image.hpp"
 #include "platform/demangle.hpp"
 #include "ptx/declared_kernels.hpp"
 #include "runtime/base/name_suggestions.hpp"
@@ -31,9 +31,9 @@ std::string list(const std::vector<image::Entry>& entries) {
     for (const image::Entry& entry : entries) {
         text += text.empty() ? "" : ", ";
         if (entry.kind == image::Kind::ptx)
-            text += "PTX" + ptx_version(entry) + " compute_" + std::to_string(entry.architecture);
+            text += "PTX" + ptx_version(entry) + " " + image::target_name(entry);
         else if (entry.kind == image::Kind::cubin)
-            text += "cubin sm_" + std::to_string(entry.architecture);
+            text += "cubin " + image::target_name(entry);
         else
             text += "code of kind " + std::to_string(entry.number);
         text += entry.compressed ? " (compressed)" : "";
@@ -41,10 +41,9 @@ std::string list(const std::vector<image::Entry>& entries) {
     return text.empty() ? "nothing" : text;
 }
 
-// The CPU device runs only PTX.
-bool runs(const image::Entry& entry, const Context& context) {
-    return image::runs_on(entry, context.capability) &&
-           (entry.kind == image::Kind::ptx || !context.driver->cpu);
+image::Taker taker(const Context& context) {
+    const Driver& driver = context.driver;
+    return {context.capability, driver.cpu ? 0 : image::newest_ptx(driver.version), !driver.cpu};
 }
 
 // Lists the image's entries and describes the device.
@@ -55,7 +54,7 @@ std::string about(const std::vector<image::Entry>& entries, const Context& conte
            (context.driver->cpu ? " (cupola's CPU device, which runs only PTX)" : "");
 }
 
-std::vector<image::Entry> entries_for(const Context& context, const void* data, std::size_t size) {
+std::vector<image::Entry> entries_of(const void* data, std::size_t size) {
     if (!data || size == 0) fail(CUPOLA_ERROR_IMAGE, "the image is empty");
     std::vector<image::Entry> entries;
     try {
@@ -63,17 +62,104 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
     } catch (const image::Error& error) {
         fail(CUPOLA_ERROR_IMAGE, std::string("the image cannot be read: ") + error.what());
     }
-    const bool any = std::any_of(entries.begin(), entries.end(),
-                                 [&](const image::Entry& entry) { return runs(entry, context); });
-    if (!any)
-        fail(CUPOLA_ERROR_IMAGE,
-             "the image has no code for this device\n" + about(entries, context) +
-                 "\n  compile it with PTX for an architecture not newer than the device (nvcc "
-                 "-gencode arch=compute_75,code=compute_75)" +
-                 (context.driver->cpu
-                      ? ""
-                      : ", or with a cubin for sm_" + std::to_string(context.capability)));
     return entries;
+}
+
+// The entries that the driver may take, best first. Throws where there is none.
+std::vector<image::Candidate> candidates_for(const Context& context,
+                                             const std::vector<image::Entry>& entries) {
+    std::vector<image::Candidate> found = image::candidates(entries, taker(context));
+    if (!found.empty()) return found;
+    std::string reasons;
+    for (const image::Entry& entry : entries)
+        reasons += "\n  " + image::judge(entry, taker(context)).reason;
+    fail(CUPOLA_ERROR_IMAGE,
+         "the image has no code for this device\n" + about(entries, context) + reasons +
+             "\n  compile it with PTX for an architecture not newer than the device (nvcc "
+             "-gencode arch=compute_75,code=compute_75)" +
+             (context.driver->cpu
+                  ? ""
+                  : ", or with a cubin for sm_" + std::to_string(context.capability)));
+}
+
+// The bytes of an entry as the driver loads them. The object holds what is not in the image.
+class Loadable {
+  public:
+    // `whole` is the image: a driver that can unpack an entry gets it where this library can't.
+    // `cpu`: for the CPU device, which reads PTX as text alone.
+    Loadable(const image::Entry& entry, std::string_view whole, bool cpu) {
+        std::string_view payload = entry.payload;
+        try {
+            if (entry.compressed) payload = unpacked_ = image::unpack(entry);
+        } catch (const image::Unsupported&) {
+            hold(whole);
+            return;
+        } catch (const image::Error& error) {
+            fail(CUPOLA_ERROR_IMAGE,
+                 "the image's code for " + image::target_name(entry) + ": " + error.what());
+        }
+        const bool text = entry.kind == image::Kind::ptx;
+        if (text)
+            ptx_ = payload.substr(0, payload.find('\0'));
+        else
+            machine_code_ = payload;
+        if (text && (cpu || entry.header.empty()))
+            hold(ptx_);
+        else if (text)
+            hold(image::alone(entry, ptx_));
+        else if (reinterpret_cast<std::uintptr_t>(payload.data()) % 8 == 0)
+            data_ = payload.data();
+        else
+            hold(payload);
+    }
+    const void* data() const { return data_; }
+    // The code without its fatbin. Both are empty where only the driver can unpack it.
+    std::string_view ptx() const { return ptx_; }
+    std::string_view machine_code() const { return machine_code_; }
+
+  private:
+    // The driver reads eight-byte fields in place, so they must be aligned. A text ends with a NUL.
+    void hold(std::string_view bytes) {
+        aligned_.assign(bytes.size() / 8 + 1, 0);
+        std::memcpy(aligned_.data(), bytes.data(), bytes.size());
+        data_ = aligned_.data();
+    }
+
+    std::string unpacked_;
+    std::string_view ptx_, machine_code_;
+    std::vector<std::uint64_t> aligned_;
+    const void* data_ = nullptr;
+};
+
+// Loads what the driver takes; after a failure `log` has the driver's messages.
+CUresult load_bytes(const Context& context, const void* bytes, CUmodule& out, std::string& log) {
+    // Request a log only after a failure: with a log buffer, NVIDIA's driver takes a quarter longer
+    // for an image of many kernels.
+    CUresult code = context.driver->cuModuleLoadDataEx(&out, bytes, 0, nullptr, nullptr);
+    if (code == CUDA_SUCCESS) return code;
+    log.assign(16384, '\0');
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+    code = context.driver->cuModuleLoadDataEx(&out, bytes, 2, options, values);
+    log.resize(std::strlen(log.c_str()));
+    while (!log.empty() && log.back() == '\n') log.pop_back();
+    return code;
+}
+
+// The CUDA version that each PTX of the image needs, where the driver is older.
+std::string newer_ptx(const std::vector<image::Entry>& entries, const Context& context) {
+    std::string text;
+    for (const image::Entry& entry : entries)
+        if (const auto judged = image::judge(entry, taker(context));
+            judged.fit == image::Fit::newer_ptx)
+            text += "; the image's " + judged.reason;
+    return text;
+}
+
+// Whether a driver refuses an entry as such, so that another one may do.
+bool refuses_entry(CUresult code) {
+    return code == CUDA_ERROR_NO_BINARY_FOR_GPU || code == CUDA_ERROR_INVALID_IMAGE ||
+           code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 }
 
 // Kernels may be loaded lazily: their errors appear after the module was loaded.
@@ -96,92 +182,89 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
 
 // Of damaged or unsupported entries the driver gives the reason.
 bool uses_output(const Context& context, const void* image, std::size_t size) {
-    const std::vector<image::Entry> entries = entries_for(context, image, size);
-    return std::any_of(entries.begin(), entries.end(), [&](const image::Entry& entry) {
-        if (!runs(entry, context)) return false;
-        try {
-            return entry.compressed ? Output::is_used_in(image::unpack(entry))
-                                    : Output::is_used_in(entry.payload);
-        } catch (const image::Error&) {
-            return false;
-        }
-    });
+    const std::vector<image::Entry> entries = entries_of(image, size);
+    const image::Entry& entry = *candidates_for(context, entries).front().entry;
+    try {
+        return entry.compressed ? Output::is_used_in(image::unpack(entry))
+                                : Output::is_used_in(entry.payload);
+    } catch (const image::Error&) {
+        return false;
+    }
 }
 
 Module::Module(Context& context, const void* image, std::size_t size) : context(context) {
-    std::vector<image::Entry> entries = entries_for(context, image, size);
+    const std::vector<image::Entry> entries = entries_of(image, size);
+    const std::vector<image::Candidate> candidates = candidates_for(context, entries);
     if (context.driver->log >= Log::info)
         log("load an image of " + std::to_string(size) + " bytes on " + device_text(context) +
             ": " + list(entries));
-    note_ptx(entries);
-    if (ptx_.empty()) note_variables(entries);
-    if (entries.size() == 1 && entries[0].kind == image::Kind::ptx &&
-        entries[0].payload.data() == image) {
-        load(ptx_.c_str(), entries);  // the copy adds a NUL
-        return;
-    }
-    // The driver reads eight-byte header fields in place, so they must be aligned.
-    if (reinterpret_cast<std::uintptr_t>(image) % 8 == 0) {
-        load(image, entries);
-        return;
-    }
-    std::vector<std::uint64_t> aligned((size + 7) / 8);
-    std::memcpy(aligned.data(), image, size);
-    load(aligned.data(), entries);
+    load(candidates, entries, {static_cast<const char*>(image), size});
 }
 
+// For names and parameters, where the device runs machine code: the image's newest PTX that fits.
 void Module::note_ptx(const std::vector<image::Entry>& entries) {
     const image::Entry* best = nullptr;
     for (const image::Entry& entry : entries) {
         if (entry.kind != image::Kind::ptx || entry.compressed) continue;
-        // As drivers do: choose the newest entry that is not too new.
-        const bool better =
-            !best || (runs(entry, context) &&
-                      (!runs(*best, context) || entry.architecture > best->architecture));
-        if (better) best = &entry;
+        const auto rank = [&](const image::Entry& one) {
+            const bool fits = image::judge(one, taker(context)).fit != image::Fit::none;
+            return std::pair(fits, one.architecture);
+        };
+        if (!best || rank(entry) > rank(*best)) best = &entry;
     }
     if (best) ptx_ = std::string(best->payload);
 }
 
-void Module::note_variables(const std::vector<image::Entry>& entries) {
-    for (const image::Entry& entry : entries) {
-        if (entry.kind != image::Kind::cubin || entry.compressed || !runs(entry, context)) continue;
-        try {
-            declared_ = image::Cubin(entry.payload).variables();
-        } catch (const image::Error&) {
-            continue;  // leave the error to the driver
-        }
-        return;
+void Module::note_variables(std::string_view machine_code) {
+    try {
+        declared_ = image::Cubin(machine_code).variables();
+    } catch (const image::Error&) {
+        // The driver took the code, so its kernels can be used. Their variables can't be listed.
     }
 }
 
-void Module::load(const void* image, const std::vector<image::Entry>& entries) {
+void Module::load(const std::vector<image::Candidate>& candidates,
+                  const std::vector<image::Entry>& entries, std::string_view whole) {
     ContextScope current(context);
     RelaxedCapture relaxed(context.driver);
-    CUmodule loaded = nullptr;
-    // Request a log only after a failure: with a log buffer, NVIDIA's driver takes a quarter longer
-    // for an image of many kernels.
-    CUresult code = context.driver->cuModuleLoadDataEx(&loaded, image, 0, nullptr, nullptr);
-    std::string log(code == CUDA_SUCCESS ? 0 : 16384, '\0');
-    if (code != CUDA_SUCCESS) {
-        CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-        void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
-        code = context.driver->cuModuleLoadDataEx(&loaded, image, 2, options, values);
+    std::string refused;
+    for (const image::Candidate& each : candidates) {
+        const image::Entry& entry = *each.entry;
+        const std::string name = image::target_name(entry);
+        const Loadable loadable(entry, whole, context.driver->cpu);
+        CUmodule loaded = nullptr;
+        std::string log;
+        const CUresult code = load_bytes(context, loadable.data(), loaded, log);
+        if (code == CUDA_SUCCESS) {
+            if (context.driver->log >= Log::info)
+                cupola::log("took " + name + " on " + device_text(context) + ": " + each.reason);
+            handle = loaded;
+            register_range(reinterpret_cast<std::uintptr_t>(loaded), 1);
+            ptx_ = loadable.ptx();
+            if (ptx_.empty()) note_ptx(entries);
+            if (ptx_.empty()) note_variables(loadable.machine_code());
+            return;
+        }
+        if (&each == &candidates.back() || !refuses_entry(code))
+            fail_load(code, std::move(log), refused, entries);
+        const char* text = nullptr;
+        if (context.driver->cuGetErrorName(code, &text) != CUDA_SUCCESS || !text) text = "an error";
+        refused += "\n  the driver refuses " + name + ": " + text + (log.empty() ? "" : ", ") + log;
+        if (context.driver->log >= Log::info)
+            cupola::log(device_text(context) + ": the driver refuses " + name + ": " + text);
     }
-    if (code == CUDA_SUCCESS) {
-        handle = loaded;
-        register_range(reinterpret_cast<std::uintptr_t>(loaded), 1);
-        return;
-    }
-    log.resize(std::strlen(log.c_str()));
-    while (!log.empty() && (log.back() == '\n' || log.back() == '\0')) log.pop_back();
+}
+
+void Module::fail_load(CUresult code, std::string log, const std::string& refused,
+                       const std::vector<image::Entry>& entries) const {
     if (const Driver* d = context.driver.alive();
         code == CUDA_ERROR_JIT_COMPILER_NOT_FOUND && log.empty() && d)
         if (const char* refusal = last_refusal(*d)) log = refusal;
     log += undefined_symbols(log);
+    log += refused;
     if (code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         log += "\n" + about(entries, context) + "\n  this driver takes the PTX of CUDA " +
-               version_text(context.driver->version) +
+               version_text(context.driver->version) + newer_ptx(entries, context) +
                ": compile with a toolkit that is not newer" +
                (context.driver->cpu
                     ? ""
@@ -331,7 +414,8 @@ const std::vector<std::string>& Module::variables() {
     if (variables_listed_) return variables_;
     if (ptx_.empty() && !declared_)
         fail(CUPOLA_ERROR_NOT_FOUND,
-             "the image is compressed: its variables can't be listed, only found by their names");
+             "the image's variables can't be listed, only found by their names: its machine code "
+             "can't be read");
     ContextScope current(context);
     for (std::string& name : ptx_.empty() ? *declared_ : ptx::declared_variables(ptx_)) {
         if (name.empty() || name[0] == '$') continue;  // made by the compiler

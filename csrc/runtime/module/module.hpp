@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cupola/module.h"
-#include "image/image.hpp"
+#include "image/choice.hpp"
 #include "runtime/context/context.hpp"
 #include "runtime/lifetime/retained_object.hpp"
 #include "runtime/module/parameter.hpp"
@@ -56,10 +56,14 @@ class Module : public RetainedObject {
     std::atomic<CUmodule> handle{nullptr};  // null after unload()
 
   private:
-    void load(const void* image, const std::vector<image::Entry>& entries);
+    // Loads the first candidate that the driver takes. `whole` is the image.
+    void load(const std::vector<image::Candidate>& candidates,
+              const std::vector<image::Entry>& entries, std::string_view whole);
+    [[noreturn]] void fail_load(CUresult code, std::string log, const std::string& refused,
+                                const std::vector<image::Entry>& entries) const;
     void note_ptx(const std::vector<image::Entry>& entries);
     std::vector<std::string> list_names() const;
-    void note_variables(const std::vector<image::Entry>& entries);
+    void note_variables(std::string_view machine_code);
     [[noreturn]] static void fail_unloaded();
     void require_in_no_graph() const;
     mutable std::shared_mutex mutex_;  // guards the fields below, and `handle` during uses

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
@@ -47,6 +47,12 @@ class Entry:
     payload: bytes
     version: str = ""  # of PTX, "9.0"; "" where it is unknown
     compressed: bool = False  # the payload still is: libzstd.so.1 is not on this machine
+    variant: str = ""  # "a" or "f" of sm_90a or sm_100f
+
+    @property
+    def target(self) -> str:
+        """``90a`` of sm_90a or compute_90a."""
+        return f"{self.architecture}{self.variant}"
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ class _Entry(ctypes.Structure):
         *((name, c_uint32) for name in ("kind", "number", "architecture", "version", "compressed")),
         ("bytes", c_void_p),
         ("size", c_size_t),
+        ("variant", c_uint32),
     ]
 
 
@@ -142,6 +149,7 @@ def read_image(data: bytes) -> Image:
                 ctypes.string_at(one.bytes, one.size),
                 f"{one.version // 10}.{one.version % 10}" if one.version else "",
                 bool(one.compressed),
+                chr(one.variant) if one.variant else "",
             )
             for one in _listed(calls, calls.cupola_image_entries, image, _Entry)
         ]
@@ -149,6 +157,37 @@ def read_image(data: bytes) -> Image:
         _check(calls, calls.cupola_image_kind_of(image, byref(kind)))
         _check(calls, calls.cupola_image_embedded(image, byref(fatbins), byref(texts)))
     return Image(_KINDS[kind.value], entries, fatbins.value, texts.value)
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device and its driver, as far as they decide which entry of an image is taken."""
+
+    capability: int  # 90 for 9.0
+    ptx: int = 0  # the newest PTX version that the driver takes, 90 for 9.0; 0 for no limit
+    machine_code: bool = True  # False: the CPU device
+
+
+def choose(data: bytes, devices: Sequence[Device]) -> list[tuple[int | None, str]]:
+    """For each device the index of the image's entry that it takes, or None, and the reason.
+
+    Raises
+    ------
+    ImageError
+        The bytes are no image, or damaged.
+    """
+    with _opened("image", data) as (calls, image):
+        found: list[tuple[int | None, str]] = []
+        for device in devices:
+            index, reason = c_size_t(), c_char_p()
+            asked = (device.capability, device.ptx, int(device.machine_code))
+            status = calls.cupola_image_choose(
+                image, *map(c_uint32, asked), byref(index), byref(reason)
+            )
+            _check(calls, status)
+            text = (reason.value or b"").decode("utf-8", "replace")
+            found.append((None if index.value == c_size_t(-1).value else index.value, text))
+    return found
 
 
 def read_fatbin(data: bytes) -> list[Entry]:

@@ -8,7 +8,7 @@
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/device.hpp"
 #include "cpu/device/module/module.hpp"
-#include "image/image.hpp"
+#include "image/choice.hpp"
 #include "ptx/contract_fma.hpp"
 #include "ptx/error.hpp"
 #include "ptx/program.hpp"
@@ -76,20 +76,17 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
         std::string_view text = bytes.substr(0, bytes.find('\0'));
         if (type == CU_JIT_INPUT_FATBINARY) {
             const int capability = Context::usable()->device().capability().number;
-            const image::Entry* best = nullptr;
             const auto entries = image::read(bytes.data(), bytes.size());
-            for (const auto& entry : entries)
-                if (entry.kind == image::Kind::ptx && entry.architecture <= capability &&
-                    (!best || entry.architecture > best->architecture))
-                    best = &entry;
-            if (!best)
+            const auto found = image::candidates(entries, {capability, 0, false});
+            if (found.empty())
                 fail_load(CUDA_ERROR_NO_BINARY_FOR_GPU,
                           title +
                               "it has no PTX that this device can run; compile it for compute_" +
                               std::to_string(capability) + " or lower");
-            text = best->payload;
-            if (best->compressed) {
-                unpacked = image::unpack(*best);
+            const image::Entry& best = *found.front().entry;
+            text = best.payload;
+            if (best.compressed) {
+                unpacked = image::unpack(best);
                 text = std::string_view(unpacked).substr(0, unpacked.find('\0'));
             }
         }

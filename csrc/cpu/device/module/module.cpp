@@ -14,7 +14,7 @@
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/texture/texture_reference.hpp"
 #include "cpu/interpreter/lazy_kernels.hpp"
-#include "image/image.hpp"
+#include "image/choice.hpp"
 #include "platform/demangle.hpp"
 #include "ptx/contract_fma.hpp"
 #include "ptx/error.hpp"
@@ -29,30 +29,27 @@ constexpr std::size_t much_ptx = 64 * 1024;
 std::string architectures(const std::vector<image::Entry>& entries, image::Kind kind) {
     std::string list;
     for (const auto& entry : entries)
-        if (entry.kind == kind) list += " " + std::to_string(entry.architecture);
+        if (entry.kind == kind) list += " " + image::target_name(entry);
     return list;
 }
 
 // Selects the entry whose PTX runs here, or sets the reason why there is none.
 const image::Entry& choose(const std::vector<image::Entry>& entries, int capability, bool alone,
                            JitOptions& options) {
-    const image::Entry* best = nullptr;
-    for (const auto& entry : entries) {
-        if (entry.kind != image::Kind::ptx || entry.architecture > capability) continue;
-        if (!best || entry.architecture > best->architecture) best = &entry;
-    }
-    if (best) return *best;
+    const auto found = image::candidates(entries, {capability, 0, false});
+    if (!found.empty()) return *found.front().entry;
     const std::string newer = architectures(entries, image::Kind::ptx);
     const std::string machine = architectures(entries, image::Kind::cubin);
     // As in NVIDIA's driver, a bare PTX text fails in the assembler, a fatbin in the selection.
     const bool bare = entries.size() == 1 && !newer.empty() && alone;
     if (!newer.empty())
-        options.errors = "cupola: the image's PTX (compute" + newer +
-                         ") is for newer devices than this one (compute capability " +
+        options.errors = "cupola: the image's PTX (" + newer.substr(1) +
+                         ") is for other devices than this one (compute capability " +
                          std::to_string(capability) + "); compile it for compute_" +
                          std::to_string(capability) + " or lower";
     else if (!machine.empty())
-        options.errors = "cupola: the image has no PTX, only machine code for a GPU (sm" + machine +
+        options.errors = "cupola: the image has no PTX, only machine code for a GPU (" +
+                         machine.substr(1) +
                          "), which cannot run on the CPU device; compile it with PTX";
     else
         options.errors = "cupola: the image has no code";

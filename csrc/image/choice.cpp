@@ -1,0 +1,130 @@
+// csrc/image/choice.cpp - the rules by which devices take entries, with the tables behind them.
+#include "image/choice.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace cupola::image {
+namespace {
+
+// The compute capabilities that run code of an `f` target. A target that is not listed runs on its
+// own compute capability alone.
+struct Family {
+    int target, members[2];
+};
+constexpr Family families[] = {{100, {100, 103}}, {120, {120, 121}}};
+
+// The PTX version that each CUDA release brought (table "PTX release history" of the manual).
+struct Release {
+    int cuda;  // 1204 for 12.4
+    unsigned ptx;
+};
+constexpr Release releases[] = {
+    {1100, 70}, {1101, 71}, {1102, 72}, {1103, 73}, {1104, 74}, {1105, 75}, {1106, 76}, {1107, 77},
+    {1108, 78}, {1200, 80}, {1201, 81}, {1202, 82}, {1203, 83}, {1204, 84}, {1205, 85}, {1207, 86},
+    {1208, 87}, {1209, 88}, {1300, 90}, {1301, 91}, {1302, 92}, {1303, 93}, {1304, 94}, {1305, 95},
+};
+
+std::string dotted(int number) {
+    return std::to_string(number / 10) + "." + std::to_string(number % 10);
+}
+
+std::vector<int> members(int target) {
+    for (const Family& family : families)
+        if (family.target == target) return {std::begin(family.members), std::end(family.members)};
+    return {target};
+}
+
+bool contains(const std::vector<int>& list, int value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+std::string listed(const std::vector<int>& capabilities) {
+    std::string text;
+    for (const int each : capabilities) text += (text.empty() ? "" : " and ") + dotted(each);
+    return text;
+}
+
+unsigned version_of(const Entry& entry) {
+    if (entry.compressed) return 0;
+    return heading(entry.payload).value_or(Heading()).version;
+}
+
+Candidate judge_ptx(const Entry& entry, const Taker& taker, const std::string& where) {
+    const unsigned version = version_of(entry);
+    if (taker.ptx && version > taker.ptx)
+        return {&entry, Fit::newer_ptx,
+                "PTX " + dotted(static_cast<int>(version)) + " needs a driver of CUDA " +
+                    cuda_of_ptx(version) + " or newer"};
+    return {&entry, Fit::ptx, "the driver compiles PTX for " + where};
+}
+
+}  // namespace
+
+unsigned newest_ptx(int driver_version) {
+    const int cuda = driver_version / 1000 * 100 + driver_version % 1000 / 10;
+    if (cuda > std::rbegin(releases)->cuda) return 0;
+    unsigned newest = 65;  // of drivers before CUDA 11.0
+    for (const Release& release : releases)
+        if (release.cuda <= cuda) newest = release.ptx;
+    return newest;
+}
+
+std::string cuda_of_ptx(unsigned version) {
+    for (const Release& release : releases)
+        if (release.ptx >= version)
+            return std::to_string(release.cuda / 100) + "." + std::to_string(release.cuda % 100);
+    return "for PTX " + dotted(static_cast<int>(version));
+}
+
+std::string target_name(const Entry& entry) {
+    const std::string prefix = entry.kind == Kind::ptx ? "compute_" : "sm_";
+    const std::string suffix = entry.variant ? std::string(1, entry.variant) : "";
+    return prefix + std::to_string(entry.architecture) + suffix;
+}
+
+Candidate judge(const Entry& entry, const Taker& taker) {
+    const auto refused = [&](std::string reason) {
+        return Candidate{&entry, Fit::none, std::move(reason)};
+    };
+    if (entry.kind == Kind::other) return refused("only NVIDIA's tools read it");
+    const bool ptx = entry.kind == Kind::ptx;
+    if (!ptx && !taker.machine_code) return refused("the CPU device takes PTX alone");
+    const std::string name = target_name(entry);
+    if (entry.variant) {
+        const std::vector<int> takers =
+            entry.variant == 'f' ? members(entry.architecture) : std::vector{entry.architecture};
+        const std::string where = name + " is for compute capability " + listed(takers) + " alone";
+        if (!contains(takers, taker.capability)) return refused(where);
+        if (ptx) return judge_ptx(entry, taker, name);
+        return {&entry, entry.variant == 'f' ? Fit::family : Fit::architecture, where};
+    }
+    if (entry.architecture > taker.capability)
+        return refused(name + " needs compute capability " + dotted(entry.architecture) +
+                       " or newer");
+    if (ptx) return judge_ptx(entry, taker, name);
+    const std::string major = std::to_string(entry.architecture / 10) + ".x";
+    if (entry.architecture / 10 != taker.capability / 10)
+        return refused("machine code for " + name + " is for compute capability " + major);
+    return {&entry, Fit::plain,
+            "machine code for " + name + " runs on compute capability " + major + " from " +
+                dotted(entry.architecture) + " on"};
+}
+
+std::vector<Candidate> candidates(const std::vector<Entry>& entries, const Taker& taker) {
+    std::vector<Candidate> found;
+    for (const Entry& entry : entries)
+        if (Candidate each = judge(entry, taker); each.fit != Fit::none)
+            found.push_back(std::move(each));
+    // PTX of an `a` or `f` target comes before plain PTX of the same number.
+    const auto order = [](const Candidate& each) {
+        return std::tuple(each.fit, -each.entry->architecture, each.entry->variant == 0);
+    };
+    std::stable_sort(found.begin(), found.end(),
+                     [&](const Candidate& a, const Candidate& b) { return order(a) < order(b); });
+    return found;
+}
+
+}  // namespace cupola::image
