@@ -85,7 +85,7 @@ class BuildExt(setuptools_build_ext):
     def _steps(self, translator: object) -> list[object]:
         work = recipe.Recipe(build, ROOT, VERSION)
         toolkit = build.toolkit.find()
-        chosen = build.architectures.choose(toolkit.architectures())
+        chosen = build.architectures.choose(toolkit.architectures(), ptx=(build.architectures.PTX,))
         print(f"{toolkit}\nkernels for {chosen}", flush=True)
         if chosen.note:
             print(chosen.note, flush=True)

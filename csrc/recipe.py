@@ -87,9 +87,9 @@ if PORTABLE:
     SYSTEM = ("-Wl,--no-as-needed", "-l:libdl.so.2", "-l:libpthread.so.0", "-Wl,--as-needed")
 
 
-def oldest_of_each_generation(architectures: Any) -> list[int]:
+def oldest_of_each_generation(architectures: Any) -> list[Any]:
     """Machine code for 8.0 runs on all of 8.x; another for 8.6 would change little."""
-    major = {number // 10: number for number in sorted(architectures.cubins, reverse=True)}
+    major = {one.number // 10: one for one in sorted(architectures.cubins, reverse=True)}
     return sorted(major.values())
 
 

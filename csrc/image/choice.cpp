@@ -118,12 +118,14 @@ std::vector<Candidate> candidates(const std::vector<Entry>& entries, const Taker
     for (const Entry& entry : entries)
         if (Candidate each = judge(entry, taker); each.fit != Fit::none)
             found.push_back(std::move(each));
-    // PTX of an `a` or `f` target comes before plain PTX of the same number.
+    // PTX of an `a` or `f` target comes before plain PTX of the same number. Among equals the first
+    // one of the image is the best.
     const auto order = [](const Candidate& each) {
-        return std::tuple(each.fit, -each.entry->architecture, each.entry->variant == 0);
+        return std::tuple(each.fit, -each.entry->architecture, each.entry->variant == 0,
+                          each.entry);
     };
-    std::stable_sort(found.begin(), found.end(),
-                     [&](const Candidate& a, const Candidate& b) { return order(a) < order(b); });
+    std::sort(found.begin(), found.end(),
+              [&](const Candidate& a, const Candidate& b) { return order(a) < order(b); });
     return found;
 }
 

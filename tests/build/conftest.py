@@ -5,6 +5,7 @@ import pytest
 
 from cupola.build import executor, image, toolkit
 from cupola.build.architectures import Architectures
+from cupola.build.targets import Target
 
 SOURCE = """
 #include <cuda_fp16.h>
@@ -39,7 +40,7 @@ def built(tmp_path_factory):
     (root / "kernels.cu").write_text(SOURCE)
     steps = image.steps(
         toolkit.find(),
-        Architectures((75, 90, 120)),
+        Architectures((Target(75), Target(90), Target(120))),
         [Path("kernels.cu")],
         Path("out/kernels.fatbin"),
         Path("out/kernels.json"),

@@ -13,6 +13,7 @@ from project import TABLE, Project
 from cupola.build import compile_cache, executor, image, native, nvcc, toolkit
 from cupola.build.architectures import Architectures
 from cupola.build.error import BuildError
+from cupola.build.targets import Target
 
 pytestmark = pytest.mark.campaign("builds of packages")
 
@@ -223,7 +224,8 @@ def test_threads_are_as_many_as_jobs(tmp_path, monkeypatch):
         monkeypatch.setenv("CUPOLA_BUILD_JOBS", jobs)
         for names in ("a.cu", "a.cu b.cu"):
             steps[jobs, names] = image.steps(
-                toolkit.find(), Architectures((75, 80), 75), [Path(n) for n in names.split()],
+                toolkit.find(), Architectures((Target(75), Target(80))),
+                [Path(n) for n in names.split()],
                 Path("k.fatbin"), Path("k.json"), tmp_path, relocatable=True
             )  # fmt: skip
 

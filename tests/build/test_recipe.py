@@ -188,7 +188,7 @@ def test_the_semantics_end_with_their_hash(recipe, tmp_path):
 
 def test_arrays_are_packed_anew_by_another_packer(recipe):
     work = recipe.Recipe(cupola.build, ROOT, "1")
-    *_, pack = work.array_steps(toolkit.find(), architectures.Architectures((), 75))
+    *_, pack = work.array_steps(toolkit.find(), architectures.Architectures(()))
     assert {path.name for path in pack.inputs} >= {"ptx.py", "packing.py"}
 
 

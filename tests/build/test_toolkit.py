@@ -6,6 +6,7 @@ import pytest
 
 from cupola.build import backend, toolkit
 from cupola.build.error import BuildError
+from cupola.build.targets import Target, names
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def fake(tmp_path):
             'case "$*" in\n'
             f"*--version*) echo 'Cuda compilation tools, release 0.0, V{release}' ;;\n"
             f"""*--dryrun*) echo '#$ INCLUDES="-I{home}/include"' >&2 ;;\n"""
-            "*--list-gpu-arch*) printf 'compute_75\\ncompute_90\\ncompute_90a\\n' ;;\n"
+            "*--help*) echo \"--gpu-architecture: 'compute_75','compute_90','compute_90a'\" ;;\n"
             f"*--ptx*) printf '//\\n.version {ptx}\\n.target sm_75\\n' ;;\n"
             "esac\n"
         )
@@ -60,7 +61,7 @@ def test_what_is_known_of_a_toolkit(fake, bare):
     found = toolkit.find({"CUDA_HOME": str(home)})
     assert (found.release, found.version, found.ptx) == ("13.0.88", (13, 0), (9, 0))
     assert found.include == (home / "include",)
-    assert found.architectures() == (75, 90)
+    assert names(found.architectures()) == "sm_75, sm_90, sm_90a"
 
 
 @pytest.mark.parametrize(
@@ -156,5 +157,5 @@ def test_the_toolkit_of_this_build():
     found = toolkit.find()
     assert (found.include[0] / "cuda.h").is_file()
     assert found.ptx <= toolkit.NEWEST_PTX and found.version >= toolkit.OLDEST
-    assert 75 in found.architectures()
+    assert Target(75) in found.architectures()
     assert found.nvcc.stat().st_mode & stat.S_IXUSR

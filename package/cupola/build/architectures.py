@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .error import BuildError
+from .targets import Target, names, read
 
-ALL = (75, 80, 86, 89, 90, 100, 120)
-PTX = 75  # the oldest: newer devices and the CPU device compile it
+ALL = tuple(Target(number) for number in (75, 80, 86, 89, 90, 100, 120))
+PTX = Target(75)  # the oldest: newer devices and the CPU device compile it
 VARIABLE = "CUPOLA_ARCHITECTURES"
 
 CPU = "cpu"  # in a list: also machine code for hosts
@@ -22,65 +22,134 @@ _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
 
 @dataclass(frozen=True)
 class Architectures:
-    """Machine code for ``cubins`` (75 is sm_75) and PTX for ``ptx``."""
+    """Machine code for ``cubins`` (90a is sm_90a) and PTX for each level of ``ptx``."""
 
-    cubins: tuple[int, ...]
-    ptx: int = PTX
+    cubins: tuple[Target, ...]
+    ptx: tuple[Target, ...] = (PTX,)
     note: str = ""  # a message about omitted architectures
+
+    @property
+    def oldest(self) -> Target:
+        """The oldest level of PTX, for which the kernels are described."""
+        return min(self.ptx)
 
     def options(self) -> list[str]:
         """nvcc's -gencode options."""
         options = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in self.cubins]
-        return [*options, f"-gencode=arch=compute_{self.ptx},code=compute_{self.ptx}"]
+        return [*options, *(f"-gencode=arch=compute_{n},code=compute_{n}" for n in self.ptx)]
 
     def __str__(self) -> str:
         cubins = " ".join(f"sm_{n}" for n in self.cubins)
-        return f"PTX compute_{self.ptx}" + (f", {cubins}" if cubins else "")
+        levels = " ".join(f"compute_{n}" for n in self.ptx)
+        return f"PTX {levels}" + (f", {cubins}" if cubins else "")
 
 
 def choose(
-    supported: Iterable[int],
+    supported: Iterable[Target],
     environment: Mapping[str, str] | None = None,
     devices: Iterable[int] | None = None,
     *,
     otherwise: str = "native",
-    ptx: int = PTX,
+    ptx: Sequence[Target] = (),
 ) -> Architectures:
     """The architectures that CUPOLA_ARCHITECTURES selects from those that the compiler supports.
 
-    ``all`` is the full list; ``native`` the present devices; ``75,90`` these two; without a value
-    ``otherwise`` is used.  PTX is always made, for ``ptx``. No code is made for older
-    architectures: the environment's list is for all packages, so they are left out of it.
-    ``devices`` replaces a query of the driver.
+    ``all`` is the full list; ``native`` the present devices; ``75,90a`` these two; without a value
+    ``otherwise`` is used, the table's own value. PTX is always made: for the levels ``ptx``, else
+    for compute_75 and the newest target without suffix. A table whose targets all have a suffix
+    gets PTX for these alone, and the environment's list, which is for all packages, only leaves
+    some of them out. No code is made for architectures older than the PTX: the environment's list
+    is cut. ``devices`` replaces a query of the driver.
     """
-    supported = set(supported)
+    known = set(supported)
     text = (os.environ if environment is None else environment).get(VARIABLE, "").strip().lower()
     source = VARIABLE if text else "architectures"
-    text = text or otherwise.strip().lower()
-    if ptx not in supported:
-        raise BuildError(f"the CUDA compiler cannot make PTX for compute_{ptx}")
-    if text == "all":
-        return _cut([n for n in ALL if n >= ptx], supported, "the full list", ptx)
-    if text == "native":
-        present = present_devices() if devices is None else devices
-        return _cut(sorted(set(present)), supported, "the devices present", ptx)
-    wanted = _parse(text, source)
-    unknown = [n for n in wanted if n not in supported]
+    own = otherwise.strip().lower()
+    text = text or own
+    special = _specific(own)
+    levels = tuple(sorted(set(ptx or special or (PTX,))))
+    unknown = [level for level in levels if level not in known]
     if unknown:
         raise BuildError(
-            f"{source}={text}: the CUDA compiler makes no code for "
-            f"{_names(unknown)}; it knows {_names(sorted(supported))}"
+            f"the CUDA compiler cannot make PTX for {names(unknown, 'compute_')}; it knows "
+            f"{names(sorted(known), 'compute_')}"
         )
-    if source == VARIABLE:
-        older = [n for n in wanted if n < ptx]
-        note = f"left out of {source}: {_names(older)} (older than PTX compute_{ptx})"
-        return Architectures(tuple(n for n in wanted if n >= ptx), ptx, note if older else "")
-    if wanted and wanted[0] < ptx:
+    wanted, notes = _wanted(text, source, known, devices, special)
+    older = [target for target in wanted if target.number < levels[0].number]
+    level = f"compute_{levels[0]}"
+    if older and source == "architectures" and text not in ("all", "native"):
         raise BuildError(
-            f"{source}={text}: sm_{wanted[0]} is older than the PTX that the sources are made "
-            f"for, compute_{ptx}"
+            f"{source}={text}: sm_{older[0]} is older than the PTX that the sources are made "
+            f"for, {level}"
         )
-    return Architectures(tuple(wanted), ptx)
+    if older and text not in ("all", "native"):
+        notes.append(f"left out of {source}: {names(older)} (older than PTX {level})")
+    cubins = tuple(target for target in wanted if target not in older)
+    plain = [target for target in cubins if not target.suffix]
+    if plain and not ptx and not special:
+        levels = tuple(sorted({*levels, max(plain)}))
+    return Architectures(cubins, levels, "; ".join(notes))
+
+
+def _specific(text: str) -> tuple[Target, ...]:
+    """The targets of a table's list in which each has a suffix; else none."""
+    found = [read(word) for word in _words(text) if word != CPU]
+    specific = [target for target in found if target is not None and target.suffix]
+    return tuple(specific) if len(specific) == len(found) else ()
+
+
+def _wanted(
+    text: str,
+    source: str,
+    known: set[Target],
+    devices: Iterable[int] | None,
+    special: Sequence[Target],
+) -> tuple[list[Target], list[str]]:
+    """The targets of machine code, and notes about those that are left out."""
+    if text == "native":
+        present = present_devices() if devices is None else devices
+        what, targets = "the devices present", [Target(n) for n in sorted(set(present))]
+    elif text == "all":
+        what, targets = "the full list", list(ALL)
+        if special:
+            return list(special), []
+    else:
+        targets = _parse(text, source)
+        unknown = [target for target in targets if target not in known]
+        if unknown:
+            raise BuildError(
+                f"{source}={text}: the CUDA compiler makes no code for {names(unknown)}; it "
+                f"knows {names(sorted(known))}"
+            )
+        what = source
+        _refuse_doubles(targets, f"{source}={text}")
+    if special:
+        kept = [one for one in special if any(_serves(one, other) for other in targets)]
+        left = [one for one in special if one not in kept]
+        return kept, [f"left out: {names(left)} (not in {what})"] if left else []
+    missing = [target for target in targets if target not in known]
+    notes = [f"left out of {what}: {names(missing)} (not known to this nvcc)"] if missing else []
+    return [target for target in targets if target in known], notes
+
+
+def _serves(target: Target, wanted: Target) -> bool:
+    """Whether code for a target with suffix is of use where another list wants code."""
+    if target.number == wanted.number:
+        return True
+    same = target.number // 10 == wanted.number // 10
+    return target.suffix == "f" and same and target.number < wanted.number
+
+
+def _refuse_doubles(targets: Sequence[Target], what: str) -> None:
+    """Raise for a target without suffix that no device would take."""
+    for target in targets:
+        # 9.0 is the only capability 9.x; a family has all devices that its plain target has.
+        better = Target(90, "a") if target == Target(90) else Target(target.number, "f")
+        if not target.suffix and better in targets:
+            raise BuildError(
+                f"{what}: sm_{target} and sm_{better} are for the same devices, which take "
+                f"sm_{better}: remove one of them"
+            )
 
 
 def hosts(environment: Mapping[str, str] | None = None, *, otherwise: str = "native") -> str:
@@ -99,34 +168,23 @@ def asks_for_all(environment: Mapping[str, str] | None = None) -> bool:
     return (os.environ if environment is None else environment).get(VARIABLE, "") == "all"
 
 
-def _parse(text: str, source: str) -> list[int]:
-    numbers = []
+def _parse(text: str, source: str) -> list[Target]:
+    targets = set()
     for word in _words(text):
         if word == CPU:
             continue
-        if not re.fullmatch(r"[1-9]\d{1,2}", word):
+        target = read(word)
+        if target is None:
             raise BuildError(
                 f"{source}={text}: {word!r} is no architecture; "
-                "write 'all', 'native' or a list such as '75,90,cpu'"
+                "write 'all', 'native' or a list such as '75,90a,100f,cpu'"
             )
-        numbers.append(int(word))
-    return sorted(set(numbers))
+        targets.add(target)
+    return sorted(targets)
 
 
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",")]
-
-
-def _cut(wanted: Iterable[int], supported: set[int], what: str, ptx: int) -> Architectures:
-    wanted = tuple(wanted)
-    missing = [n for n in wanted if n not in supported]
-    note = f"left out of {what}: {_names(missing)} (not known to this nvcc)" if missing else ""
-    kept = tuple(n for n in wanted if n in supported and n >= ptx)
-    return Architectures(kept, ptx, note)
-
-
-def _names(numbers: Iterable[int]) -> str:
-    return ", ".join(f"sm_{n}" for n in numbers)
 
 
 def present_devices() -> list[int]:

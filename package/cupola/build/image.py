@@ -14,6 +14,7 @@ from .architectures import PTX, Architectures
 from .executor import jobs
 from .nvcc import compile_source, describe_source, kept
 from .step import Step
+from .targets import Target
 from .toolkit import Toolkit
 
 if TYPE_CHECKING:
@@ -71,11 +72,11 @@ def steps(
             ),
             compile_source(
                 toolkit, source, reference,
-                [*code, *lines, "-cubin", f"-arch=sm_{architectures.ptx}"],
+                [*code, *lines, "-cubin", f"-arch=sm_{architectures.oldest}"],
                 quiet=bool(title),
             ),
             describe_source(
-                toolkit, source, debug, code, architectures.ptx, quiet=bool(title)
+                toolkit, source, debug, code, architectures.oldest, quiet=bool(title)
             ),
         ]  # fmt: skip
         folders = tuple({path.parent for path in sources})  # the joined source has another folder
@@ -129,7 +130,7 @@ def compile_ptx(toolkit: Toolkit, source: Path, target: Path, options: Sequence[
 
 
 def compile_code(
-    toolkit: Toolkit, source: Path, target: Path, options: Sequence[str], cubins: Sequence[int]
+    toolkit: Toolkit, source: Path, target: Path, options: Sequence[str], cubins: Sequence[Target]
 ) -> Step:
     """A step that makes a compressed fatbin of only machine code. Kernels of one template are
     similar, so it has half the size that a wheel's own compression reaches.

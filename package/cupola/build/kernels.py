@@ -15,6 +15,7 @@ from typing import Any
 
 from .error import BuildError
 from .step import HEADERS
+from .targets import Target, read
 
 # nvcc's options that the build itself sets, and the alternative for each.
 _DECIDED = {
@@ -54,12 +55,14 @@ class Kernels:
     options : sequence of str
         Further options of nvcc, such as ``"--use_fast_math"``; without ``-std`` C++17 is used.
     architectures : str, or sequence of str or int, optional
-        ``"all"``, ``"native"`` (PTX and the present devices), or a list such as ``["75", "90"]``.
+        ``"all"``, ``"native"`` (PTX and the present devices), or a list such as ``["75", "90a"]``.
         By default ``"all"`` in a wheel and ``"native"`` otherwise. The environment's
         CUPOLA_ARCHITECTURES overrides it. PTX is always made. ``"all"``, ``"native"``, and
         ``"cpu"`` in a list also make machine code for the CPU device.
-    ptx : str or int
-        The oldest architecture that the sources support; PTX is made for it.
+    ptx : str or int, or sequence of these, optional
+        The levels that PTX is made for, as in ``[75, 90]``. The oldest of them is the oldest
+        architecture that the sources support. By default compute_75 and the newest target without
+        suffix; where all targets have one (``["90a"]``), these.
     relocatable : bool, optional
         Whether sources are compiled separately and linked (``-rdc=true``). By default true for
         several sources; if false, several are compiled as one.
@@ -82,7 +85,7 @@ class Kernels:
     include: Sequence[str] = ()
     options: Sequence[str] = ()
     architectures: str | Sequence[str | int] | None = None
-    ptx: str | int = 75
+    ptx: str | int | Sequence[str | int] = ()
     relocatable: bool | None = None
     operations: Sequence[Any] = ()
     makers: Sequence[Any] = ()
@@ -121,10 +124,7 @@ class Kernels:
                     )  # fmt: skip
         self._look_at_options()
         object.__setattr__(self, "architectures", self._architectures())
-        try:
-            object.__setattr__(self, "ptx", int(self.ptx))
-        except (TypeError, ValueError):
-            raise self.wrong("ptx", self.ptx, "a number as in '75' is wanted") from None
+        object.__setattr__(self, "ptx", self._levels())
         if self.relocatable not in (None, True, False):
             raise self.wrong("relocatable", self.relocatable, "true or false is wanted")
 
@@ -163,6 +163,15 @@ class Kernels:
             raise self.wrong("architectures", given, "'all', 'native' or a list is wanted")
         words = [str(one) for one in given]
         return "all" if words == ["all"] else "native" if words == ["native"] else ",".join(words)
+
+    def _levels(self) -> tuple[Target, ...]:
+        given = self.ptx
+        several = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+        levels = [read(str(one)) for one in (given if several else [given])]
+        if None in levels:
+            text = "a number as in '75', or a list of them, as in [75, 90], is wanted"
+            raise self.wrong("ptx", given, text)
+        return tuple(sorted({level for level in levels if level is not None}))
 
     @property
     def package(self) -> str:

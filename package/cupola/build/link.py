@@ -17,6 +17,7 @@ from .error import BuildError
 from .executor import jobs
 from .nvcc import compile_source, describe_source, kept
 from .step import Step
+from .targets import Target
 from .toolkit import Toolkit
 
 
@@ -34,9 +35,9 @@ def steps(
     """Steps that make ``image``; the linked cubin of the oldest architecture, and for each source
     a cubin with debug information and the compiler's account of its kernels.
     """
-    oldest = architectures.ptx
-    numbers = sorted({*architectures.cubins, oldest})
-    every = Architectures(tuple(numbers), oldest)
+    oldest = architectures.oldest
+    targets = sorted({*architectures.cubins, oldest})
+    every = Architectures(tuple(targets), architectures.ptx)
     objects, described, made = [], [], []
     for source in sources:
         # Keep folders: sources in two folders may have the same name.
@@ -56,50 +57,67 @@ def steps(
         objects.append(fatbin.target)
         described.append((debug, kept(debug, source)))
 
-    cubins = {n: image.parent / f"{image.stem}.sm_{n}.cubin" for n in numbers}
+    cubins = {n: image.parent / f"{image.stem}.sm_{n}.cubin" for n in targets}
     made += [
         _tool(
             toolkit, "nvlink", path, objects,
-            [f"--arch=sm_{number}", "-o", str(path), *map(str, objects)],
-            label=f"{title}: link for sm_{number}",
+            [f"--arch=sm_{target}", "-o", str(path), *map(str, objects)],
+            label=f"{title}: link for sm_{target}",
         )
-        for number, path in cubins.items()
+        for target, path in cubins.items()
     ]  # fmt: skip
-    joined = image.with_suffix(".ptx")
-
-    def join() -> None:
-        texts = {str(s): _ptx(root / o) for s, o in zip(sources, objects, strict=True)}
-        (root / joined).write_text(ptx.join(texts))
-
-    made.append(
-        Step(
-            target=joined,
-            inputs=(*objects, Path(__file__).with_name("ptx.py")),
-            action=join,
-            key=("join", *lines, *map(str, sources)),
-            label=f"{title}: join PTX",
-            quiet=True,
-        )
-    )
-    checked = image.with_suffix(".joined.cubin")
-    made.append(
-        _tool(
-            toolkit, "ptxas", checked, [joined],
-            [f"-arch=sm_{oldest}", "-O1", "-o", str(checked), str(joined)],
-            label=f"{title}: check the joined PTX",
-        )
-    )  # fmt: skip
+    texts, checks = {}, []
+    for level in architectures.ptx:
+        joined, checked = _joined(toolkit, level, sources, objects, image, root, lines, title)
+        made += [joined, checked]
+        texts[level] = joined.target
+        checks.append(checked.target)
     shipped = [f"--image3=kind=elf,sm={n},file={cubins[n]}" for n in architectures.cubins]
+    shipped += [f"--image3=kind=ptx,sm={n},file={text}" for n, text in texts.items()]
     made.append(
         _tool(
             toolkit, "fatbinary", image,
-            [*(cubins[n] for n in architectures.cubins), joined, checked],
-            [f"--create={image}", "-64", "--compress=false", *shipped,
-             f"--image3=kind=ptx,sm={oldest},file={joined}"],
+            [*(cubins[n] for n in architectures.cubins), *texts.values(), *checks],
+            [f"--create={image}", "-64", "--compress=false", *shipped],
             label=f"{title}: pack",
         )
     )  # fmt: skip
     return made, cubins[oldest], described
+
+
+def _joined(
+    toolkit: Toolkit,
+    level: Target,
+    sources: Sequence[Path],
+    objects: Sequence[Path],
+    image: Path,
+    root: Path,
+    lines: Sequence[str],
+    title: str,
+) -> tuple[Step, Step]:
+    """The step that joins the sources' PTX of one level, and the step that checks the result."""
+    target = image.with_suffix(f".compute_{level}.ptx")
+
+    def join() -> None:
+        pairs = zip(sources, objects, strict=True)
+        texts = {str(source): _ptx(root / path, level) for source, path in pairs}
+        (root / target).write_text(ptx.join(texts))
+
+    joined = Step(
+        target=target,
+        inputs=(*objects, Path(__file__).with_name("ptx.py")),
+        action=join,
+        key=("join", str(level), *lines, *map(str, sources)),
+        label=f"{title}: join PTX",
+        quiet=True,
+    )
+    checked = target.with_suffix(".cubin")
+    check = _tool(
+        toolkit, "ptxas", checked, [target],
+        [f"-arch=sm_{level}", "-O1", "-o", str(checked), str(target)],
+        label=f"{title}: check the joined PTX",
+    )  # fmt: skip
+    return joined, check
 
 
 def _tool(
@@ -121,11 +139,12 @@ def _tool(
     )
 
 
-def _ptx(path: Path) -> str:
-    texts = [entry.payload for entry in read_fatbin(path.read_bytes()) if entry.kind == "ptx"]
+def _ptx(path: Path, level: Target) -> str:
+    entries = read_fatbin(path.read_bytes())
+    texts = [one.payload for one in entries if one.kind == "ptx" and one.target == str(level)]
     if len(texts) != 1:
         raise BuildError(
-            f"{path} holds {len(texts)} PTX texts, expected one: options for nvcc that "
-            "choose architectures don't go together with those of the build"
+            f"{path} holds {len(texts)} PTX texts for compute_{level}, expected one: options for "
+            "nvcc that choose architectures don't go together with those of the build"
         )
     return texts[0].decode()

@@ -4,7 +4,7 @@
 ``format`` 1::
 
     {"format": 1, "package": "cupola 0.1.0", "toolkit": "13.0.88", "ptx_version": "9.0",
-     "architectures": {"cubin": [75, 90], "ptx": [75]},
+     "architectures": {"cubin": [75, "90a"], "ptx": [75]},
      "variables": {"weights": ["<f4", [3]]},
      "kernels": [{"name": ..., "demangled": ...,
                   "parameters": [{"name": "x", "kind": "pointer", "type": "const float*",
@@ -17,6 +17,8 @@
 A library with declared operations has their tables before ``kernels``, as ``operations``.
 
 ``variables`` has the dtypes (`cupola.build.layout`) of global variables by linkage name.
+
+Targets without suffix are numbers, others texts. Resources of ``sm_90a`` have that name.
 
 ``kind`` is pointer, integer (with ``signed``; null if unknown), float or struct (with ``fields``,
 each with ``name``, ``offset`` and ``count``). Values have a ``dtype`` (`cupola.build.layout`), and
@@ -36,7 +38,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..image.cubin import Kernel, read_fatbin, read_image, read_kernels
+from ..image.cubin import Entry, Kernel, read_fatbin, read_image, read_kernels
 from ..image.cxx_names import demangle
 from .error import BuildError
 from .intermediate import Declaration, read_declarations
@@ -44,6 +46,7 @@ from .layout import dtype, notes
 from .merge import merge
 from .operations import OperationTable, store
 from .signature import Debug, read_debug
+from .targets import Target
 
 FORMAT = 1
 
@@ -103,9 +106,9 @@ def describe(
     """
     entries = read_fatbin(image)
     kernels = read_kernels(reference)
-    described = read_image(reference).entries[0].architecture
+    described = _target(read_image(reference).entries[0])
     cubins = {described: kernels}
-    cubins |= {e.architecture: read_kernels(e.payload) for e in entries if e.kind == "cubin"}
+    cubins |= {_target(one): read_kernels(one.payload) for one in entries if one.kind == "cubin"}
     resources = _compared(kernels, described, cubins)
     names = {kernel.name for kernel in kernels}
     told = [read_debug(cubin, names) for cubin in debug]
@@ -117,10 +120,13 @@ def describe(
         "format": FORMAT,
         "package": package,
         "toolkit": toolkit,
-        "ptx_version": ptx[0].version if ptx else None,
+        "ptx_version": max((one.version for one in ptx), default=None),
         "architectures": {
-            "cubin": sorted(entry.architecture for entry in entries if entry.kind == "cubin"),
-            "ptx": sorted(entry.architecture for entry in ptx),
+            kind: [
+                target.in_manifest
+                for target in sorted(_target(one) for one in entries if one.kind == kind)
+            ]
+            for kind in ("cubin", "ptx")
         },
         "variables": {
             name: dtype(variable) for one in told for name, variable in one.variables.items()
@@ -137,8 +143,12 @@ def describe(
     }
 
 
+def _target(entry: Entry) -> Target:
+    return Target(entry.architecture, entry.variant)
+
+
 def _compared(
-    kernels: Iterable[Kernel], described: int, cubins: Mapping[int, Sequence[Kernel]]
+    kernels: Iterable[Kernel], described: Target, cubins: Mapping[Target, Sequence[Kernel]]
 ) -> dict[str, dict[str, Any]]:
     """Resources of each kernel by architecture. Each architecture must have the same kernels as
     the compilation that describes them, for the architecture ``described``.

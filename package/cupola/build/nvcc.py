@@ -11,6 +11,7 @@ from pathlib import Path
 
 from . import native
 from .step import Step
+from .targets import Target
 from .toolkit import Toolkit
 
 _SETTINGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN",
@@ -57,7 +58,7 @@ def describe_source(
     source: Path,
     target: Path,
     options: Sequence[str],
-    architecture: int,
+    architecture: Target,
     *,
     quiet: bool = False,
 ) -> Step:

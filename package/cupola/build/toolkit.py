@@ -18,6 +18,7 @@ from pathlib import Path
 
 from . import compile_cache
 from .error import BuildError
+from .targets import Target, read
 
 # A driver refuses PTX newer than itself, so an older compiler is used on purpose: PTX 9.0 loads on
 # every driver of CUDA 13.0 and newer.  Compilers before 12.8 lack sm_100 and sm_120.
@@ -48,10 +49,11 @@ class Toolkit:
         major, minor = self.release.split(".")[:2]
         return int(major), int(minor)
 
-    def architectures(self) -> tuple[int, ...]:
-        """The virtual architectures it compiles for, as numbers (75 for compute_75)."""
-        listed = _run([str(self.nvcc), "--list-gpu-arch"])
-        return tuple(sorted(int(n) for n in re.findall(r"^compute_(\d+)$", listed, re.MULTILINE)))
+    def architectures(self) -> tuple[Target, ...]:
+        """The targets that it compiles for, with their suffixes, which only its help lists."""
+        listed = _run([str(self.nvcc), "--help"])
+        found = {read(name) for name in re.findall(r"\bcompute_(\d+[af]?)\b", listed)}
+        return tuple(sorted(target for target in found if target is not None))
 
     def tool(self, name: str) -> Path:
         """Another program of the toolkit: nvlink, ptxas, fatbinary."""

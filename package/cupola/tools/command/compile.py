@@ -17,7 +17,7 @@ EPILOG = """\
 The output's suffix chooses the format:
   .ptx     PTX, by NVRTC; by default for the oldest architecture that NVRTC supports
   .cubin   machine code, by NVRTC; by default for the GPU of this machine
-  .fatbin  PTX for compute_75 and machine code for each --arch, by nvcc; a manifest (.json) with
+  .fatbin  PTX and machine code for each --arch, by nvcc; a manifest (.json) with
            the names and types of the kernels' parameters is written beside it
 Sources with host code or host headers are compiled by nvcc for each format. Several sources are
 compiled separately and linked; PTX and cubins are linked by nvJitLink.
@@ -179,10 +179,10 @@ def fatbin(
     from cupola.build.architectures import choose
     from cupola.compiler.options import for_nvcc
 
-    if any(kind != "sm" or not number.isdigit() for kind, number in architectures):
+    if any(kind != "sm" for kind, _ in architectures):
         raise ArgumentValueError(
             f"--arch {options.arch}: for a fatbin, expected architectures of machine code, as in "
-            "sm_80,sm_90; PTX for compute_75 is always included"
+            "sm_80,sm_90a; PTX is always included"
         )
     if options.name:
         raise ArgumentValueError(
