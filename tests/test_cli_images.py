@@ -162,6 +162,7 @@ def test_compile_to_a_fatbin_with_its_manifest(source):
         ("machine", "sm_80"),
         ("machine", "sm_90"),
         ("PTX", "compute_75"),
+        ("PTX", "compute_90"),
     }
     (kernel,) = found["kernels"]
     assert kernel["title"] == "scaled<3>" and kernel["parameters"] == ["float* x", "double by"]
