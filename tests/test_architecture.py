@@ -186,6 +186,22 @@ def test_the_pipeline_calls_the_passes_of_the_page_in_their_order():
         assert f"\nvoid {name}(KernelAnalysis& analysis) {{\n" in text
 
 
+def finds_the_driver(texts):
+    """Sources below the entry points that look the driver of the process up themselves."""
+    return {
+        name
+        for name, text in texts.items()
+        if re.search(r"\bDriver::get\(", text) and not name.startswith("cpu/api/")
+    }
+
+
+def test_the_entry_points_alone_find_the_driver_of_the_process():
+    texts = {str(path.relative_to(CSRC)): path.read_text() for path in sources(CSRC)}
+    assert finds_the_driver(texts) == set()
+    planted = {"cpu/device/a.cpp": "    MemoryMap& memory = Driver::get().memory;\n"}
+    assert finds_the_driver({**texts, **planted}) == set(planted)
+
+
 @pytest.mark.parametrize("folder", sorted(ARROWS))
 def test_a_reversed_arrow_is_found(files, folder):
     """An include that is planted in each folder below, of a file of this folder."""

@@ -1,6 +1,7 @@
 // csrc/cpu/api/array.cpp - cu* entry points: arrays and mipmapped arrays.
 #include "cpu/device/texture/array.hpp"
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 
@@ -34,7 +35,7 @@ CUPOLA_ALIAS(cuArray3DCreate, cuArray3DCreate_v2);
 CUPOLA_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* out, CUarray handle) {
     return entry([&] {
         require(out);
-        const CUDA_ARRAY3D_DESCRIPTOR& shape = Array::from(handle)->shape();
+        const CUDA_ARRAY3D_DESCRIPTOR& shape = array_of(handle)->shape();
         *out = {shape.Width, shape.Height, shape.Format, shape.NumChannels};
         return CUDA_SUCCESS;
     });
@@ -44,7 +45,7 @@ CUPOLA_ALIAS(cuArrayGetDescriptor, cuArrayGetDescriptor_v2);
 CUPOLA_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* out, CUarray handle) {
     return entry([&] {
         require(out);
-        *out = Array::from(handle)->shape();
+        *out = array_of(handle)->shape();
         return CUDA_SUCCESS;
     });
 }
@@ -65,7 +66,7 @@ CUPOLA_API CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS*
     return entry([&] {
         require(out);
         Driver::get().device(device);
-        Array::from(handle);
+        array_of(handle);
         return CUDA_ERROR_INVALID_VALUE;
     });
 }
@@ -74,14 +75,14 @@ CUPOLA_API CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS*
 CUPOLA_API CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* out, CUarray handle) {
     return entry([&] {
         require(out);
-        Array::from(handle);
+        array_of(handle);
         return CUDA_ERROR_INVALID_VALUE;
     });
 }
 CUPOLA_API CUresult cuArrayGetPlane(CUarray* out, CUarray handle, unsigned int) {
     return entry([&] {
         require(out);
-        Array::from(handle);
+        array_of(handle);
         return CUDA_ERROR_INVALID_VALUE;
     });
 }
@@ -99,7 +100,7 @@ CUPOLA_API CUresult cuMipmappedArrayGetLevel(CUarray* out, CUmipmappedArray hand
                                              unsigned int level) {
     return entry([&] {
         require(out);
-        const auto array = MipmappedArray::from(handle);
+        const auto array = mipmapped_array_of(handle);
         require(level < array->levels().size());
         *out = array->levels()[level]->handle();
         return CUDA_SUCCESS;
@@ -122,7 +123,7 @@ CUPOLA_API CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQU
     return entry([&] {
         require(out);
         Driver::get().device(device);
-        MipmappedArray::from(handle);
+        mipmapped_array_of(handle);
         return CUDA_ERROR_INVALID_VALUE;
     });
 }
@@ -131,7 +132,7 @@ CUPOLA_API CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPER
                                                         CUmipmappedArray handle) {
     return entry([&] {
         require(out);
-        MipmappedArray::from(handle);
+        mipmapped_array_of(handle);
         return CUDA_ERROR_INVALID_VALUE;
     });
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cpu/api/copy.hpp"
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/memory/memory.hpp"
@@ -30,7 +31,7 @@ CUresult copies(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, size_t count,
             require(attributes[i].srcAccessOrder >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM &&
                     attributes[i].srcAccessOrder <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
         }
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         for (size_t i = 0; i < count; ++i) {
             if (failed) *failed = i;
             require(to[i] && from[i] && sizes[i]);
@@ -45,8 +46,9 @@ CUresult copies(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, size_t count,
 std::shared_ptr<Pool> pool_at(const CUmemLocation* place, CUmemAllocationType type, bool first) {
     require(place);
     require(place->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA, CUDA_ERROR_NOT_SUPPORTED);
-    const PoolPlace where = PoolPlace::of(type, *place, false);
-    return first ? Pool::default_of(where) : Pool::current_of(where);
+    Driver& driver = Driver::get();
+    const PoolPlace where = PoolPlace::of(driver, type, *place, false);
+    return first ? Pool::default_of(driver, where) : Pool::current_of(driver, where);
 }
 
 }  // namespace

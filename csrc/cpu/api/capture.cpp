@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cpu/api/graph.hpp"
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/stream/stream.hpp"
@@ -21,7 +22,7 @@ CUresult show(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CU
               const CUgraphNode** dependencies, const CUgraphEdgeData** edges, size_t* count) {
     return entry([&] {
         require(status && (dependencies || !edges));
-        const auto info = Capture::info(*Stream::from(stream));
+        const auto info = Capture::info(*stream_of(stream));
         *status = info.status;
         if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
         if (id) *id = info.id;
@@ -44,7 +45,7 @@ CUPOLA_API CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode
     return entry([&] {
         require(mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
                 mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-        Capture::begin(*Stream::from(stream), mode);
+        Capture::begin(*stream_of(stream), mode);
         return CUDA_SUCCESS;
     });
 }
@@ -74,7 +75,7 @@ CUPOLA_API CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph handle,
             require(!edges || plain(edges[i]), CUDA_ERROR_NOT_SUPPORTED);
             after.push_back(node);
         }
-        Capture::begin_in(std::move(graph), std::move(after), *Stream::from(stream), mode);
+        Capture::begin_in(std::move(graph), std::move(after), *stream_of(stream), mode);
     });
 }
 CUPOLA_API CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph,
@@ -88,7 +89,7 @@ CUPOLA_API CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph gr
 CUPOLA_API CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     return entry([&] {
         if (graph) *graph = nullptr;
-        const auto made = Capture::end(*Stream::from(stream));
+        const auto made = Capture::end(*stream_of(stream));
         if (graph) {
             *graph = made->handle();
         } else {  // the caller wants no result
@@ -105,7 +106,7 @@ CUPOLA_API CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph* graph) {
 CUPOLA_API CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
     return entry([&] {
         require(status);
-        *status = Capture::info(*Stream::from(stream)).status;
+        *status = Capture::info(*stream_of(stream)).status;
         return CUDA_SUCCESS;
     });
 }
@@ -152,7 +153,7 @@ CUPOLA_API CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNo
     return entry([&] {
         require(flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES ||
                 flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
-        Capture::set_dependencies(*Stream::from(stream), nodes, count,
+        Capture::set_dependencies(*stream_of(stream), nodes, count,
                                   flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES);
         return CUDA_SUCCESS;
     });

@@ -1,6 +1,7 @@
 // csrc/cpu/api/context.cpp - cu* entry points: contexts.
 #include "cpu/device/context/context.hpp"
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
 #include "cpu/device/lifecycle/context_lifecycle.hpp"
@@ -56,7 +57,7 @@ CUPOLA_API CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parame
 CUPOLA_API CUresult cuCtxDestroy_v2(CUcontext handle) {
     return entry([&] {
         require(handle != nullptr);
-        auto context = Context::of(handle);
+        auto context = context_of(handle);
         require(!context->primary(), CUDA_ERROR_INVALID_CONTEXT);
         context = Driver::get().contexts.remove(handle);
         require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
@@ -71,7 +72,7 @@ CUPOLA_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
 CUPOLA_API CUresult cuCtxPushCurrent_v2(CUcontext handle) {
     return entry([&] {
         require(handle != nullptr);
-        Context::stack().push_back(Context::named(handle));
+        Context::stack().push_back(named_context(handle));
         return CUDA_SUCCESS;
     });
 }
@@ -95,7 +96,7 @@ CUPOLA_API CUresult cuCtxSetCurrent(CUcontext handle) {
             if (!stack.empty()) stack.pop_back();
             return CUDA_SUCCESS;
         }
-        auto current = Context::named(handle);
+        auto current = named_context(handle);
         if (stack.empty())
             stack.push_back(std::move(current));
         else
@@ -116,7 +117,7 @@ CUPOLA_API CUresult cuCtxGetCurrent(CUcontext* out) {
 CUPOLA_API CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
     return entry([&] {
         require(device);
-        *device = Context::from(context)->device().ordinal();
+        *device = context_or_current(context)->device().ordinal();
         return CUDA_SUCCESS;
     });
 }
@@ -142,7 +143,7 @@ CUPOLA_API CUresult cuCtxSetFlags(unsigned int flags) {
 CUPOLA_API CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
     return entry([&] {
         require(id);
-        *id = Context::from(context)->id();
+        *id = context_or_current(context)->id();
         return CUDA_SUCCESS;
     });
 }
@@ -150,14 +151,14 @@ CUPOLA_API CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
 CUPOLA_API CUresult cuCtxGetApiVersion(CUcontext context, unsigned int* version) {
     return entry([&] {
         require(version);
-        Context::from(context);
+        context_or_current(context);
         *version = 3020;  // the same constant as in NVIDIA's driver
         return CUDA_SUCCESS;
     });
 }
 
 CUPOLA_API CUresult cuCtxSynchronize_v2(CUcontext context) {
-    return entry([&] { return synchronize(Context::from(context)); });
+    return entry([&] { return synchronize(context_or_current(context)); });
 }
 
 CUPOLA_API CUresult cuCtxSynchronize(void) { return cuCtxSynchronize_v2(nullptr); }
@@ -252,7 +253,7 @@ CUPOLA_API CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) 
     return entry([&] {
         require(flags == 0);
         const auto& context = Context::usable();
-        const auto peer = Context::of(handle);
+        const auto peer = context_of(handle);
         require(&peer->device() != &context->device(), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
         const std::uint64_t bit = std::uint64_t{1} << peer->device().ordinal();
         require(!(context->peers.fetch_or(bit) & bit), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
@@ -263,7 +264,7 @@ CUPOLA_API CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) 
 CUPOLA_API CUresult cuCtxDisablePeerAccess(CUcontext handle) {
     return entry([&] {
         const auto& context = Context::usable();
-        const auto peer = Context::of(handle);
+        const auto peer = context_of(handle);
         const std::uint64_t bit = std::uint64_t{1} << peer->device().ordinal();
         require(context->peers.fetch_and(~bit) & bit, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
         return CUDA_SUCCESS;

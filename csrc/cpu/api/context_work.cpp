@@ -1,5 +1,6 @@
 // csrc/cpu/api/context_work.cpp - cu* entry points: attach counts of contexts, their device
 // resources, and events of all their work.
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -21,7 +22,7 @@ CUPOLA_API CUresult cuCtxAttach(CUcontext* out, unsigned int flags) {
 
 CUPOLA_API CUresult cuCtxDetach(CUcontext handle) {
     return entry([&] {
-        const auto context = Context::of(handle);
+        const auto context = context_of(handle);
         require(context == Context::current(), CUDA_ERROR_INVALID_CONTEXT);
         if (context->attached.load() > 0) {
             context->attached.fetch_sub(1);
@@ -58,8 +59,8 @@ CUPOLA_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam* out, CUexecAffinit
 // Recorded in a stream that waits for all work of all other streams.
 CUPOLA_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
     return entry([&] {
-        const auto what = Event::from(event);
-        const auto context = Context::from(handle);
+        const auto what = event_of(event);
+        const auto context = context_or_current(handle);
         context->check();
         require(what->context() == context.get(), CUDA_ERROR_INVALID_HANDLE);
         const auto behind =
@@ -79,8 +80,8 @@ CUPOLA_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
 // A new stream waits for the event, and all other streams wait for that stream.
 CUPOLA_API CUresult cuCtxWaitEvent(CUcontext handle, CUevent event) {
     return entry([&] {
-        const auto what = Event::from(event);
-        const auto context = Context::from(handle);
+        const auto what = event_of(event);
+        const auto context = context_or_current(handle);
         context->check();
         Capture::require_uncaptured(*what);
         Capture::forbid(*context);

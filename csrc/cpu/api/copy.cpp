@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -20,7 +21,7 @@ constexpr std::size_t staged = 64 << 10;
 
 CUresult copy(const Copy& what, Stream& stream, bool wait) {
     if (what.width == 0 || what.height == 0 || what.depth == 0) return CUDA_SUCCESS;
-    const CheckedCopy prepared = checked(what);
+    const CheckedCopy prepared = checked(stream.context_pointer()->driver().memory, what);
     const Copy& copy = prepared.copy;
     const bool from_pageable = prepared.from_pageable, to_pageable = prepared.to_pageable;
     if (wait) {
@@ -67,13 +68,13 @@ std::uintptr_t integer(const void* pointer) { return reinterpret_cast<std::uintp
 CUresult linear(Space to, std::uintptr_t destination, Space from, std::uintptr_t source,
                 size_t bytes, CUstream stream, bool wait) {
     return entry(
-        [&] { return copy(to, destination, from, source, bytes, *Stream::from(stream), wait); });
+        [&] { return copy(to, destination, from, source, bytes, *stream_of(stream), wait); });
 }
 
 CUresult between_devices(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
     return entry([&] {
         const MemoryMap& memory = Driver::get().memory;
-        return copy(Space::device, to, Space::device, from, bytes, *Stream::from(stream),
+        return copy(Space::device, to, Space::device, from, bytes, *stream_of(stream),
                     memory.host_reads(to) || memory.host_reads(from));
     });
 }
@@ -83,9 +84,9 @@ CUresult between_devices(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstrea
 CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
               size_t bytes, CUstream stream, bool wait) {
     return entry([&] {
-        Context::from(to_context);  // null means the current context
-        Context::from(from_context);
-        const auto on = Stream::from(stream);
+        context_or_current(to_context);  // null means the current context
+        context_or_current(from_context);
+        const auto on = stream_of(stream);
         Capture::forbid(*on);
         return copy(Space::device, to, Space::device, from, bytes, *on, wait);
     });

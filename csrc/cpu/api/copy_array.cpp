@@ -1,5 +1,6 @@
 // csrc/cpu/api/copy_array.cpp - cu* entry points: copies of bytes to, from and between arrays.
 #include "cpu/api/copy.hpp"
+#include "cpu/api/handle.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/stream/stream.hpp"
 #include "cpu/device/texture/array.hpp"
@@ -15,7 +16,7 @@ Side device(CUdeviceptr pointer) { return {Side::Space::device, pointer, 0, 0, n
 
 // A range of bytes in an array's first row.
 Side array(CUarray handle, size_t offset, size_t bytes) {
-    const auto array = Array::from(handle);
+    const auto array = array_of(handle);
     const std::uint64_t row = array->texels().row;
     require(offset <= row && bytes <= row - offset);
     return {Side::Space::array, array->texels().begin + offset, 0, 0, array};
@@ -28,7 +29,7 @@ CUresult move(To&& to, From&& from, size_t bytes, CUstream stream, bool wait) {
         line.width = bytes;
         line.destination = to();
         line.source = from();
-        return copy(line, *Stream::from(stream), wait);
+        return copy(line, *stream_of(stream), wait);
     });
 }
 

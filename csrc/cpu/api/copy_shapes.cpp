@@ -1,5 +1,6 @@
 // csrc/cpu/api/copy_shapes.cpp - cu* entry points: 2-D and 3-D copies.
 #include "cpu/api/copy.hpp"
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -23,7 +24,7 @@ struct Place {
 
 // A region of an array, which has its own pitch.
 Side array_side(const Place& place, const Copy& extent) {
-    const auto array = Array::from(place.array);
+    const auto array = array_of(place.array);
     const Texels& texels = array->texels();
     require(place.x <= texels.row && extent.width <= texels.row - place.x);
     require(place.y <= texels.height && extent.height <= texels.height - place.y);
@@ -81,10 +82,10 @@ Place source(const Box& it) {
 
 CUresult run(Copy copy, const Place& to, const Place& from, CUstream stream, bool wait) {
     if (copy.width == 0 || copy.height == 0 || copy.depth == 0) {
-        Stream::from(stream);
+        stream_of(stream);
         return CUDA_SUCCESS;
     }
-    const auto on = Stream::from(stream);
+    const auto on = stream_of(stream);
     copy.destination = side(to, copy);
     copy.source = side(from, copy);
     return cupola::cpu::copy(copy, *on, wait);
@@ -92,7 +93,7 @@ CUresult run(Copy copy, const Place& to, const Place& from, CUstream stream, boo
 
 // The size of an array's texel; nothing for linear memory.
 std::size_t element_of(const CUmemcpy3DOperand& it) {
-    return it.type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? Array::from(it.op.array.array)->format().size()
+    return it.type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? array_of(it.op.array.array)->format().size()
                                                    : 0;
 }
 
@@ -178,9 +179,9 @@ CUresult plain_box(const CUDA_MEMCPY3D* it, CUstream stream, bool wait) {
 CUresult peer_box(const CUDA_MEMCPY3D_PEER* it, CUstream stream, bool wait) {
     return entry([&] {
         require(it);
-        Context::of(it->dstContext);
-        Context::of(it->srcContext);
-        Capture::forbid(*Stream::from(stream));  // as in NVIDIA's driver
+        context_of(it->dstContext);
+        context_of(it->srcContext);
+        Capture::forbid(*stream_of(stream));  // as in NVIDIA's driver
         return box(it, stream, wait);
     });
 }

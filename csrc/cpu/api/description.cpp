@@ -14,7 +14,9 @@ using namespace cupola::cpu;
 
 namespace {
 
-void describe(Device& device, int count, cupola_cpu_description& made) {
+// `free`: bytes.
+void describe(const DeviceProperties& device, std::size_t free, int count,
+              cupola_cpu_description& made) {
     made = {};
     made.count = count;
     cuDriverGetVersion(&made.driver_version);
@@ -22,8 +24,8 @@ void describe(Device& device, int count, cupola_cpu_description& made) {
     made.minor = device.capability().number % 10;
     made.domain = *device.attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
     made.bus = *device.attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
-    made.total = device.budget().total();
-    made.free = device.budget().free();
+    made.total = device.memory();
+    made.free = free;
     const CUuuid uuid = device.uuid();
     std::memcpy(made.uuid, uuid.bytes, sizeof made.uuid);
     device.name().copy(made.name, sizeof made.name - 1);
@@ -36,7 +38,8 @@ CUPOLA_API int cupola_cpu_describe(int ordinal, cupola_cpu_description* descript
         require(description);
         if (DriverState::get() == CUDA_SUCCESS) {
             Driver& driver = Driver::get();
-            describe(driver.device(ordinal), driver.settings.devices, *description);
+            Device& device = driver.device(ordinal);
+            describe(device, device.budget().free(), driver.settings.devices, *description);
             return CUDA_SUCCESS;
         }
         // The settings that cuInit would use, read at each call: the environment may still change.
@@ -49,8 +52,8 @@ CUPOLA_API int cupola_cpu_describe(int ordinal, cupola_cpu_description* descript
             return CUDA_ERROR_INVALID_VALUE;
         }
         require(ordinal >= 0 && ordinal < settings.devices, CUDA_ERROR_INVALID_DEVICE);
-        Device device(ordinal, settings);
-        describe(device, settings.devices, *description);
+        const DeviceProperties device(ordinal, settings);
+        describe(device, device.memory(), settings.devices, *description);
         return CUDA_SUCCESS;
     });
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu/analysis/ir_text.hpp"
+#include "cpu/api/handle.hpp"
 #include "cpu/api/startup.hpp"
 #include "cpu/api/symbols.hpp"
 #include "cpu/compiler/aot.hpp"
@@ -51,7 +52,7 @@ CUPOLA_API unsigned long long cupola_cpu_findings(void) { return sanitizer::find
 CUPOLA_API const char* cupola_cpu_execution(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
-        text = compiler::state_of(find_function(function)->kernel());
+        text = compiler::state_of(function_of(function)->kernel());
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
@@ -74,7 +75,7 @@ CUPOLA_API const char* cupola_cpu_machine_code(void) {
 CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
-        text = compiler::emitted_source(find_function(function)->kernel());
+        text = compiler::emitted_source(function_of(function)->kernel());
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
@@ -84,7 +85,7 @@ CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
 CUPOLA_API const char* cupola_cpu_ir(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
-        text = compiler::ir_of(find_function(function)->kernel());
+        text = compiler::ir_of(function_of(function)->kernel());
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
@@ -104,7 +105,7 @@ CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t co
         std::vector<std::shared_ptr<Function>> held;
         std::vector<const Kernel*> kernels;
         for (size_t n = 0; n < count; ++n) {
-            held.push_back(find_function(functions[n]));
+            held.push_back(function_of(functions[n]));
             kernels.push_back(&held.back()->kernel());
         }
         const bool made = compiler::make_aot(kernels, level, library, text);

@@ -1,6 +1,7 @@
 // csrc/cpu/api/event.cpp - cu* entry points: events.
 #include "cpu/device/stream/event.hpp"
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -40,8 +41,8 @@ CUPOLA_ALIAS(cuEventDestroy, cuEventDestroy_v2);
 CUPOLA_API CUresult cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned int flags) {
     return entry([&] {
         require(flags == CU_EVENT_RECORD_DEFAULT || flags == CU_EVENT_RECORD_EXTERNAL);
-        const auto stream = Stream::from(on);
-        const auto event = Event::from(handle);
+        const auto stream = stream_of(on);
+        const auto event = event_of(handle);
         const auto capture = Capture::of(*stream);
         if (!capture) {
             require(flags == CU_EVENT_RECORD_DEFAULT, CUDA_ERROR_ILLEGAL_STATE);
@@ -70,7 +71,7 @@ CUPOLA_API CUresult cuEventRecord_ptsz(CUevent event, CUstream stream) {
 
 CUPOLA_API CUresult cuEventQuery(CUevent handle) {
     return entry([&] {
-        const auto event = Event::from(handle);
+        const auto event = event_of(handle);
         event->context()->check();
         Capture::require_uncaptured(*event);
         Capture::forbid();
@@ -81,7 +82,7 @@ CUPOLA_API CUresult cuEventQuery(CUevent handle) {
 
 CUPOLA_API CUresult cuEventSynchronize(CUevent handle) {
     return entry([&] {
-        const auto event = Event::from(handle);
+        const auto event = event_of(handle);
         event->context()->check();
         Capture::require_uncaptured(*event);
         Capture::forbid();
@@ -94,7 +95,7 @@ CUPOLA_API CUresult cuEventSynchronize(CUevent handle) {
 CUPOLA_API CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
     return entry([&] {
         require(milliseconds, CUDA_ERROR_INVALID_HANDLE);
-        const auto first = Event::from(start), second = Event::from(end);
+        const auto first = event_of(start), second = event_of(end);
         first->context()->check();
         for (const auto& event : {first, second})
             require(event->timed() || !event->captured().capture);

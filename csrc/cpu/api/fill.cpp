@@ -2,6 +2,7 @@
 // if the host can read the memory.
 #include <utility>
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -30,7 +31,7 @@ CUresult fill(const Fill& what, Stream& stream, bool wait) {
 CUresult rectangle(CUdeviceptr to, std::size_t pitch, std::uint32_t value, std::size_t element,
                    std::size_t width, std::size_t height, CUstream stream, bool wait = false) {
     return entry([&] {
-        return fill({to, pitch, value, element, width, height}, *Stream::from(stream),
+        return fill({to, pitch, value, element, width, height}, *stream_of(stream),
                     wait && Driver::get().memory.host_reads(to));
     });
 }

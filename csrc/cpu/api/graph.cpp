@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -148,7 +149,7 @@ void print(std::FILE* file, const Graph& graph) {
 CUPOLA_API CUresult cuGraphCreate(CUgraph* graph, unsigned int flags) {
     return locked([&] {
         require(graph && flags == 0);
-        *graph = Graph::make()->handle();
+        *graph = Graph::make(Driver::get())->handle();
     });
 }
 
@@ -291,7 +292,7 @@ CUPOLA_API CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph grap
         parameters->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
         std::shared_ptr<Stream> upload;
         if (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
-            upload = Stream::from(parameters->hUploadStream);
+            upload = stream_of(parameters->hUploadStream);
         std::optional<GraphRefusal> refusal;
         try {
             instantiate(exec, graph, parameters->flags, refusal, upload.get());
@@ -328,7 +329,7 @@ CUPOLA_API CUresult cuGraphExecDestroy(CUgraphExec exec) {
 CUPOLA_API CUresult cuGraphLaunch(CUgraphExec handle, CUstream on) {
     return entry([&] {
         const auto exec = exec_of(handle);
-        const auto stream = Stream::from(on);
+        const auto stream = stream_of(on);
         // An executable graph cannot be a child of another graph.
         Capture::forbid(*stream);
         std::lock_guard lock(exec->mutex);
@@ -344,7 +345,7 @@ CUPOLA_API CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
 CUPOLA_API CUresult cuGraphUpload(CUgraphExec handle, CUstream on) {
     return entry([&] {
         const auto exec = exec_of(handle);
-        const auto stream = Stream::from(on);
+        const auto stream = stream_of(on);
         if (!exec->device()) return CUDA_SUCCESS;
         Capture::forbid(*stream);
         std::lock_guard lock(exec->mutex);

@@ -79,7 +79,8 @@ CUresult set_exec_node(CUgraphExec handle, CUgraphNode node, Make&& make) {
             made = make(&std::get<T>(mine.work));
         else
             made = make();
-        require(!exec->device() || device_graph_takes(made), CUDA_ERROR_NOT_SUPPORTED);
+        require(!exec->device() || device_graph_takes(Driver::get().memory, made),
+                CUDA_ERROR_NOT_SUPPORTED);
         mine.work = std::move(made);
         return CUDA_SUCCESS;
     });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -45,7 +46,7 @@ void put_attribute(KernelCall& call, CUlaunchAttributeID id, const CUlaunchAttri
     one.value = value;
     config.attrs = &one;
     config.numAttrs = 1;
-    const LaunchShape shape = shape_of(config);
+    const LaunchShape shape = shape_of(Driver::get(), config);
     if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
         call.shape.cooperative = shape.cooperative;
     } else if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
@@ -118,7 +119,7 @@ CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* be
         made.kind = it.type;
         made.handles = std::make_shared<std::vector<CUgraph>>();
         for (unsigned n = 0; n < it.size; ++n) {
-            made.bodies.push_back(Graph::make());
+            made.bodies.push_back(Graph::make(to.driver()));
             made.handles->push_back(made.bodies.back()->handle());
         }
         made.condition->taken = true;
@@ -147,7 +148,7 @@ CUPOLA_API CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* out
         require(out && !(flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT));
         const auto of = Driver::get().graphs.get(graph, CUDA_ERROR_INVALID_VALUE);
         of->conditions.push_back(std::make_shared<Conditional>(
-            Context::from(context), initial, (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0));
+            context_or_current(context), initial, (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0));
         *out = of->conditions.back()->handle();
     });
 }

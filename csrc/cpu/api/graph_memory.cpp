@@ -13,11 +13,12 @@ namespace {
 
 AllocateNode allocation_of(CUDA_MEM_ALLOC_NODE_PARAMS* it) {
     require(it && it->bytesize > 0);
-    const auto place = PoolPlace::of(it->poolProps.allocType, it->poolProps.location, true);
+    const auto place =
+        PoolPlace::of(Driver::get(), it->poolProps.allocType, it->poolProps.location, true);
     require(place.on_device() || place.managed());
     require(it->poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
     require(it->accessDescs || it->accessDescCount == 0);
-    AllocateNode made{GraphMemory::make(place, it->bytesize)};
+    AllocateNode made{GraphMemory::make(Driver::get(), place, it->bytesize)};
     it->dptr = made.memory->address();
     return made;
 }
@@ -103,7 +104,8 @@ CUPOLA_API CUresult cuUserObjectCreate(CUuserObject* out, void* data, CUhostFn d
     return entry([&] {
         require(out && destroy && count > 0 && count <= INT32_MAX);
         require(flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
-        auto object = std::make_shared<UserObject>(destroy, data, count);
+        auto object =
+            std::make_shared<UserObject>(Driver::get().user_objects, destroy, data, count);
         *out = object->handle();
         Driver::get().user_objects.add(std::move(object));
         return CUDA_SUCCESS;

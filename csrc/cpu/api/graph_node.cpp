@@ -4,10 +4,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
-#include "cpu/device/module/library.hpp"
 #include "cpu/device/module/module.hpp"
 #include "cpu/device/stream/event.hpp"
 #include "cpu/device/texture/array.hpp"
@@ -35,10 +35,10 @@ KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v1* it, CUkernel kernel, CUco
     shape.block = {it->blockDimX, it->blockDimY, it->blockDimZ};
     shape.shared = it->sharedMemBytes;
     CUfunction function = it->func ? it->func : reinterpret_cast<CUfunction>(kernel);
-    auto in = it->func ? Driver::get().contexts.get(find_function(it->func)->context(),
+    auto in = it->func ? Driver::get().contexts.get(function_of(it->func)->context(),
                                                     CUDA_ERROR_INVALID_HANDLE)
-                       : Context::from(context);
-    return kernel_call(function, shape, std::move(in), it->kernelParams, it->extra);
+                       : context_or_current(context);
+    return kernel_call(function_of(function), shape, std::move(in), it->kernelParams, it->extra);
 }
 KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v2* it, const KernelCall* before = nullptr) {
     require(it);
@@ -75,7 +75,7 @@ CUresult show_kernel(CUgraphNode handle, Parameters* out) {
 Copy checked_box(const CUDA_MEMCPY3D* it) {
     require(it);
     Copy copy = box_copy(*it);
-    check(copy);
+    check(Driver::get().memory, copy);
     copy.given = std::make_shared<const CUDA_MEMCPY3D>(*it);
     return copy;
 }
@@ -106,7 +106,7 @@ void show_side(const Side& side, Place place) {
 Fill checked_fill(const CUDA_MEMSET_NODE_PARAMS* it) {
     require(it && it->width && it->height);
     const Fill fill{it->dst, it->pitch, it->value, it->elementSize, it->width, it->height};
-    check(fill);
+    check(Driver::get().memory, fill);
     return fill;
 }
 
@@ -215,7 +215,7 @@ CUPOLA_API CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
                                          const CUgraphNode* before, size_t count,
                                          const CUDA_MEMCPY3D* parameters, CUcontext context) {
     return add_node(node, graph, before, count, [&](Graph&) {
-        Context::from(context);
+        context_or_current(context);
         return checked_box(parameters);
     });
 }
@@ -260,7 +260,7 @@ CUPOLA_API CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode
                                                    const CUDA_MEMCPY3D* parameters,
                                                    CUcontext context) {
     return set_exec_node<Copy>(exec, node, [&](const Copy* before) {
-        Context::from(context);
+        context_or_current(context);
         Copy copy = checked_box(parameters);
         for (const Copy* each : {before, const_cast<const Copy*>(&copy)})
             require(each->height == 1 && each->depth == 1);
@@ -275,7 +275,7 @@ CUPOLA_API CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
                                          const CUDA_MEMSET_NODE_PARAMS* parameters,
                                          CUcontext context) {
     return add_node(node, graph, before, count, [&](Graph&) {
-        Context::from(context);
+        context_or_current(context);
         return checked_fill(parameters);
     });
 }
@@ -304,7 +304,7 @@ CUPOLA_API CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode
                                                    const CUDA_MEMSET_NODE_PARAMS* parameters,
                                                    CUcontext context) {
     return set_exec_node<Fill>(exec, node, [&] {
-        Context::from(context);
+        context_or_current(context);
         return checked_fill(parameters);
     });
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/lifecycle/primary_context.hpp"
@@ -57,7 +58,7 @@ CUPOLA_API CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource* out,
     return entry([&] {
         require(out);
         require(handle, CUDA_ERROR_INVALID_CONTEXT);
-        const auto named = Context::named(handle);
+        const auto named = named_context(handle);
         const Device& device = named.context->device();
         require_sm(type);
         const auto green = named.view ? GreenContext::all().find(named.view->green) : nullptr;
@@ -186,7 +187,7 @@ CUPOLA_API CUresult cuGreenCtxStreamCreate(CUstream* out, CUgreenCtx handle, uns
 CUPOLA_API CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx* out) {
     return entry([&] {
         require(out);
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         *out = stream->green ? stream->green->handle() : nullptr;
         return CUDA_SUCCESS;
     });

@@ -1,4 +1,5 @@
 // csrc/cpu/api/ipc.cpp - cu* entry points: memory and events shared between processes.
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -52,7 +53,7 @@ CUPOLA_API CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
 CUPOLA_API CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
     return entry([&] {
         require(handle && event);
-        const auto shared = Event::from(event)->shared();
+        const auto shared = event_of(event)->shared();
         require(shared && shared->mine(), CUDA_ERROR_INVALID_HANDLE);
         shared->name(handle);
         return CUDA_SUCCESS;

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <utility>
 
+#include "cpu/api/handle.hpp"
 #include "cpu/debugger/session.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
-#include "cpu/device/module/library.hpp"
 #include "cpu/device/module/module.hpp"
 #include "cpu/device/stream/event.hpp"
 #include "cpu/device/stream/stream.hpp"
@@ -19,8 +19,9 @@ namespace {
 
 CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream on, void** parameters,
                 void** extra) {
-    const auto stream = Stream::from(on);
-    auto call = kernel_call(handle, shape, stream->context_pointer(), parameters, extra);
+    const auto stream = stream_of(on);
+    auto call =
+        kernel_call(function_of(handle), shape, stream->context_pointer(), parameters, extra);
     for (const auto& event : shape.events)
         require(event->context() == stream->context(), CUDA_ERROR_INVALID_HANDLE);
     if (const auto capture = Capture::of(*stream)) {
@@ -62,7 +63,7 @@ namespace {
 
 CUresult launch_ex(const CUlaunchConfig* config, CUstream stream, CUfunction function,
                    void** parameters, void** extra) {
-    return launch(function, shape_of(*config), stream, parameters, extra);
+    return launch(function, shape_of(Driver::get(), *config), stream, parameters, extra);
 }
 
 }  // namespace
@@ -107,22 +108,22 @@ CUPOLA_API CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned
 CUPOLA_API CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z) {
     return entry([&] {
         require(x > 0 && y > 0 && z > 0);
-        find_function(function)->old.block = {static_cast<unsigned>(x), static_cast<unsigned>(y),
-                                              static_cast<unsigned>(z)};
+        function_of(function)->old.block = {static_cast<unsigned>(x), static_cast<unsigned>(y),
+                                            static_cast<unsigned>(z)};
         return CUDA_SUCCESS;
     });
 }
 
 CUPOLA_API CUresult cuFuncSetSharedSize(CUfunction function, unsigned int bytes) {
     return entry([&] {
-        find_function(function)->old.shared = bytes;
+        function_of(function)->old.shared = bytes;
         return CUDA_SUCCESS;
     });
 }
 
 CUPOLA_API CUresult cuParamSetSize(CUfunction function, unsigned int bytes) {
     return entry([&] {
-        const auto which = find_function(function);
+        const auto which = function_of(function);
         require(bytes <= which->parameter_bytes());
         which->old.parameters.resize(which->parameter_bytes());
         return CUDA_SUCCESS;
@@ -131,7 +132,7 @@ CUPOLA_API CUresult cuParamSetSize(CUfunction function, unsigned int bytes) {
 
 CUPOLA_API CUresult cuParamSetv(CUfunction function, int offset, void* value, unsigned int bytes) {
     return entry([&] {
-        const auto which = find_function(function);
+        const auto which = function_of(function);
         require(value && offset >= 0);
         auto& parameters = which->old.parameters;
         parameters.resize(which->parameter_bytes());
@@ -153,7 +154,7 @@ CUPOLA_API CUresult cuParamSetf(CUfunction function, int offset, float value) {
 CUPOLA_API CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream) {
     return entry([&] {
         require(width > 0 && height > 0);
-        const auto which = find_function(function);
+        const auto which = function_of(function);
         const LaunchShape shape{{static_cast<unsigned>(width), static_cast<unsigned>(height), 1},
                                 which->old.block,
                                 {1, 1, 1},

@@ -35,7 +35,7 @@ CUPOLA_API CUresult cuLibraryLoadData(CUlibrary* out, const void* code, CUjit_op
         require(out && code);
         check_options(options, values, count);
         JitOptions jit_options(jit_count, jit, jit_values);
-        *out = Library::make(image_at(code), jit_options)->handle();
+        *out = Library::make(Driver::get(), image_at(code), jit_options)->handle();
         return CUDA_SUCCESS;
     });
 }
@@ -48,7 +48,7 @@ CUPOLA_API CUresult cuLibraryLoadFromFile(CUlibrary* out, const char* path, CUji
         require(out && path);
         check_options(options, values, count);
         JitOptions jit_options(jit_count, jit, jit_values);
-        *out = Library::make(read_file(path), jit_options)->handle();
+        *out = Library::make(Driver::get(), read_file(path), jit_options)->handle();
         return CUDA_SUCCESS;
     });
 }

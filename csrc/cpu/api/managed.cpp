@@ -2,6 +2,7 @@
 //
 // Managed memory of this device is host memory. Arguments are checked; a prefetch has nothing to
 // do.
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -42,7 +43,7 @@ CUmemLocation place_of(CUdevice device) {
 
 CUresult prefetch(CUdeviceptr address, size_t bytes, CUmemLocation place, CUstream stream) {
     return entry([&] {
-        Stream::from(stream);
+        stream_of(stream);
         require_managed(address, bytes);
         require_place(place, CUDA_ERROR_INVALID_DEVICE);
         Driver::get().advice.change(address, address + bytes, [&](Advice& it) {
@@ -60,7 +61,7 @@ CUresult ranges(const CUdeviceptr* addresses, const size_t* sizes, size_t count,
     return entry([&] {
         require(stream && stream != CU_STREAM_LEGACY);  // no default stream, as documented
         require(addresses && sizes && count > 0 && flags == 0);
-        Capture::forbid(*Stream::from(stream));
+        Capture::forbid(*stream_of(stream));
         if (places || firsts || kinds)
             require(places && firsts && kinds > 0 && kinds <= count && firsts[0] == 0);
         for (size_t n = 0; n < kinds; ++n) {

@@ -3,6 +3,7 @@
 #include "cpu/device/stream/memory_operation.hpp"
 
 #include "cpu/api/graph.hpp"
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -22,7 +23,7 @@ namespace {
 constexpr unsigned max_operations = 256;  // operations in one call, as in NVIDIA's driver
 
 CUresult put(CUstream handle, std::vector<CUstreamBatchMemOpParams> list) {
-    const auto stream = Stream::from(handle);
+    const auto stream = stream_of(handle);
     MemoryOperations operations{std::move(list), stream->context_pointer()};
     check(operations);
     if (const auto capture = Capture::of(*stream))
@@ -55,7 +56,8 @@ CUstreamBatchMemOpParams written(CUstreamBatchMemOpType kind, CUdeviceptr addres
 MemoryOperations operations_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS* it) {
     require(it && (it->paramArray || it->count == 0) && it->count <= max_operations &&
             it->flags == 0);
-    MemoryOperations made{{it->paramArray, it->paramArray + it->count}, Context::from(it->ctx)};
+    MemoryOperations made{{it->paramArray, it->paramArray + it->count},
+                          context_or_current(it->ctx)};
     check(made);
     return made;
 }

@@ -1,10 +1,10 @@
 // csrc/cpu/api/occupancy.cpp - cu* entry points: occupancy.
 #include "cpu/device/module/occupancy.hpp"
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/launch.hpp"
-#include "cpu/device/module/library.hpp"
 #include "cpu/device/module/module.hpp"
 
 using namespace cupola::cpu;
@@ -33,7 +33,7 @@ CUPOLA_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* bl
     return entry([&] {
         require(blocks && block > 0);
         check_flags(flags);
-        *blocks = active_blocks(*find_function(function), block, shared);
+        *blocks = active_blocks(*function_of(function), block, shared);
         return CUDA_SUCCESS;
     });
 }
@@ -52,7 +52,7 @@ CUPOLA_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
     return entry([&] {
         require(grid && block && limit >= 0);
         check_flags(flags);
-        const BlockSize best = best_block(*find_function(function), shared_of_block, shared, limit);
+        const BlockSize best = best_block(*function_of(function), shared_of_block, shared, limit);
         *grid = best.grid;
         *block = best.block;
         return CUDA_SUCCESS;
@@ -70,7 +70,7 @@ CUPOLA_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfun
                                                             int blocks, int block) {
     return entry([&] {
         require(bytes && blocks > 0 && block > 0);
-        *bytes = available_shared(*find_function(function), blocks, block);
+        *bytes = available_shared(*function_of(function), blocks, block);
         return CUDA_SUCCESS;
     });
 }
@@ -79,8 +79,8 @@ CUPOLA_API CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handl
                                                  const CUlaunchConfig* config) {
     return entry([&] {
         require(clusters && config);
-        const auto function = find_function(handle);
-        LaunchShape shape = shape_of(*config);
+        const auto function = function_of(handle);
+        LaunchShape shape = shape_of(Driver::get(), *config);
         const int threads = threads_of(shape);
         shape.grid = {0, 0, 0};  // every cluster divides 0, so the grid is not checked
         const auto cluster = cluster_of(shape, *function);  // nothing if the launch has no clusters
@@ -96,8 +96,8 @@ CUPOLA_API CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction han
                                                        const CUlaunchConfig* config) {
     return entry([&] {
         require(size && config);
-        const auto function = find_function(handle);
-        const LaunchShape shape = shape_of(*config);
+        const auto function = function_of(handle);
+        const LaunchShape shape = shape_of(Driver::get(), *config);
         const bool fits = active_blocks(*function, threads_of(shape), shape.shared) > 0;
         *size = fits ? static_cast<int>(function->cluster_limit()) : 0;
         return CUDA_SUCCESS;

@@ -3,6 +3,7 @@
 
 #include <climits>
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/capture.hpp"
@@ -18,7 +19,7 @@ std::shared_ptr<Pool> pool_of(CUmemoryPool handle) {
 
 // In a capture, an allocation becomes a node of the graph.
 CUdeviceptr captured(Capture& capture, Stream& stream, const PoolPlace& place, size_t bytes) {
-    const auto memory = GraphMemory::make(place, bytes);
+    const auto memory = GraphMemory::make(stream.context_pointer()->driver(), place, bytes);
     capture.add(stream, AllocateNode{memory});
     return memory->address();
 }
@@ -28,7 +29,7 @@ CUdeviceptr captured(Capture& capture, Stream& stream, const PoolPlace& place, s
 CUPOLA_API CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream handle) {
     return entry([&] {
         require(out);
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         const auto capture = Capture::of(*stream);
         *out = 0;
         if (bytes == 0) return CUDA_SUCCESS;  // returns a null address, as on hardware
@@ -47,7 +48,7 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUme
                                             CUstream handle) {
     return entry([&] {
         require(out);
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         const auto capture = Capture::of(*stream);
         const auto from = pool_of(pool);
         *out = 0;
@@ -71,7 +72,7 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* out, size_t bytes,
 // Also accepts memory from cuMemAlloc, which is freed when the stream reaches the call.
 CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
     return entry([&] {
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         const auto capture = Capture::of(*stream);
         if (address == 0) return CUDA_SUCCESS;
         if (capture) {
@@ -117,7 +118,8 @@ CUPOLA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* pro
     return entry([&] {
         require(out && properties);
         Capture::forbid();
-        const auto place = PoolPlace::of(properties->allocType, properties->location, true);
+        const auto place =
+            PoolPlace::of(Driver::get(), properties->allocType, properties->location, true);
         require(!place.managed() || (properties->maxSize == 0 && properties->usage == 0));
         constexpr unsigned known =
             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
@@ -125,8 +127,8 @@ CUPOLA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* pro
         require(!(properties->handleTypes & CU_MEM_HANDLE_TYPE_FABRIC), CUDA_ERROR_NOT_SUPPORTED);
         const bool shared = properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE;
         require(!shared || (!place.managed() && place.location.type != CU_MEM_LOCATION_TYPE_HOST));
-        const auto pool = shared ? Pool::make_shareable(place, properties->maxSize)
-                                 : Pool::make(place, properties->maxSize, false);
+        const auto pool = shared ? Pool::make_shareable(Driver::get(), place, properties->maxSize)
+                                 : Pool::make(Driver::get(), place, properties->maxSize, false);
         *out = pool->handle();
         return CUDA_SUCCESS;
     });
@@ -137,8 +139,8 @@ CUPOLA_API CUresult cuMemPoolDestroy(CUmemoryPool handle) {
         auto pool = pool_of(handle);
         require(!pool->is_default());
         require(Driver::get().pools.remove(handle) != nullptr);
-        if (!pool->imported() && Pool::current_of(pool->place()) == pool)
-            Pool::set_current(Pool::default_of(pool->place()));
+        if (!pool->imported() && Pool::current_of(Driver::get(), pool->place()) == pool)
+            Pool::set_current(Pool::default_of(Driver::get(), pool->place()));
         pool->retire();
         return CUDA_SUCCESS;
     });
@@ -210,7 +212,8 @@ CUPOLA_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool po
     return entry([&] {
         const auto which = pool_of(pool);
         require(flags && location && location->type != CU_MEM_LOCATION_TYPE_NONE);
-        const auto from = PoolPlace::of(CU_MEM_ALLOCATION_TYPE_PINNED, *location, false);
+        const auto from =
+            PoolPlace::of(Driver::get(), CU_MEM_ALLOCATION_TYPE_PINNED, *location, false);
         // NVIDIA's driver reports no access for managed memory, which all devices can access.
         const bool access = !which->place().managed() &&
                             (from.on_device() ? which->open() : !which->place().on_device());
@@ -241,7 +244,7 @@ CUPOLA_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* out, void* 
         require(out && flags == 0 && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
         const auto descriptor = reinterpret_cast<std::uintptr_t>(handle);
         require(descriptor <= INT_MAX, CUDA_ERROR_UNKNOWN);
-        *out = Pool::open(static_cast<int>(descriptor))->handle();
+        *out = Pool::open(Driver::get(), static_cast<int>(descriptor))->handle();
         return CUDA_SUCCESS;
     });
 }

@@ -44,7 +44,7 @@ void start(Device& device) {
     auto primary = std::make_shared<PrimaryContext>(device);
     PoolPlace place;
     place.location.id = device.ordinal();
-    device.start(std::move(primary), Pool::make(place, 0, true));
+    device.start(std::move(primary), Pool::make(device.driver(), place, 0, true));
 }
 
 // The debugger is the first: it chooses the operation that the others see.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/base/host_function.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/context/green_context.hpp"
@@ -36,7 +37,7 @@ template <class T, class Get>
 CUresult get(CUstream handle, T* out, Get&& value) {
     return entry([&] {
         require(out);
-        *out = value(*Stream::from(handle));
+        *out = value(*stream_of(handle));
         return CUDA_SUCCESS;
     });
 }
@@ -66,7 +67,7 @@ CUPOLA_ALIAS(cuStreamDestroy, cuStreamDestroy_v2);
 
 CUPOLA_API CUresult cuStreamQuery(CUstream handle) {
     return entry([&] {
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         Capture::forbid(*stream);
         Capture::forbid();
         if (!stream->poll_all()) return CUDA_ERROR_NOT_READY;
@@ -79,7 +80,7 @@ CUPOLA_API CUresult cuStreamQuery_ptsz(CUstream stream) {
 
 CUPOLA_API CUresult cuStreamSynchronize(CUstream handle) {
     return entry([&] {
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         Capture::forbid(*stream);
         Capture::forbid();
         stream->wait_all();
@@ -94,8 +95,8 @@ CUPOLA_API CUresult cuStreamSynchronize_ptsz(CUstream stream) {
 CUPOLA_API CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
     return entry([&] {
         require(flags == CU_EVENT_WAIT_DEFAULT || flags == CU_EVENT_WAIT_EXTERNAL);
-        const auto stream = Stream::from(handle);
-        const auto what = Event::from(event);
+        const auto stream = stream_of(handle);
+        const auto what = event_of(event);
         const auto capture = Capture::of(*stream);
         if (capture && flags == CU_EVENT_WAIT_EXTERNAL) {
             capture->add(*stream, WaitNode{what});
@@ -118,7 +119,7 @@ CUPOLA_API CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callba
                                         unsigned int flags) {
     return entry([&] {
         require(callback && flags == 0);
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         Capture::forbid(*stream);  // a callback, unlike a host function, cannot be a node
         auto operation =
             task([=](CUresult status) { call_host([&] { callback(handle, status, data); }); });
@@ -135,7 +136,7 @@ CUPOLA_API CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback c
 CUPOLA_API CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
     return entry([&] {
         require(function);
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         if (const auto capture = Capture::of(*stream))
             capture->add(*stream, HostCall{function, data});
         else
@@ -186,7 +187,7 @@ CUPOLA_API CUresult cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
 CUPOLA_API CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
     return entry([&] {
         require(context);
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         if (green) *green = stream->green ? stream->green->handle() : nullptr;
         *context = stream->context_pointer()->handle();
         return CUDA_SUCCESS;
@@ -200,7 +201,7 @@ CUPOLA_API CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext* context, 
 CUPOLA_API CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t length,
                                            unsigned int flags) {
     return entry([&] {
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         Capture::forbid(*stream);
         require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST ||
                 flags == CU_MEM_ATTACH_SINGLE);

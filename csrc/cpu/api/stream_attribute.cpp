@@ -1,5 +1,6 @@
 // csrc/cpu/api/stream_attribute.cpp - cu* entry points: attributes of streams. All except the
 // priority are stored and returned, without effect.
+#include "cpu/api/handle.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/launch.hpp"
@@ -42,7 +43,7 @@ void check_value(CUstreamAttrID id, const CUstreamAttrValue& value) {
     one.value = value;
     config.attrs = &one;
     config.numAttrs = 1;
-    shape_of(config);
+    shape_of(Driver::get(), config);
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ CUPOLA_API CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID id,
                                          CUstreamAttrValue* out) {
     return entry([&] {
         require(out && of_streams(id));
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         *out = stream->attributes.get(id).value_or(initial(*stream, id));
         return CUDA_SUCCESS;
     });
@@ -65,7 +66,7 @@ CUPOLA_API CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID id,
                                          const CUstreamAttrValue* value) {
     return entry([&] {
         require(value && of_streams(id));
-        const auto stream = Stream::from(handle);
+        const auto stream = stream_of(handle);
         check_value(id, *value);
         // The priority of a stream cannot change.
         if (id != CU_LAUNCH_ATTRIBUTE_PRIORITY) stream->attributes.set(id, *value);
@@ -79,7 +80,7 @@ CUPOLA_API CUresult cuStreamSetAttribute_ptsz(CUstream stream, CUstreamAttrID id
 
 CUPOLA_API CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
     return entry([&] {
-        const auto into = Stream::from(to), of = Stream::from(from);
+        const auto into = stream_of(to), of = stream_of(from);
         into->attributes.take(of->attributes.all());
         return CUDA_SUCCESS;
     });

@@ -24,7 +24,7 @@ CUPOLA_API CUresult cuTexObjectCreate(CUtexObject* out, const CUDA_RESOURCE_DESC
     return entry([&] {
         require(out && resource && description);
         const auto& context = Context::usable();
-        TextureObject object{make_texture(*resource, *description, view),
+        TextureObject object{make_texture(Driver::get(), *resource, *description, view),
                              context.get(),
                              *resource,
                              *description,
@@ -72,7 +72,8 @@ CUPOLA_API CUresult cuSurfObjectCreate(CUsurfObject* out, const CUDA_RESOURCE_DE
     return entry([&] {
         require(out && resource);
         const auto& context = Context::usable();
-        TextureObject object{make_surface(*resource), context.get(), *resource, {}, {}};
+        TextureObject object{
+            make_surface(Driver::get(), *resource), context.get(), *resource, {}, {}};
         *out = Driver::get().textures.add(std::move(object));
         return CUDA_SUCCESS;
     });

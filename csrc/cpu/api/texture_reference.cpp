@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/api/handle.hpp"
 #include "cpu/device/base/array_limits.hpp"
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
-#include "cpu/device/module/library.hpp"
 #include "cpu/device/module/module.hpp"
 #include "cpu/device/texture/array.hpp"
 #include "cpu/device/texture/texture_object.hpp"
@@ -54,7 +54,7 @@ CUresult find(CUmodule handle, const char* name, bool surface, CUtexref* out) {
 }
 
 void bind_array(State& state, CUarray handle) {
-    const auto array = Array::from(handle);
+    const auto array = array_of(handle);
     state.resource = {};
     state.resource.resType = CU_RESOURCE_TYPE_ARRAY;
     state.resource.res.array.hArray = handle;
@@ -64,7 +64,7 @@ void bind_array(State& state, CUarray handle) {
 }
 
 void bind_mipmapped(State& state, CUmipmappedArray handle) {
-    const CUDA_ARRAY3D_DESCRIPTOR shape = MipmappedArray::from(handle)->levels()[0]->shape();
+    const CUDA_ARRAY3D_DESCRIPTOR shape = mipmapped_array_of(handle)->levels()[0]->shape();
     state.resource = {};
     state.resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     state.resource.res.mipmap.hMipmappedArray = handle;
@@ -106,7 +106,7 @@ CUPOLA_API CUresult cuTexRefDestroy(CUtexref handle) {
 // The device finds the references of a kernel in its PTX, so this call only checks.
 CUPOLA_API CUresult cuParamSetTexRef(CUfunction function, int, CUtexref handle) {
     return entry([&] {
-        find_function(function);
+        function_of(function);
         reference_of(handle);
         return CUDA_SUCCESS;
     });
@@ -213,7 +213,7 @@ CUPOLA_API CUresult cuSurfRefSetArray(CUsurfref handle, CUarray array, unsigned 
         reference->change([&](State& state) {
             State next = state;
             bind_array(next, array);
-            make_surface(next.resource);
+            make_surface(Driver::get(), next.resource);
             state = next;
         });
         return CUDA_SUCCESS;

@@ -69,7 +69,7 @@ void Context::poison(CUresult code, std::string text, std::string assertion) {
     int none = CUDA_SUCCESS;
     if (!error_.compare_exchange_strong(none, code)) return;
     Log::get().error(text);
-    Driver::get().set_last_fault(std::move(text), std::move(assertion));
+    driver().set_last_fault(std::move(text), std::move(assertion));
 }
 
 std::shared_ptr<Stream> Context::legacy() {
@@ -105,14 +105,6 @@ Registry<ContextView>& ContextView::all() {
 }
 
 CUcontext CurrentContext::handle() const { return view ? view->handle() : context->handle(); }
-
-CurrentContext Context::named(CUcontext handle) {
-    if (auto context = Driver::get().contexts.find(handle)) return {std::move(context), nullptr};
-    const auto view = ContextView::all().get(handle, CUDA_ERROR_INVALID_CONTEXT);
-    return {view->context, view};
-}
-
-std::shared_ptr<Context> Context::from(CUcontext handle) { return handle ? of(handle) : current(); }
 
 const std::shared_ptr<Context>& Context::current() {
     const auto& mine = stack();

@@ -12,10 +12,10 @@
 #include "cpu/device/base/operation.hpp"
 #include "cpu/device/base/registry.hpp"
 #include "cpu/device/context/heap.hpp"
+#include "cpu/device/driver/device.hpp"
 
 namespace cupola::cpu {
 
-class Device;
 class Stream;
 
 // The streams of a context, which stream.cpp adds. `mutex` guards the other fields.
@@ -54,6 +54,7 @@ class Context : public std::enable_shared_from_this<Context> {
 
     CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
     Device& device() const { return device_; }
+    Driver& driver() const { return device_.driver(); }
     bool primary() const { return primary_; }
     std::uint64_t id() const { return id_; }
 
@@ -89,11 +90,6 @@ class Context : public std::enable_shared_from_this<Context> {
     std::atomic<unsigned> attached{0};    // number of attaches since creation
     std::atomic<std::uint64_t> peers{0};  // bit n: access to device n is enabled
 
-    // A handle of a context or a view. Throws INVALID_CONTEXT for any other handle.
-    static CurrentContext named(CUcontext handle);
-    static std::shared_ptr<Context> of(CUcontext handle) { return named(handle).context; }
-    // The handle's context, or the current context for null.
-    static std::shared_ptr<Context> from(CUcontext handle);
     // The thread's current context; throws INVALID_CONTEXT if it has none. `usable` also checks it.
     static const std::shared_ptr<Context>& current();
     static const std::shared_ptr<Context>& usable() {

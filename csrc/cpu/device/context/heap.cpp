@@ -26,7 +26,8 @@ bool Heap::make() {
     like.context = &context_;
     like.module = true;
     try {
-        const auto begin = Driver::get().memory.allocate(like, size, granularity, device_.budget());
+        const auto begin =
+            device_.driver().memory.allocate(like, size, granularity, device_.budget());
         free_.emplace(begin, size);
     } catch (const Failure&) {
         return false;  // malloc returns null
@@ -46,7 +47,7 @@ std::uintptr_t Heap::allocate(std::uint64_t bytes) {
     used_.emplace(begin, size);
     free_.erase(it);
     if (whole > size) free_.emplace(begin + size, whole - size);
-    Driver::get().memory.allocated_piece(begin, bytes);
+    device_.driver().memory.allocated_piece(begin, bytes);
     return begin;
 }
 
@@ -54,7 +55,7 @@ bool Heap::release(std::uintptr_t address) {
     std::lock_guard lock(mutex_);
     const auto it = used_.find(address);
     if (it == used_.end()) return false;
-    Driver::get().memory.freed_piece(address);
+    device_.driver().memory.freed_piece(address);
     const auto [at, fresh] = free_.emplace(it->first, it->second);
     used_.erase(it);
     const auto join = [this](auto first, auto second) {
@@ -77,7 +78,7 @@ bool Heap::made() {
 void Heap::reset() {
     std::lock_guard lock(mutex_);
     made_ = false;
-    for (const auto& [begin, bytes] : used_) Driver::get().memory.freed_piece(begin);
+    for (const auto& [begin, bytes] : used_) device_.driver().memory.freed_piece(begin);
     used_.clear();
     free_.clear();
 }

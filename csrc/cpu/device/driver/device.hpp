@@ -1,38 +1,27 @@
-// csrc/cpu/device/driver/device.hpp - a CPU device: its name, attributes, memory, primary context
-// and pool.
+// csrc/cpu/device/driver/device.hpp - a CPU device: its properties, budget, primary context and
+// pool.
 #pragma once
 
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 
-#include "cpu/base/capability.hpp"
-#include "cpu/base/settings.hpp"
-#include "cpu/device/base/cuda.hpp"
+#include "cpu/device/driver/device_properties.hpp"
 #include "cpu/device/memory/memory.hpp"
 
 namespace cupola::cpu {
 
+class Driver;
 class Pool;
 class PrimaryContext;
 
-class Device {
+class Device : public DeviceProperties {
   public:
-    Device(int ordinal, const Settings& settings);
-    // Called once, by cuInit: both need the driver.
+    Device(Driver& driver, int ordinal, const Settings& settings);
+    // Called once, by cuInit: the primary context and the pool are registered in the driver.
     void start(std::shared_ptr<PrimaryContext> primary, std::shared_ptr<Pool> pool);
 
-    int ordinal() const { return ordinal_; }
-    const std::string& name() const { return name_; }
-    const Capability& capability() const { return capability_; }
-    int multiprocessors() const { return multiprocessors_; }
-    CUuuid uuid() const;
-    std::string pci_bus_id() const;
+    Driver& driver() const { return driver_; }
     Budget& budget() { return budget_; }
-    // Nothing for an attribute that cuda.h of this build does not have.
-    std::optional<int> attribute(CUdevice_attribute attribute) const;
-
     PrimaryContext& primary() const { return *primary_; }
 
     std::shared_ptr<Pool> default_pool() const { return default_pool_; }
@@ -40,10 +29,7 @@ class Device {
     void set_pool(std::shared_ptr<Pool> pool);
 
   private:
-    const int ordinal_;
-    std::string name_;
-    const Capability& capability_;
-    const int multiprocessors_;
+    Driver& driver_;
     Budget budget_;
 
     std::shared_ptr<PrimaryContext> primary_;

@@ -14,7 +14,7 @@ Driver::Driver(const Settings& read)
       scheduler(read.checks.watching() ? 1 : read.threads, read.timeout, memory),
       executors(read.threads) {
     for (int ordinal = 0; ordinal < settings.devices; ++ordinal)
-        devices.push_back(std::make_unique<Device>(ordinal, settings));
+        devices.push_back(std::make_unique<Device>(*this, ordinal, settings));
 }
 
 Device& Driver::device(CUdevice ordinal) {

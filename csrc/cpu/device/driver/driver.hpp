@@ -46,7 +46,8 @@ constexpr int driver_version = 13000;  // the CUDA version that cuDriverGetVersi
 class Driver {
   public:
     explicit Driver(const Settings& settings);
-    // The driver of a process whose cuInit has succeeded.
+    // The driver of a process whose cuInit has succeeded. Only the entry points in cpu/api call
+    // this function; the objects below hold what they need of the driver.
     static Driver& get() { return *instance.load(std::memory_order_acquire); }
     static void set(Driver& driver) { instance.store(&driver, std::memory_order_release); }
 

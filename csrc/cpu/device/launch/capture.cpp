@@ -41,7 +41,7 @@ Capture::Capture(std::shared_ptr<Stream> origin, CUstreamCaptureMode mode,
       mode_(mode),
       thread_(std::this_thread::get_id()),
       origin_(std::move(origin)),
-      graph_(graph ? std::move(graph) : Graph::make()) {}
+      graph_(graph ? std::move(graph) : Graph::make(origin_->context_pointer()->driver())) {}
 
 void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
     require(stream.kind() != Stream::Kind::legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -265,7 +265,8 @@ void Capture::set_dependencies(Stream& stream, CUgraphNode* nodes, std::size_t c
     require(nodes || count == 0);
     std::vector<Node*> wanted;
     for (std::size_t i = 0; i < count; ++i) {
-        const auto node = Driver::get().nodes.get(nodes[i], CUDA_ERROR_INVALID_VALUE);
+        const auto node =
+            stream.context_pointer()->driver().nodes.get(nodes[i], CUDA_ERROR_INVALID_VALUE);
         require(capture->graph_->has(*node));
         wanted.push_back(node.get());
     }

@@ -65,7 +65,7 @@ std::uintptr_t ChildGrids::device_text(const char* text) {
         return 0;
     }
     std::memcpy(reinterpret_cast<void*>(address), text, bytes);
-    Driver::get().memory.wrote(address, bytes);
+    context_->driver().memory.wrote(address, bytes);
     return address;
 }
 
@@ -146,7 +146,7 @@ void ChildGrids::launch(std::uint64_t block, std::shared_ptr<Function> function,
 // The graph runs beside the streams of the grid.
 void ChildGrids::launch_graph(std::uint64_t block, std::uint64_t graph, std::uint64_t stream) {
     require(run_ != nullptr, runtime_error::not_permitted);
-    const auto exec = Driver::get().graph_execs.find(reinterpret_cast<const void*>(graph));
+    const auto exec = context_->driver().graph_execs.find(reinterpret_cast<const void*>(graph));
     require(exec != nullptr && exec->device() != nullptr, runtime_error::invalid_value);
     add(block, GridStream::forget, run_->launch(*exec->device(), stream));
 }

@@ -309,8 +309,9 @@ Outcome free_device(ChildGrids& grids, DeviceCall& call) {
 
 // The device, its limits, and properties of kernels.
 Outcome get_device_count(ChildGrids& grids, DeviceCall& call) {
-    return returns_error(grids, call,
-                         [&] { store(call, 0, static_cast<int>(Driver::get().devices.size())); });
+    return returns_error(grids, call, [&] {
+        store(call, 0, static_cast<int>(grids.context().driver().devices.size()));
+    });
 }
 Outcome get_device(ChildGrids& grids, DeviceCall& call) {
     return returns_error(grids, call, [&] { store(call, 0, grids.context().device().ordinal()); });
@@ -322,7 +323,7 @@ Outcome runtime_get_version(ChildGrids& grids, DeviceCall& call) {
 Outcome get_attribute(ChildGrids& grids, DeviceCall& call) {
     return returns_error(grids, call, [&] {
         const int ordinal = call.argument<int>(2);
-        const auto& devices = Driver::get().devices;
+        const auto& devices = grids.context().driver().devices;
         require(ordinal >= 0 && ordinal < static_cast<int>(devices.size()), error::invalid_device);
         const auto value = devices[static_cast<std::size_t>(ordinal)]->attribute(
             call.argument<CUdevice_attribute>(1));

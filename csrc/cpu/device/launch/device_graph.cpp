@@ -19,15 +19,15 @@ constexpr std::uint64_t fire_and_forget = std::uint64_t{2} << 56;
 constexpr std::uint64_t as_sibling = std::uint64_t{3} << 56;
 
 // Device code copies memory that the device can address.
-bool is_addressable(const Side& side) {
-    return !side.array && Driver::get().memory.at(side.address).has_value();
+bool is_addressable(const MemoryMap& memory, const Side& side) {
+    return !side.array && memory.at(side.address).has_value();
 }
 
 // `context`: the common context of the kernels so far.
 std::optional<GraphRefusal> find_refusal(const Graph& graph, bool device, const Context*& context) {
     for (const auto& node : graph.nodes()) {
         const auto* kernel = std::get_if<KernelCall>(&node->work);
-        if (device && !device_graph_takes(node->work))
+        if (device && !device_graph_takes(graph.driver().memory, node->work))
             return GraphRefusal{CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, node.get()};
         if (kernel && (device || kernel->function->kernel().launches_graphs())) {
             if (!context) context = kernel->context.get();
@@ -42,11 +42,11 @@ std::optional<GraphRefusal> find_refusal(const Graph& graph, bool device, const 
 
 }  // namespace
 
-bool device_graph_takes(const Work& work) {
+bool device_graph_takes(const MemoryMap& memory, const Work& work) {
     if (const auto* kernel = std::get_if<KernelCall>(&work))
         return !kernel->function->kernel().launches_work();
     if (const auto* copy = std::get_if<Copy>(&work))
-        return is_addressable(copy->source) && is_addressable(copy->destination);
+        return is_addressable(memory, copy->source) && is_addressable(memory, copy->destination);
     return std::holds_alternative<Fill>(work) || std::holds_alternative<ChildGraph>(work);
 }
 

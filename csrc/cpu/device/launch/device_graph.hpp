@@ -17,9 +17,10 @@ namespace cupola::cpu {
 
 class Context;
 class DeviceGraph;
+class MemoryMap;
 
 // Whether a device graph can contain this work.
-bool device_graph_takes(const Work& work);
+bool device_graph_takes(const MemoryMap& memory, const Work& work);
 
 // A node that prevents the instantiation of a graph.
 struct GraphRefusal {

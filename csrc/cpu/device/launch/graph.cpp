@@ -32,22 +32,21 @@ std::mutex& Graph::mutex() {
     return *mutex;
 }
 
-std::shared_ptr<Graph> Graph::make() {
-    auto graph = std::make_shared<Graph>();
+std::shared_ptr<Graph> Graph::make(Driver& driver) {
+    auto graph = std::make_shared<Graph>(driver);
     graph->known_ = true;
-    Driver::get().graphs.add(graph);
+    driver.graphs.add(graph);
     return graph;
 }
 
 void Graph::forget() {
     if (!known_) return;
     known_ = false;
-    Driver& driver = Driver::get();
     for (auto& node : nodes_) {
-        driver.nodes.remove(node.get());
+        driver_.nodes.remove(node.get());
         for (const auto& inner : inner_graphs(node->work)) inner->forget();
     }
-    driver.graphs.remove(this);
+    driver_.graphs.remove(this);
 }
 
 Node& Graph::add(Work work, const std::vector<Node*>& before) {
@@ -57,7 +56,7 @@ Node& Graph::add(Work work, const std::vector<Node*>& before) {
     node->work = std::move(work);
     for (const auto& inner : inner_graphs(node->work)) inner->owner = node.get();
     Node& added = *node;
-    if (known_) Driver::get().nodes.add(node);
+    if (known_) driver_.nodes.add(node);
     nodes_.push_back(std::move(node));
     for (Node* one : before) link(*one, added);
     return added;
@@ -67,7 +66,7 @@ void Graph::remove(Node& node) {
     for (Node* other : std::vector<Node*>(node.before)) unlink(*other, node);
     for (Node* other : std::vector<Node*>(node.after)) unlink(node, *other);
     for (const auto& inner : inner_graphs(node.work)) inner->forget();
-    Driver::get().nodes.remove(&node);
+    driver_.nodes.remove(&node);
     const auto it = std::find_if(nodes_.begin(), nodes_.end(),
                                  [&](const auto& mine) { return mine.get() == &node; });
     nodes_.erase(it);
@@ -88,7 +87,7 @@ void Graph::unlink(Node& from, Node& to) {
 }
 
 std::shared_ptr<Graph> Graph::clone(bool known) const {
-    auto copy = known ? make() : std::make_shared<Graph>();
+    auto copy = known ? make(driver_) : std::make_shared<Graph>(driver_);
     copy->objects = objects;
     copy->conditions = conditions;
     std::map<const Node*, Node*> twins;

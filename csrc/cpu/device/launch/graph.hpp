@@ -21,6 +21,7 @@
 namespace cupola::cpu {
 
 class DeviceGraph;
+class Driver;
 class Event;
 class Graph;
 class GraphExec;
@@ -78,10 +79,12 @@ class Graph : public std::enable_shared_from_this<Graph> {
 
     static std::mutex& mutex();
     // `make` registers a graph. `forget` removes the handles of the graph and its nodes.
-    static std::shared_ptr<Graph> make();
+    static std::shared_ptr<Graph> make(Driver& driver);
+    explicit Graph(Driver& driver) : driver_(driver) {}
     void forget();
 
     CUgraph handle() { return reinterpret_cast<CUgraph>(this); }
+    Driver& driver() const { return driver_; }
     const Nodes& nodes() const { return nodes_; }
     Node& add(Work work, const std::vector<Node*>& before);
     void remove(Node& node);
@@ -113,6 +116,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
         memory_user;  // the executable graph, where this graph has memory nodes
 
   private:
+    Driver& driver_;
     Nodes nodes_;
     bool known_ = false;
 };

@@ -16,14 +16,14 @@ Conditional::Conditional(std::shared_ptr<Context> context, unsigned initial, boo
     Allocation like;
     like.device = context_->device().ordinal();
     like.module = true;
-    address_ = Driver::get().memory.allocate(like, sizeof(ConditionalWord), 0,
-                                             context_->device().budget());
+    address_ = context_->driver().memory.allocate(like, sizeof(ConditionalWord), 0,
+                                                  context_->device().budget());
     new (reinterpret_cast<void*>(address_)) ConditionalWord;
 }
 
 Conditional::~Conditional() {
     if (DriverState::get() == CUDA_SUCCESS)
-        Driver::get().memory.release(address_, context_->device().budget());
+        context_->driver().memory.release(address_, context_->device().budget());
 }
 
 unsigned Conditional::value() const { return __atomic_load_n(&word().value, __ATOMIC_RELAXED); }

@@ -39,15 +39,15 @@ Table& table() {
 
 }  // namespace
 
-GraphMemory::GraphMemory(const PoolPlace& place, std::size_t size)
-    : device_(Driver::get().device(place.on_device() ? place.location.id : 0)),
+GraphMemory::GraphMemory(Driver& driver, const PoolPlace& place, std::size_t size)
+    : device_(driver.device(place.on_device() ? place.location.id : 0)),
       place_(place),
       size_(size) {
     Allocation like;
     like.kind = Allocation::Kind::graph;
     like.device = device_.ordinal();
     like.place = place.managed() ? Allocation::Place::managed : Allocation::Place::device;
-    address_ = Driver::get().memory.allocate(like, size, 0, device_.budget());
+    address_ = driver.memory.allocate(like, size, 0, device_.budget());
 }
 
 GraphMemory::~GraphMemory() {
@@ -56,11 +56,12 @@ GraphMemory::~GraphMemory() {
         std::lock_guard lock(table().mutex);
         table().all.erase(address_);
     }
-    Driver::get().memory.release(address_, device_.budget());
+    device_.driver().memory.release(address_, device_.budget());
 }
 
-std::shared_ptr<GraphMemory> GraphMemory::make(const PoolPlace& place, std::size_t size) {
-    auto memory = std::make_shared<GraphMemory>(place, size);
+std::shared_ptr<GraphMemory> GraphMemory::make(Driver& driver, const PoolPlace& place,
+                                               std::size_t size) {
+    auto memory = std::make_shared<GraphMemory>(driver, place, size);
     std::lock_guard lock(table().mutex);
     table().all[memory->address()] = memory;
     return memory;

@@ -14,13 +14,15 @@
 namespace cupola::cpu {
 
 class Device;
+class Driver;
 
 class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
   public:
-    static std::shared_ptr<GraphMemory> make(const PoolPlace& place, std::size_t size);
+    static std::shared_ptr<GraphMemory> make(Driver& driver, const PoolPlace& place,
+                                             std::size_t size);
     // The graph memory that begins at an address; throws INVALID_VALUE if there is none.
     static std::shared_ptr<GraphMemory> at(std::uintptr_t address);
-    GraphMemory(const PoolPlace& place, std::size_t size);
+    GraphMemory(Driver& driver, const PoolPlace& place, std::size_t size);
     ~GraphMemory();
     GraphMemory(const GraphMemory&) = delete;
     GraphMemory& operator=(const GraphMemory&) = delete;

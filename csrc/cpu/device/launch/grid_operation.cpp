@@ -89,7 +89,7 @@ struct GridOperation final : Operation {
     }
 
     void run_blocks() {
-        Driver& driver = Driver::get();
+        Driver& driver = context->driver();
         if (driver.settings.mode == Mode::automatic && !grid.launch.order &&
             compiler::is_interpreted(function->kernel())) {
             counted.store(now());
@@ -132,11 +132,12 @@ std::unique_ptr<Operation> make_grid_in(std::shared_ptr<GraphRun> run, KernelCal
     launch.explicit_cluster = shape.cluster_given;
     launch.cooperative = shape.cooperative;
     launch.dynamic_shared = shape.shared;
-    launch.memory = &Driver::get().memory;
+    Driver& driver = call.context->driver();
+    launch.memory = &driver.memory;
     launch.heap = &call.context->heap();
-    launch.textures = Driver::get().textures.space();
-    launch.checks = Driver::get().settings.checks;
-    launch.unwritten = &Driver::get().memory.unwritten;
+    launch.textures = driver.textures.space();
+    launch.checks = driver.settings.checks;
+    launch.unwritten = &driver.memory.unwritten;
     if (function->references()) launch.references = function->references()->bound();
     launch.coverage_context = coverage::context();
     launch.grid_id = ++last_grid;

@@ -6,7 +6,6 @@
 
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/device.hpp"
-#include "cpu/device/module/library.hpp"
 #include "cpu/device/module/module.hpp"
 #include "cpu/device/module/occupancy.hpp"
 
@@ -84,9 +83,9 @@ std::vector<std::byte> from_buffer(const Function& function, void** extra) {
 
 }  // namespace
 
-KernelCall kernel_call(CUfunction handle, const LaunchShape& shape,
+KernelCall kernel_call(std::shared_ptr<Function> checked, const LaunchShape& shape,
                        std::shared_ptr<Context> context, void** parameters, void** extra) {
-    KernelCall call = kernel_call(find_function(handle), shape, std::move(context));
+    KernelCall call = kernel_call(std::move(checked), shape, std::move(context));
     const Function& function = *call.function;
     require(!(parameters && extra && *extra != CU_LAUNCH_PARAM_END));
     require(parameters || extra || function.parameter_bytes() == 0);

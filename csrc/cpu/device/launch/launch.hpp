@@ -14,6 +14,7 @@
 namespace cupola::cpu {
 
 class Context;
+class Driver;
 class Event;
 class Function;
 class GraphRun;
@@ -38,7 +39,7 @@ struct KernelCall {
 };
 
 // Checks the launch like cuLaunchKernel, which passes arguments in `parameters` or in `extra`.
-KernelCall kernel_call(CUfunction function, const LaunchShape& shape,
+KernelCall kernel_call(std::shared_ptr<Function> function, const LaunchShape& shape,
                        std::shared_ptr<Context> context, void** parameters, void** extra);
 // The checks of a launch whose arguments follow.
 KernelCall kernel_call(std::shared_ptr<Function> function, const LaunchShape& shape,
@@ -49,7 +50,7 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority,
 
 // The shape and the attributes of cuLaunchKernelEx (launch_attribute.cpp). Hints are checked and
 // have no effect. Throws NOT_SUPPORTED for an attribute that this device does not support.
-LaunchShape shape_of(const CUlaunchConfig& config);
+LaunchShape shape_of(const Driver& driver, const CUlaunchConfig& config);
 
 // The cluster shape of a launch; nothing if neither the launch nor the kernel has one. Throws
 // INVALID_CLUSTER_SIZE if it does not match the kernel or the grid.

@@ -24,9 +24,9 @@ void check_window(const CUaccessPolicyWindow& window) {
 }
 
 // Recorded when the grid has ended: both kinds may be recorded later than their trigger.
-std::shared_ptr<Event> event_behind(CUevent handle, int flags) {
+std::shared_ptr<Event> event_behind(const Driver& driver, CUevent handle, int flags) {
     require(flags == CU_EVENT_RECORD_DEFAULT);
-    auto event = Driver::get().events.get(handle);
+    auto event = driver.events.get(handle);
     require(!event->timed());
     return event;
 }
@@ -49,7 +49,7 @@ void check_preferred(const LaunchShape& shape, const Dim3& preferred) {
 
 }  // namespace
 
-LaunchShape shape_of(const CUlaunchConfig& config) {
+LaunchShape shape_of(const Driver& driver, const CUlaunchConfig& config) {
     LaunchShape shape{{config.gridDimX, config.gridDimY, config.gridDimZ},
                       {config.blockDimX, config.blockDimY, config.blockDimZ},
                       {1, 1, 1},
@@ -87,8 +87,8 @@ LaunchShape shape_of(const CUlaunchConfig& config) {
                             CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
                 break;
             case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-                shape.events.push_back(
-                    event_behind(value.programmaticEvent.event, value.programmaticEvent.flags));
+                shape.events.push_back(event_behind(driver, value.programmaticEvent.event,
+                                                    value.programmaticEvent.flags));
                 break;
             case CU_LAUNCH_ATTRIBUTE_PRIORITY:
                 shape.priority = value.priority;
@@ -109,7 +109,7 @@ LaunchShape shape_of(const CUlaunchConfig& config) {
                                      value.preferredClusterDim.z, CUDA_ERROR_INVALID_VALUE);
                 break;
             case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-                shape.events.push_back(event_behind(value.launchCompletionEvent.event,
+                shape.events.push_back(event_behind(driver, value.launchCompletionEvent.event,
                                                     value.launchCompletionEvent.flags));
                 break;
             case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:

@@ -20,7 +20,7 @@ void open_context(Context& context, unsigned flags) {
 
 void close_context(Context& context) {
     if (!context.begin_close()) return;
-    Driver& driver = Driver::get();
+    Driver& driver = context.driver();
     driver.scheduler.stop(context);
     for (auto& stream : context.streams()) stream->wait(stream->submitted());
     const auto mine = [&](const auto& object) { return object.context() == &context; };

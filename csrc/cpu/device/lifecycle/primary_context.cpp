@@ -9,7 +9,7 @@ namespace cupola::cpu {
 
 PrimaryContext::PrimaryContext(Device& device)
     : context_(std::make_shared<Context>(device, 0u, true)) {
-    Driver::get().contexts.add(context_);
+    device.driver().contexts.add(context_);
 }
 
 std::shared_ptr<Context> PrimaryContext::retain() {

@@ -7,24 +7,24 @@
 
 namespace cupola::cpu {
 
-std::shared_ptr<Library> Library::make(std::string_view bytes, JitOptions& options) {
-    auto library = std::make_shared<Library>(bytes);
+std::shared_ptr<Library> Library::make(Driver& driver, std::string_view bytes,
+                                       JitOptions& options) {
     const auto& stack = Context::stack();
-    Device* device = Driver::get().devices[0].get();
+    Device* device = driver.devices[0].get();
     if (!stack.empty() && stack.back().context) device = &stack.back().context->device();
-    library->device_ = device->ordinal();
+    auto library = std::make_shared<Library>(*device, bytes);
     library->contracts_ = options.contracts();
     library->first_ = build_image(library->bytes_, *device, options);
     for (std::string& name : kernel_names(*library->first_)) {
         library->kernels_.push_back(std::make_shared<LibraryKernel>(library, std::move(name)));
-        Driver::get().kernels.add(library->kernels_.back());
+        driver.kernels.add(library->kernels_.back());
     }
-    Driver::get().libraries.add(library);
+    driver.libraries.add(library);
     return library;
 }
 
 void Library::close() {
-    Driver& driver = Driver::get();
+    Driver& driver = device_.driver();
     for (const auto& kernel : kernels_) driver.kernels.remove(kernel.get());
     std::lock_guard lock(mutex_);
     for (auto& [context, module] : modules_) module->close();
@@ -35,10 +35,10 @@ std::shared_ptr<Module> Library::module(const std::shared_ptr<Context>& context)
     std::lock_guard lock(mutex_);
     auto& module = modules_[context.get()];
     // Closing a context destroyed its modules, even if it is open again.
-    if (module && !Driver::get().modules.find(module.get())) module.reset();
+    if (module && !context->driver().modules.find(module.get())) module.reset();
     if (!module) {
         std::shared_ptr<Image> image = first_;
-        if (taken_ || context->device().ordinal() != device_) {
+        if (taken_ || &context->device() != &device_) {
             JitOptions none(0, nullptr, nullptr);
             image = build_image(bytes_, context->device(), none, contracts_);
         } else {
@@ -52,13 +52,6 @@ std::shared_ptr<Module> Library::module(const std::shared_ptr<Context>& context)
         module = Module::make(context, std::move(image), set_attributes);
     }
     return module;
-}
-
-std::shared_ptr<Function> find_function(CUfunction handle) {
-    Driver& driver = Driver::get();
-    if (auto function = driver.functions.find(handle)) return function;
-    if (auto kernel = driver.kernels.find(handle)) return kernel->function(Context::usable());
-    fail(CUDA_ERROR_INVALID_HANDLE);
 }
 
 std::shared_ptr<LibraryKernel> Library::kernel(std::string_view name) const {

@@ -13,6 +13,7 @@
 
 namespace cupola::cpu {
 
+class Driver;
 class Library;
 
 class LibraryKernel {
@@ -44,8 +45,9 @@ class LibraryKernel {
 class Library : public std::enable_shared_from_this<Library> {
   public:
     // Loads and registers a library. As in a module, a large image is parsed kernel by kernel.
-    static std::shared_ptr<Library> make(std::string_view bytes, JitOptions& options);
-    explicit Library(std::string_view bytes) : bytes_(bytes) {}
+    static std::shared_ptr<Library> make(Driver& driver, std::string_view bytes,
+                                         JitOptions& options);
+    Library(Device& device, std::string_view bytes) : device_(device), bytes_(bytes) {}
     void close();
 
     CUlibrary handle() { return reinterpret_cast<CUlibrary>(this); }
@@ -61,17 +63,14 @@ class Library : public std::enable_shared_from_this<Library> {
     }
 
   private:
+    Device& device_;  // the current context's at the load, otherwise the first
     const std::string bytes_;
     std::shared_ptr<Image> first_;  // built at load; the first context of `device_` takes it
-    int device_ = 0;
     bool taken_ = false;
     bool contracts_ = true;  // the options of the load
     std::vector<std::shared_ptr<LibraryKernel>> kernels_;
     std::mutex mutex_;
     std::map<const Context*, std::shared_ptr<Module>> modules_;
 };
-
-// From a CUfunction, or from a CUkernel, which means its function in the current context.
-std::shared_ptr<Function> find_function(CUfunction handle);
 
 }  // namespace cupola::cpu

@@ -112,13 +112,13 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
         Allocation like;
         like.device = device.ordinal();
         like.module = true;
-        const auto begin = Driver::get().memory.allocate(like, size, align, device.budget());
+        const auto begin = device.driver().memory.allocate(like, size, align, device.budget());
         auto* const there = reinterpret_cast<void*>(begin);
         std::memset(there, 0, size);
         return there;
     };
     memory.release = [&device](void* there) {
-        Driver::get().memory.release(reinterpret_cast<std::uintptr_t>(there), device.budget());
+        device.driver().memory.release(reinterpret_cast<std::uintptr_t>(there), device.budget());
     };
     try {
         const auto entries = image::read(bytes.data(), bytes.size());
@@ -130,7 +130,7 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
             unpacked = ptx::limit_registers(ptx, limit);
             ptx = unpacked;
         }
-        if (!contract || !options.contracts() || !Driver::get().settings.fma) {
+        if (!contract || !options.contracts() || !device.driver().settings.fma) {
             unpacked = ptx::forbid_contraction(ptx);
             ptx = unpacked;
         }
@@ -139,7 +139,7 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
         if (ptx.size() >= much_ptx && !loads_eagerly() && !counted)
             if (auto image = LazyImage::build(ptx, memory)) return image;
         std::shared_ptr<Image> image = Image::build(ptx, std::move(memory));
-        if (Driver::get().settings.mode == Mode::compile) compiler::compile_all(image->kernels());
+        if (device.driver().settings.mode == Mode::compile) compiler::compile_all(image->kernels());
         return image;
     } catch (const image::Error& error) {
         options.errors = std::string("cupola: ") + error.what();
@@ -172,7 +172,7 @@ Module::Module(std::shared_ptr<Context> context, std::shared_ptr<Image> image)
     functions_.resize(names_.size());
     for (const Variable& v : image_->variables())
         if (v.role != Variable::Role::data && !references_)
-            references_ = std::make_shared<const References>(context_.get(), *image_);
+            references_ = std::make_shared<const References>(*context_, *image_);
     for (std::size_t n = 0; n < names_.size(); ++n) indices_.emplace(names_[n], n);
 }
 
@@ -180,12 +180,12 @@ std::shared_ptr<Module> Module::make(std::shared_ptr<Context> context, std::shar
                                      SetAttributes set_attributes) {
     auto module = std::make_shared<Module>(std::move(context), std::move(image));
     module->set_attributes_ = std::move(set_attributes);
-    Driver::get().modules.add(module);
+    module->context_->driver().modules.add(module);
     return module;
 }
 
 void Module::close() {
-    Driver& driver = Driver::get();
+    Driver& driver = context_->driver();
     {
         std::lock_guard lock(mutex_);
         closed_ = true;
@@ -197,7 +197,7 @@ void Module::close() {
 }
 
 void Module::close_all(const Context& context) {
-    Driver& driver = Driver::get();
+    Driver& driver = context.driver();
     const auto mine = [&](const auto& object) { return object.context() == &context; };
     // A closed module creates no more functions.
     for (const auto& module : driver.modules.remove_if(mine)) module->close();
@@ -233,13 +233,13 @@ std::shared_ptr<Function> Module::make_function(std::size_t index) {
     auto& function = functions_[index];
     if (function) return function;
     const Kernel& kernel = read_kernel(*image_, names_[index]);
-    const Mode mode = Driver::get().settings.mode;
+    const Mode mode = context_->driver().settings.mode;
     if (mode == Mode::ahead || mode == Mode::automatic)
         compiler::load_compiled(kernel, mode == Mode::automatic);
     if (mode == Mode::compile) compile_now(kernel);
     auto made = std::make_shared<Function>(*this, image_, kernel);
     if (set_attributes_) set_attributes_(*made);
-    if (!closed_) Driver::get().functions.add(made);
+    if (!closed_) context_->driver().functions.add(made);
     return function = std::move(made);
 }
 

@@ -25,41 +25,44 @@ std::size_t extent(const Side& side, const Copy& copy) {
 
 // True for pageable host memory. Known memory must be inside one allocation or adjacent mapped
 // pieces, and writable if it is the destination.
-bool check(const Side& side, std::size_t bytes, bool write, Accesses& accesses) {
+bool check(const MemoryMap& memory, const Side& side, std::size_t bytes, bool write,
+           Accesses& accesses) {
     if (side.array) return false;  // the range of an array is already checked
-    const auto allocation = Driver::get().memory.at(side.address);
+    const auto allocation = memory.at(side.address);
     if (!allocation) {
         require(side.space != Side::Space::device && side.address != 0);
         return true;
     }
-    require(Driver::get().memory.reaches(side.address, bytes, write));
+    require(memory.reaches(side.address, bytes, write));
     require(allocation->open || side.space != Side::Space::device);
     accesses.add({side.address, bytes, write});
     return false;
 }
 
-// The work in the stream. If its memory was freed, it fails like a kernel's access.
+// The work in the stream. `body` takes the memory map. If the work's memory was freed, the work
+// fails like a kernel's access.
 template <class Body>
 std::unique_ptr<Operation> work(const Accesses& accesses, const Stream& stream, Body body) {
     return task([accesses, context = stream.context_pointer(),
                  body = std::move(body)](CUresult status) {
         if (status != CUDA_SUCCESS) return;
-        const MemoryMap::Pin pin(Driver::get().memory);
-        if (!accesses.possible(Driver::get().memory))
+        MemoryMap& memory = context->driver().memory;
+        const MemoryMap::Pin pin(memory);
+        if (!accesses.possible(memory))
             return context->poison(CUDA_ERROR_ILLEGAL_ADDRESS,
                                    "memory of a copy or fill was freed or unmapped before it ran");
-        body();
+        body(memory);
     });
 }
 
-void move(const Copy& copy) {
+void move(MemoryMap& memory, const Copy& copy) {
     auto* to = reinterpret_cast<std::byte*>(copy.destination.address);
     const auto* from = reinterpret_cast<const std::byte*>(copy.source.address);
     for (std::size_t z = 0; z < copy.depth; ++z)
         for (std::size_t y = 0; y < copy.height; ++y) {
             std::byte* const row = to + z * copy.destination.slice + y * copy.destination.pitch;
             std::memmove(row, from + z * copy.source.slice + y * copy.source.pitch, copy.width);
-            Driver::get().memory.wrote(reinterpret_cast<std::uintptr_t>(row), copy.width);
+            memory.wrote(reinterpret_cast<std::uintptr_t>(row), copy.width);
         }
 }
 
@@ -79,7 +82,7 @@ void fill_row(void* row, T value, std::size_t count) {
     std::fill_n(static_cast<T*>(row), count, value);
 }
 
-void run(const Fill& fill) {
+void run(MemoryMap& memory, const Fill& fill) {
     for (std::size_t y = 0; y < fill.height; ++y) {
         auto* row = reinterpret_cast<std::byte*>(fill.destination) + y * fill.pitch;
         switch (fill.element) {
@@ -92,21 +95,20 @@ void run(const Fill& fill) {
             default:
                 fill_row(row, fill.value, fill.width);
         }
-        Driver::get().memory.wrote(reinterpret_cast<std::uintptr_t>(row),
-                                   fill.width * fill.element);
+        memory.wrote(reinterpret_cast<std::uintptr_t>(row), fill.width * fill.element);
     }
 }
 
 // Checks the copy or fill, and returns its work.
-Accesses accesses_of(const Copy& what) {
+Accesses accesses_of(const MemoryMap& memory, const Copy& what) {
     require(what.width && what.height && what.depth);
     Accesses accesses;
-    check(what.destination, extent(what.destination, what), true, accesses);
-    check(what.source, extent(what.source, what), false, accesses);
+    check(memory, what.destination, extent(what.destination, what), true, accesses);
+    check(memory, what.source, extent(what.source, what), false, accesses);
     return accesses;
 }
 
-Accesses accesses_of(const Fill& what) {
+Accesses accesses_of(const MemoryMap& memory, const Fill& what) {
     require(what.width && what.height);
     require(what.element == 1 || what.element == 2 || what.element == 4);
     require(what.destination % what.element == 0);
@@ -116,7 +118,7 @@ Accesses accesses_of(const Fill& what) {
     if (what.height > 1) require(what.pitch >= shape.width && what.pitch % what.element == 0);
     const Side side{Side::Space::device, what.destination, what.pitch, 0};
     Accesses accesses;
-    check(side, extent(side, shape), true, accesses);
+    check(memory, side, extent(side, shape), true, accesses);
     return accesses;
 }
 
@@ -128,17 +130,20 @@ bool Accesses::possible(const MemoryMap& memory) const {
     });
 }
 
-CheckedCopy checked(const Copy& what) {
+CheckedCopy checked(const MemoryMap& memory, const Copy& what) {
     CheckedCopy made;
-    made.to_pageable = check(what.destination, extent(what.destination, what), true, made.accesses);
-    made.from_pageable = check(what.source, extent(what.source, what), false, made.accesses);
+    made.to_pageable =
+        check(memory, what.destination, extent(what.destination, what), true, made.accesses);
+    made.from_pageable =
+        check(memory, what.source, extent(what.source, what), false, made.accesses);
     made.copy = what;
     flatten(made.copy);
     return made;
 }
 
 std::unique_ptr<Operation> copy_operation(const CheckedCopy& what, const Stream& stream) {
-    return work(what.accesses, stream, [copy = what.copy] { move(copy); });
+    return work(what.accesses, stream,
+                [copy = what.copy](MemoryMap& memory) { move(memory, copy); });
 }
 
 std::unique_ptr<Operation> staged_operation(const CheckedCopy& what, const Stream& stream) {
@@ -147,22 +152,24 @@ std::unique_ptr<Operation> staged_operation(const CheckedCopy& what, const Strea
     Copy aside = copy;
     aside.destination = {Side::Space::host, reinterpret_cast<std::uintptr_t>(bytes.get()),
                          copy.width, copy.width * copy.height};
-    move(aside);
+    move(stream.context_pointer()->driver().memory, aside);
     copy.source = aside.destination;
-    return work(what.accesses, stream, [copy, bytes = std::move(bytes)] { move(copy); });
+    return work(what.accesses, stream,
+                [copy, bytes = std::move(bytes)](MemoryMap& memory) { move(memory, copy); });
 }
 
-void check(const Copy& what) { accesses_of(what); }
+void check(const MemoryMap& memory, const Copy& what) { accesses_of(memory, what); }
 
 std::unique_ptr<Operation> copy_operation(const Copy& what, const Stream& stream) {
     require(what.width && what.height && what.depth);
-    return copy_operation(checked(what), stream);
+    return copy_operation(checked(stream.context_pointer()->driver().memory, what), stream);
 }
 
-void check(const Fill& what) { accesses_of(what); }
+void check(const MemoryMap& memory, const Fill& what) { accesses_of(memory, what); }
 
 std::unique_ptr<Operation> fill_operation(const Fill& what, const Stream& stream) {
-    return work(accesses_of(what), stream, [what] { run(what); });
+    return work(accesses_of(stream.context_pointer()->driver().memory, what), stream,
+                [what](MemoryMap& memory) { run(memory, what); });
 }
 
 }  // namespace cupola::cpu

@@ -52,14 +52,14 @@ struct CheckedCopy {
     Accesses accesses;
     bool to_pageable = false, from_pageable = false;
 };
-CheckedCopy checked(const Copy& what);
+CheckedCopy checked(const MemoryMap& memory, const Copy& what);
 std::unique_ptr<Operation> copy_operation(const CheckedCopy& what, const Stream& stream);
 // Copies the source now, and returns the work that writes it to the destination.
 std::unique_ptr<Operation> staged_operation(const CheckedCopy& what, const Stream& stream);
 
 // Copies and fills of graph nodes: checked, and returned as work. Each launch checks again, because
 // memory may have been freed.
-void check(const Copy& what);
+void check(const MemoryMap& memory, const Copy& what);
 std::unique_ptr<Operation> copy_operation(const Copy& what, const Stream& stream);
 // The address of a copied region in CUDA's description.
 Copy box_copy(const CUDA_MEMCPY3D& box);
@@ -73,7 +73,7 @@ struct Fill {
     std::size_t height = 1;
 };
 
-void check(const Fill& what);
+void check(const MemoryMap& memory, const Fill& what);
 std::unique_ptr<Operation> fill_operation(const Fill& what, const Stream& stream);
 
 }  // namespace cupola::cpu

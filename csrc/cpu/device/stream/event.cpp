@@ -3,8 +3,8 @@
 
 #include <chrono>
 
+#include "cpu/device/base/driver_state.hpp"
 #include "cpu/device/context/context.hpp"
-#include "cpu/device/driver/driver.hpp"
 #include "cpu/device/stream/shared_event.hpp"
 #include "cpu/device/stream/stream.hpp"
 
@@ -79,11 +79,6 @@ void Event::record(Stream& stream) {
     record->mark.ticket = stream.submit(stamp(record));
     record_ = std::move(record);
     captured_ = {};
-}
-
-std::shared_ptr<Event> Event::from(CUevent handle) {
-    require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);
-    return Driver::get().events.get(handle, CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
 bool Event::done() const {

@@ -22,10 +22,6 @@ class Event {
           std::shared_ptr<SharedEvent> shared = nullptr)
         : context_(std::move(context)), flags_(flags), shared_(std::move(shared)) {}
 
-    // Throws INVALID_HANDLE for null. As in NVIDIA's driver, another invalid handle counts as an
-    // event of a destroyed context.
-    static std::shared_ptr<Event> from(CUevent handle);
-
     CUevent handle() { return reinterpret_cast<CUevent>(this); }
     const Context* context() const { return context_.get(); }
     bool timed() const { return !(flags_ & CU_EVENT_DISABLE_TIMING); }

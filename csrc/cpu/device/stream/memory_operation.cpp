@@ -20,8 +20,7 @@ bool wide(const Parameters& it) {
 }
 
 // NVIDIA's driver also refuses memory of a pool and managed memory.
-void check_word(CUdeviceptr address, std::size_t size, bool write) {
-    const MemoryMap& memory = Driver::get().memory;
+void check_word(const MemoryMap& memory, CUdeviceptr address, std::size_t size, bool write) {
     require(address != 0 && address % size == 0 && memory.reaches(address, size, write));
     const auto found = memory.at(address);
     require(!found || (found->kind != Allocation::Kind::pool && !found->is_managed()));
@@ -50,9 +49,9 @@ Word load(CUdeviceptr address) {
 enum class Outcome { waiting, done, gone, given_up };
 
 // During the access, the memory cannot be freed or moved into a shared file.
-Outcome look(const Parameters& it) {
-    MemoryMap& memory = Driver::get().memory;
-    const QuiesceGate::Pass pass(Driver::get().gate);
+Outcome look(const Parameters& it, Driver& driver) {
+    MemoryMap& memory = driver.memory;
+    const QuiesceGate::Pass pass(driver.gate);
     const MemoryMap::Pin pin(memory);
     const CUdeviceptr address = it.waitValue.address;
     if (!memory.accessible(address, wide(it) ? 8 : 4, false)) return Outcome::gone;
@@ -63,9 +62,9 @@ Outcome look(const Parameters& it) {
     return met ? Outcome::done : Outcome::waiting;
 }
 
-Outcome write(const Parameters& it) {
-    MemoryMap& memory = Driver::get().memory;
-    const QuiesceGate::Pass pass(Driver::get().gate);
+Outcome write(const Parameters& it, Driver& driver) {
+    MemoryMap& memory = driver.memory;
+    const QuiesceGate::Pass pass(driver.gate);
     const MemoryMap::Pin pin(memory);
     const CUdeviceptr address = it.writeValue.address;
     if (!memory.accessible(address, wide(it) ? 8 : 4, true)) return Outcome::gone;
@@ -85,7 +84,7 @@ Outcome await(const Parameters& it, const Context& context) {
     using namespace std::chrono_literals;
     auto pause = std::chrono::nanoseconds(0);
     for (;;) {
-        const Outcome outcome = look(it);
+        const Outcome outcome = look(it, context.driver());
         if (outcome != Outcome::waiting) return outcome;
         if (!context.alive() || context.error() != CUDA_SUCCESS ||
             DriverState::get() != CUDA_SUCCESS)
@@ -101,6 +100,7 @@ Outcome await(const Parameters& it, const Context& context) {
 }  // namespace
 
 void check(const MemoryOperations& operations) {
+    const MemoryMap& memory = operations.context->driver().memory;
     for (const Parameters& it : operations.list) {
         switch (static_cast<int>(it.operation)) {
             case CU_STREAM_MEM_OP_WAIT_VALUE_32:
@@ -109,12 +109,12 @@ void check(const MemoryOperations& operations) {
                 require(!(it.waitValue.flags & CU_STREAM_WAIT_VALUE_FLUSH),
                         CUDA_ERROR_NOT_SUPPORTED);
                 require(it.waitValue.flags <= CU_STREAM_WAIT_VALUE_NOR);
-                check_word(it.waitValue.address, wide(it) ? 8 : 4, false);
+                check_word(memory, it.waitValue.address, wide(it) ? 8 : 4, false);
                 break;
             case CU_STREAM_MEM_OP_WRITE_VALUE_32:
             case CU_STREAM_MEM_OP_WRITE_VALUE_64:
                 require(it.writeValue.flags == CU_STREAM_WRITE_VALUE_DEFAULT);
-                check_word(it.writeValue.address, wide(it) ? 8 : 4, true);
+                check_word(memory, it.writeValue.address, wide(it) ? 8 : 4, true);
                 break;
             case CU_STREAM_MEM_OP_BARRIER:
                 require(it.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU);
@@ -138,7 +138,7 @@ std::unique_ptr<Operation> memory_operation(const MemoryOperations& operations) 
                 std::atomic_thread_fence(std::memory_order_seq_cst);
             else if (it.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ||
                      it.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64)
-                outcome = write(it);
+                outcome = write(it, context.driver());
             else
                 outcome = await(it, context);
             if (outcome == Outcome::given_up) return;

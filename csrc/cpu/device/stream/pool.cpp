@@ -41,9 +41,9 @@ struct OtherPools {
     std::mutex mutex;
     std::map<PoolPlace, Pools> all;
 
-    Pools& at(const PoolPlace& place) {
+    Pools& at(Driver& driver, const PoolPlace& place) {
         Pools& found = all[place];
-        if (!found.first) found.first = found.current = Pool::make(place, 0, true);
+        if (!found.first) found.first = found.current = Pool::make(driver, place, 0, true);
         return found;
     }
 };
@@ -67,36 +67,39 @@ void erase_block(std::multimap<std::size_t, std::uintptr_t>& blocks, std::size_t
 
 }  // namespace
 
-std::shared_ptr<Pool> Pool::make(const PoolPlace& place, std::size_t limit, bool is_default) {
-    Device& device = *Driver::get().devices[place.on_device() ? device_index(place) : 0];
+std::shared_ptr<Pool> Pool::make(Driver& driver, const PoolPlace& place, std::size_t limit,
+                                 bool is_default) {
+    Device& device = *driver.devices[place.on_device() ? device_index(place) : 0];
     auto pool = std::make_shared<Pool>(device, place, limit, is_default);
-    Driver::get().pools.add(pool);
+    driver.pools.add(pool);
     return pool;
 }
 
-std::shared_ptr<Pool> Pool::make_shareable(const PoolPlace& place, std::size_t limit) {
-    Device& device = *Driver::get().devices[place.on_device() ? device_index(place) : 0];
+std::shared_ptr<Pool> Pool::make_shareable(Driver& driver, const PoolPlace& place,
+                                           std::size_t limit) {
+    Device& device = *driver.devices[place.on_device() ? device_index(place) : 0];
     auto file = SharedFile::make(SharedFile::Use::pool, sizeof(SharedFile::Number),
                                  place.on_device() ? device.ordinal() : host_node);
     auto pool = std::make_shared<Pool>(device, place, limit, false, std::move(file));
-    Driver::get().pools.add(pool);
+    driver.pools.add(pool);
     return pool;
 }
 
-std::shared_ptr<Pool> Pool::open(int descriptor) {
+std::shared_ptr<Pool> Pool::open(Driver& driver, int descriptor) {
     auto file = SharedFile::adopt(SharedFile::Use::pool, descriptor);
     // The other process may have more devices than this one.
-    const auto& devices = Driver::get().devices;
+    const auto& devices = driver.devices;
     const auto ordinal = static_cast<std::size_t>(file->device());
     Device& device = *devices[ordinal < devices.size() ? ordinal : 0];
     PoolPlace place = place_of(device);
     if (file->device() == host_node) place.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
     auto pool = std::make_shared<Pool>(device, place, 0, false, std::move(file), true);
-    Driver::get().pools.add(pool);
+    driver.pools.add(pool);
     return pool;
 }
 
-PoolPlace PoolPlace::of(CUmemAllocationType type, CUmemLocation location, bool fresh) {
+PoolPlace PoolPlace::of(const Driver& driver, CUmemAllocationType type, CUmemLocation location,
+                        bool fresh) {
     const bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
     require(managed || type == CU_MEM_ALLOCATION_TYPE_PINNED);
     PoolPlace place{type, {location.type, 0}};
@@ -106,7 +109,7 @@ PoolPlace PoolPlace::of(CUmemAllocationType type, CUmemLocation location, bool f
             return place;
         case CU_MEM_LOCATION_TYPE_DEVICE:
             place.location.id = location.id;
-            require(location.id >= 0 && device_index(place) < Driver::get().devices.size());
+            require(location.id >= 0 && device_index(place) < driver.devices.size());
             return place;
         case CU_MEM_LOCATION_TYPE_HOST:
             return place;
@@ -127,16 +130,16 @@ bool PoolPlace::operator<(const PoolPlace& other) const {
            std::tie(other.type, other.location.type, other.location.id);
 }
 
-std::shared_ptr<Pool> Pool::default_of(const PoolPlace& place) {
-    if (of_device(place)) return Driver::get().device(place.location.id).default_pool();
+std::shared_ptr<Pool> Pool::default_of(Driver& driver, const PoolPlace& place) {
+    if (of_device(place)) return driver.device(place.location.id).default_pool();
     std::lock_guard lock(other_pools().mutex);
-    return other_pools().at(place).first;
+    return other_pools().at(driver, place).first;
 }
 
-std::shared_ptr<Pool> Pool::current_of(const PoolPlace& place) {
-    if (of_device(place)) return Driver::get().device(place.location.id).pool();
+std::shared_ptr<Pool> Pool::current_of(Driver& driver, const PoolPlace& place) {
+    if (of_device(place)) return driver.device(place.location.id).pool();
     std::lock_guard lock(other_pools().mutex);
-    return other_pools().at(place).current;
+    return other_pools().at(driver, place).current;
 }
 
 void Pool::set_current(std::shared_ptr<Pool> pool) {
@@ -146,18 +149,19 @@ void Pool::set_current(std::shared_ptr<Pool> pool) {
         return device.set_pool(std::move(pool));
     }
     std::lock_guard lock(other_pools().mutex);
-    other_pools().at(place).current = std::move(pool);
+    Driver& driver = pool->device().driver();
+    other_pools().at(driver, place).current = std::move(pool);
 }
 
 Budget& Pool::budget() const {
-    return place_.on_device() || place_.managed() ? device_.budget() : Driver::get().host_memory;
+    return place_.on_device() || place_.managed() ? device_.budget() : device_.driver().host_memory;
 }
 
 void Pool::open(bool access) {
     if (place_.managed() || place_.on_device()) return;
     std::lock_guard lock(mutex_);
     if (open_.exchange(access) == access) return;
-    for (const auto& [begin, block] : blocks_) Driver::get().memory.open_pooled(begin, access);
+    for (const auto& [begin, block] : blocks_) device_.driver().memory.open_pooled(begin, access);
 }
 
 void Pool::retire() {
@@ -179,7 +183,7 @@ std::uintptr_t Pool::reuse(Stream& stream, std::size_t size) {
     std::uintptr_t begin = 0;
     const auto mine = pending_.find(&stream);
     // Under the checks, memory that kernels may still use is not reused.
-    if (mine != pending_.end() && !Driver::get().memory.exact())
+    if (mine != pending_.end() && !device_.driver().memory.exact())
         begin = take_fitting(mine->second, size);
     if (!begin) begin = take_fitting(spare_, size);
     return begin;
@@ -187,7 +191,7 @@ std::uintptr_t Pool::reuse(Stream& stream, std::size_t size) {
 
 std::uintptr_t Pool::allocate(Stream& stream, std::size_t size) {
     require(!imported_);
-    MemoryMap& memory = Driver::get().memory;
+    MemoryMap& memory = device_.driver().memory;
     const std::size_t capacity =
         (size + MemoryMap::alignment - 1) / MemoryMap::alignment * MemoryMap::alignment;
     require(capacity >= size, CUDA_ERROR_OUT_OF_MEMORY);
@@ -245,7 +249,7 @@ void Pool::free_on(Stream& stream, std::uintptr_t begin) {
         turn = ++block.turn;
         used_ -= block.capacity;
         last = last_reference();
-        Driver::get().memory.take_back(begin);
+        device_.driver().memory.take_back(begin);
     }
     // Becomes reusable only after the free is submitted, so that the stream's order protects it.
     stream.submit(
@@ -267,7 +271,7 @@ void Pool::reached(std::uintptr_t begin, std::uint64_t turn) {
         if (mine->second.empty()) pending_.erase(mine);
     }
     block.pending = nullptr;
-    Driver::get().memory.withdraw(begin);
+    device_.driver().memory.withdraw(begin);
     spare_.emplace(block.capacity, begin);
 }
 
@@ -281,8 +285,8 @@ void Pool::free_now(std::uintptr_t begin) {
     ++it->second.turn;
     used_ -= it->second.capacity;
     last = last_reference();
-    Driver::get().memory.take_back(begin);
-    Driver::get().memory.withdraw(begin);
+    device_.driver().memory.take_back(begin);
+    device_.driver().memory.withdraw(begin);
     spare_.emplace(it->second.capacity, begin);
 }
 
@@ -293,7 +297,7 @@ void Pool::drop_spare(std::size_t keep) {
         spare_.erase(largest);
         blocks_.erase(begin);
         reserved_ -= capacity;
-        Driver::get().memory.release(begin, budget());
+        device_.driver().memory.release(begin, budget());
     }
 }
 

@@ -20,6 +20,7 @@ namespace cupola::cpu {
 class Budget;
 class Context;
 class Device;
+class Driver;
 class Stream;
 
 // The memory of a pool: page-locked of a device or the host, or managed with a preferred location.
@@ -30,7 +31,8 @@ struct PoolPlace {
 
     // Throws INVALID_VALUE for an unknown location. Only a `fresh` pool can use the current NUMA
     // node.
-    static PoolPlace of(CUmemAllocationType type, CUmemLocation location, bool fresh);
+    static PoolPlace of(const Driver& driver, CUmemAllocationType type, CUmemLocation location,
+                        bool fresh);
     bool on_device() const { return location.type == CU_MEM_LOCATION_TYPE_DEVICE; }
     bool managed() const { return type == CU_MEM_ALLOCATION_TYPE_MANAGED; }
     bool operator<(const PoolPlace& other) const;
@@ -40,14 +42,16 @@ struct PoolPlace {
 class Pool : public std::enable_shared_from_this<Pool> {
   public:
     // Creates a registered pool. A `limit` of 0 is the memory of the device.
-    static std::shared_ptr<Pool> make(const PoolPlace& place, std::size_t limit, bool is_default);
+    static std::shared_ptr<Pool> make(Driver& driver, const PoolPlace& place, std::size_t limit,
+                                      bool is_default);
     // `current_of` is the default pool of a place unless the program has set another.
-    static std::shared_ptr<Pool> default_of(const PoolPlace& place);
-    static std::shared_ptr<Pool> current_of(const PoolPlace& place);
+    static std::shared_ptr<Pool> default_of(Driver& driver, const PoolPlace& place);
+    static std::shared_ptr<Pool> current_of(Driver& driver, const PoolPlace& place);
     static void set_current(std::shared_ptr<Pool> pool);  // for the pool's place
     // A pool whose memory can be shared, and such a pool of another process, which cannot allocate.
-    static std::shared_ptr<Pool> make_shareable(const PoolPlace& place, std::size_t limit);
-    static std::shared_ptr<Pool> open(int descriptor);
+    static std::shared_ptr<Pool> make_shareable(Driver& driver, const PoolPlace& place,
+                                                std::size_t limit);
+    static std::shared_ptr<Pool> open(Driver& driver, int descriptor);
     Pool(Device& device, const PoolPlace& place, std::size_t limit, bool is_default,
          std::unique_ptr<const SharedFile> file = nullptr, bool imported = false)
         : device_(device),

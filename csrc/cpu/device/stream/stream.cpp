@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "cpu/device/context/context.hpp"
-#include "cpu/device/context/green_context.hpp"
 #include "cpu/device/driver/driver.hpp"
 
 namespace cupola::cpu {
@@ -30,6 +29,8 @@ std::unique_ptr<Operation> waiting_for(Mark work) {
     return operation;
 }
 
+}  // namespace
+
 std::shared_ptr<Stream> per_thread_stream(const std::shared_ptr<Context>& context) {
     StreamSet& set = context->stream_set();
     std::uint64_t generation;
@@ -51,8 +52,6 @@ std::shared_ptr<Stream> per_thread_stream(const std::shared_ptr<Context>& contex
     thread_streams.push_back({context.get(), generation, stream});
     return stream;
 }
-
-}  // namespace
 
 Stream::Stream(std::shared_ptr<Context> context, unsigned flags, int priority, Kind kind)
     : context_(std::move(context)),
@@ -116,7 +115,7 @@ std::uint64_t Stream::enqueue(Operation* chain, bool wake) {
 
 // The caller has set `attended_`, so only one thread calls an executor.
 void Stream::call_executor() {
-    const bool started = Driver::get().executors.start(shared_from_this());
+    const bool started = context_->driver().executors.start(shared_from_this());
     refused_.store(!started);
     if (started) return;
     std::lock_guard lock(mutex_);
@@ -186,7 +185,7 @@ void Stream::run(Operation* operation) {
     if (operation->host || operation->aside) {
         operation->run(status);
     } else {
-        const QuiesceGate::Pass pass(Driver::get().gate);
+        const QuiesceGate::Pass pass(context_->driver().gate);
         operation->run(status);
     }
     // Destroys the work before it counts as done, so that memory and modules are already free.
@@ -211,7 +210,7 @@ void Stream::finish_turn() {
 }
 
 void Stream::attend() {
-    Executors& executors = Driver::get().executors;
+    Executors& executors = context_->driver().executors;
     for (;;) {
         Operation* batch = nullptr;
         {
@@ -270,7 +269,7 @@ bool Stream::run_one(std::uint64_t ticket) {
 }
 
 void Stream::wait(std::uint64_t ticket) {
-    const auto linger = Driver::get().executors.linger();
+    const auto linger = context_->driver().executors.linger();
     for (;;) {
         if (done(ticket)) return;
         if (DriverState::get() != CUDA_SUCCESS) return;
@@ -316,16 +315,6 @@ void begin_behind(Context& context, Mark work) {
 
 void synchronize(Context& context) {
     for (auto& stream : context.streams()) stream->wait(stream->submitted());
-}
-
-std::shared_ptr<Stream> Stream::from(CUstream handle) {
-    if (handle == nullptr || handle == CU_STREAM_LEGACY) return Context::usable()->legacy();
-    if (handle == CU_STREAM_PER_THREAD) return per_thread_stream(Context::usable());
-    // Another stream has its own context; the current context does not matter.
-    auto stream = Driver::get().streams.get(handle, CUDA_ERROR_INVALID_HANDLE);
-    stream->context_->check();
-    require(!stream->green || stream->green->alive(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    return stream;
 }
 
 }  // namespace cupola::cpu

@@ -65,9 +65,6 @@ class Stream final : public ExecutorTask, public std::enable_shared_from_this<St
     // Called by an executor: runs queued work, and work that is submitted soon after.
     void attend() override;
 
-    // The stream of a handle in the current context: the legacy stream, the per-thread stream, or a
-    // created one. Checks the stream's context.
-    static std::shared_ptr<Stream> from(CUstream handle);
     static CUstream per_thread(CUstream handle) { return handle ? handle : CU_STREAM_PER_THREAD; }
 
     // The capture that receives submitted work; null if the stream does not capture. Guarded by
@@ -110,6 +107,8 @@ class Stream final : public ExecutorTask, public std::enable_shared_from_this<St
     Condition finished_;
 };
 
+// The per-thread stream of the calling thread.
+std::shared_ptr<Stream> per_thread_stream(const std::shared_ptr<Context>& context);
 // All current and future streams of the context wait for this work, which is in an internal stream.
 void begin_behind(Context& context, Mark work);
 // Waits for all work submitted to any stream of the context before the call.

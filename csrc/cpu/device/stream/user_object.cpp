@@ -5,7 +5,6 @@
 
 #include "cpu/base/thread.hpp"
 #include "cpu/device/base/host_function.hpp"
-#include "cpu/device/driver/driver.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -57,7 +56,7 @@ void UserObject::give_back(unsigned count) noexcept {
 // Graphs are destroyed in destructors, so no caller can receive an error.
 void UserObject::end() noexcept {
     try {
-        const auto keep = Driver::get().user_objects.remove(this);
+        const auto keep = registry_.remove(this);
         auto farewell = std::make_unique<Farewell>(Farewell{destroy_, data_});
         if (start_thread(&say, farewell.get())) {
             [[maybe_unused]] const Farewell* given = farewell.release();  // the thread owns it now

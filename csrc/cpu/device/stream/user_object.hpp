@@ -7,13 +7,15 @@
 #include <mutex>
 
 #include "cpu/device/base/cuda.hpp"
+#include "cpu/device/base/registry.hpp"
 
 namespace cupola::cpu {
 
 class UserObject {
   public:
-    UserObject(CUhostFn destroy, void* data, unsigned count)
-        : destroy_(destroy), data_(data), programs_(count) {}
+    // The last release removes the object from the registry.
+    UserObject(Registry<UserObject>& registry, CUhostFn destroy, void* data, unsigned count)
+        : registry_(registry), destroy_(destroy), data_(data), programs_(count) {}
 
     CUuserObject handle() { return reinterpret_cast<CUuserObject>(this); }
     void retain(unsigned count);
@@ -28,6 +30,7 @@ class UserObject {
   private:
     void end() noexcept;
 
+    Registry<UserObject>& registry_;
     const CUhostFn destroy_;
     void* const data_;
     std::mutex mutex_;

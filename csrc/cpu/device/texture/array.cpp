@@ -129,13 +129,13 @@ std::shared_ptr<Array> Array::make(Context& context, const CUDA_ARRAY3D_DESCRIPT
         std::make_shared<const ArrayMemory>(texels.slice * texels.depth, context.device().budget());
     texels.begin = memory->begin();
     auto array = std::make_shared<Array>(&context, shape, format, texels, memory, false);
-    Driver::get().arrays.add(array);
+    context.driver().arrays.add(array);
     return array;
 }
 
-std::shared_ptr<Array> Array::from(CUarray handle) {
+std::shared_ptr<Array> Array::from(const Driver& driver, CUarray handle) {
     require(handle != nullptr);
-    return Driver::get().arrays.get(handle);
+    return driver.arrays.get(handle);
 }
 
 std::shared_ptr<MipmappedArray> MipmappedArray::make(Context& context,
@@ -166,7 +166,7 @@ std::shared_ptr<MipmappedArray> MipmappedArray::make(Context& context,
     auto made = std::make_shared<MipmappedArray>();
     made->context_ = &context;
     const auto memory = std::make_shared<const ArrayMemory>(bytes, context.device().budget());
-    Driver& driver = Driver::get();
+    Driver& driver = context.driver();
     for (unsigned n = 0; n < levels; ++n) {
         all[n].begin += memory->begin();
         made->levels_.push_back(
@@ -177,9 +177,10 @@ std::shared_ptr<MipmappedArray> MipmappedArray::make(Context& context,
     return made;
 }
 
-std::shared_ptr<MipmappedArray> MipmappedArray::from(CUmipmappedArray handle) {
+std::shared_ptr<MipmappedArray> MipmappedArray::from(const Driver& driver,
+                                                     CUmipmappedArray handle) {
     require(handle != nullptr);
-    return Driver::get().mipmapped_arrays.get(handle);
+    return driver.mipmapped_arrays.get(handle);
 }
 
 }  // namespace cupola::cpu

@@ -13,6 +13,7 @@ namespace cupola::cpu {
 
 class Budget;
 class Context;
+class Driver;
 class MipmappedArray;
 
 // Memory of a device's budget, released with the last array in it.
@@ -53,7 +54,8 @@ class Array {
     const Texels& texels() const { return texels_; }
     const std::shared_ptr<const ArrayMemory>& memory() const { return memory_; }
     bool level() const { return level_; }  // a level of a mipmapped array, which owns it
-    static std::shared_ptr<Array> from(CUarray handle);  // throws INVALID_VALUE for null
+    // Throws INVALID_VALUE for null.
+    static std::shared_ptr<Array> from(const Driver& driver, CUarray handle);
 
   private:
     const Context* const context_;
@@ -74,7 +76,7 @@ class MipmappedArray {
     const std::vector<std::shared_ptr<Array>>& levels() const { return levels_; }
     const std::shared_ptr<const ArrayMemory>& memory() const { return levels_[0]->memory(); }
 
-    static std::shared_ptr<MipmappedArray> from(CUmipmappedArray handle);
+    static std::shared_ptr<MipmappedArray> from(const Driver& driver, CUmipmappedArray handle);
 
   private:
     const Context* context_ = nullptr;

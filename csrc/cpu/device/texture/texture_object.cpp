@@ -59,16 +59,17 @@ void shape_of(Texture& texture, const Array& array) {
     texture.held = array.memory();
 }
 
-void in_memory(Texture& texture, CUdeviceptr pointer, CUarray_format format, unsigned channels) {
+void in_memory(const MemoryMap& memory, Texture& texture, CUdeviceptr pointer,
+               CUarray_format format, unsigned channels) {
     texture.format = texel_format(format, channels);
     texture.in_memory = true;
     require(pointer % MemoryMap::alignment == 0);
-    require(Driver::get().memory.at(pointer).has_value());
+    require(memory.at(pointer).has_value());
 }
 
-void of_line(Texture& texture, const CUDA_RESOURCE_DESC& resource) {
+void of_line(const MemoryMap& memory, Texture& texture, const CUDA_RESOURCE_DESC& resource) {
     const auto& it = resource.res.linear;
-    in_memory(texture, it.devPtr, it.format, it.numChannels);
+    in_memory(memory, texture, it.devPtr, it.format, it.numChannels);
     const std::size_t count = it.sizeInBytes / texture.format.size();
     require(count <= 0xffffffffu);
     Texels line;
@@ -79,9 +80,9 @@ void of_line(Texture& texture, const CUDA_RESOURCE_DESC& resource) {
     texture.levels = {line};
 }
 
-void of_pitch(Texture& texture, const CUDA_RESOURCE_DESC& resource) {
+void of_pitch(const MemoryMap& memory, Texture& texture, const CUDA_RESOURCE_DESC& resource) {
     const auto& it = resource.res.pitch2D;
-    in_memory(texture, it.devPtr, it.format, it.numChannels);
+    in_memory(memory, texture, it.devPtr, it.format, it.numChannels);
     require(it.width <= ArrayLimits::pitch_x && it.height <= ArrayLimits::pitch_y &&
             it.pitchInBytes <= ArrayLimits::pitch);
     require(it.pitchInBytes % 32 == 0 && it.pitchInBytes >= it.width * texture.format.size());
@@ -163,29 +164,30 @@ Sampler sampler_of(const CUDA_TEXTURE_DESC& it, const Texture& texture) {
 
 }  // namespace
 
-std::shared_ptr<const Texture> make_texture(const CUDA_RESOURCE_DESC& resource,
+std::shared_ptr<const Texture> make_texture(const Driver& driver,
+                                            const CUDA_RESOURCE_DESC& resource,
                                             const CUDA_TEXTURE_DESC& description,
                                             const CUDA_RESOURCE_VIEW_DESC* view) {
     auto made = std::make_shared<Texture>();
     require(resource.flags == 0);
     switch (static_cast<int>(resource.resType)) {
         case CU_RESOURCE_TYPE_ARRAY: {
-            const auto array = Array::from(resource.res.array.hArray);
+            const auto array = Array::from(driver, resource.res.array.hArray);
             shape_of(*made, *array);
             made->levels = {array->texels()};
             break;
         }
         case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: {
-            const auto array = MipmappedArray::from(resource.res.mipmap.hMipmappedArray);
+            const auto array = MipmappedArray::from(driver, resource.res.mipmap.hMipmappedArray);
             shape_of(*made, *array->levels()[0]);
             for (const auto& level : array->levels()) made->levels.push_back(level->texels());
             break;
         }
         case CU_RESOURCE_TYPE_LINEAR:
-            of_line(*made, resource);
+            of_line(driver.memory, *made, resource);
             break;
         case CU_RESOURCE_TYPE_PITCH2D:
-            of_pitch(*made, resource);
+            of_pitch(driver.memory, *made, resource);
             break;
         default:
             fail(CUDA_ERROR_INVALID_VALUE);
@@ -198,9 +200,10 @@ std::shared_ptr<const Texture> make_texture(const CUDA_RESOURCE_DESC& resource,
     return made;
 }
 
-std::shared_ptr<const Texture> make_surface(const CUDA_RESOURCE_DESC& resource) {
+std::shared_ptr<const Texture> make_surface(const Driver& driver,
+                                            const CUDA_RESOURCE_DESC& resource) {
     require(resource.resType == CU_RESOURCE_TYPE_ARRAY && resource.flags == 0);
-    const auto array = Array::from(resource.res.array.hArray);
+    const auto array = Array::from(driver, resource.res.array.hArray);
     auto made = std::make_shared<Texture>();
     shape_of(*made, *array);
     made->levels = {array->texels()};

@@ -9,10 +9,14 @@
 
 namespace cupola::cpu {
 
+class Driver;
+
 // Throws Failure with the results of cuTexObjectCreate and cuSurfObjectCreate.
-std::shared_ptr<const Texture> make_texture(const CUDA_RESOURCE_DESC& resource,
+std::shared_ptr<const Texture> make_texture(const Driver& driver,
+                                            const CUDA_RESOURCE_DESC& resource,
                                             const CUDA_TEXTURE_DESC& description,
                                             const CUDA_RESOURCE_VIEW_DESC* view);
-std::shared_ptr<const Texture> make_surface(const CUDA_RESOURCE_DESC& resource);
+std::shared_ptr<const Texture> make_surface(const Driver& driver,
+                                            const CUDA_RESOURCE_DESC& resource);
 
 }  // namespace cupola::cpu

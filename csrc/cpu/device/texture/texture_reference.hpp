@@ -17,6 +17,7 @@
 namespace cupola::cpu {
 
 class Context;
+class Driver;
 
 class TextureReference {
   public:
@@ -31,7 +32,7 @@ class TextureReference {
     bool surface() const { return surface_; }
 
     // The texture that a launch uses now; null if no valid binding exists.
-    std::shared_ptr<const Texture> texture() const;
+    std::shared_ptr<const Texture> texture(const Driver& driver) const;
 
     struct State {
         CUDA_RESOURCE_DESC resource{};
@@ -62,13 +63,14 @@ class TextureReference {
 // The references of one module.
 class References {
   public:
-    References(const Context* context, const Image& image);
+    References(const Context& context, const Image& image);
     ~References() { forget(); }
     void forget() const;  // removes their handles
     std::shared_ptr<TextureReference> find(std::string_view name, bool surface) const;
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> bound() const;
 
   private:
+    Driver& driver_;  // queued work may keep references longer than their context
     std::vector<std::shared_ptr<TextureReference>> all_;
 };
 

@@ -1,13 +1,56 @@
-// csrc/cpu/device/driver/attribute.cpp - the values of device attributes. They must agree with the
-// checks of launches, memory and modules.
+// csrc/cpu/device/driver/device_properties.cpp - the identity of a CPU device, and the values of
+// its attributes. They must agree with the checks of launches, memory and modules.
+#include "cpu/device/driver/device_properties.hpp"
+
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
 
 #include "cpu/device/base/array_limits.hpp"
-#include "cpu/device/driver/device.hpp"
 
 namespace cupola::cpu {
+namespace {
 
-std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
+std::string processor() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+        if (line.compare(0, 10, "model name") != 0) continue;
+        const auto colon = line.find(": ");
+        if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+#if defined(__aarch64__)
+    return "aarch64";
+#else
+    return "unknown processor";
+#endif
+}
+
+}  // namespace
+
+DeviceProperties::DeviceProperties(int ordinal, const Settings& settings)
+    : ordinal_(ordinal),
+      name_("cupola CPU device (" + processor() + ")"),
+      capability_(Capability::of(settings.capability)),
+      multiprocessors_(settings.threads),
+      memory_(settings.memory / static_cast<unsigned>(settings.devices)) {}
+
+// Equal in every process, like a GPU's: tools compare it between processes.
+CUuuid DeviceProperties::uuid() const {
+    CUuuid uuid;
+    std::memcpy(uuid.bytes, "cupola\0cpudevice", sizeof uuid.bytes);
+    uuid.bytes[6] = static_cast<char>(ordinal_);
+    return uuid;
+}
+
+// No hardware has domain ffff.
+std::string DeviceProperties::pci_bus_id() const {
+    char text[16];
+    std::snprintf(text, sizeof text, "FFFF:%02X:00.0", static_cast<unsigned>(ordinal_) & 0xff);
+    return text;
+}
+
+std::optional<int> DeviceProperties::attribute(CUdevice_attribute attribute) const {
     const Capability& limits = capability_;
     switch (static_cast<int>(attribute)) {
         case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
