@@ -215,8 +215,19 @@ def test_a_captured_array_that_must_be_converted_is_refused(described):
 def test_the_remedy_where_no_manifest_has_the_type(driver):
     counter = cupola.load(images.ptx()).globals["counter"]
     assert counter.dtype is None and type(counter.get()) is bytes
-    with refused(cupola.ArgumentError, ValueError, saying=("4 bytes", "numpy.float32(value)")):
+    with refused(cupola.ArgumentError, ValueError, saying=("4 bytes", "numpy.int32(value)")):
         counter.set(7)
+    with refused(cupola.ArgumentError, ValueError, saying=("4 bytes", "numpy.float32(value)")):
+        counter.set(7.5)
+
+
+@pytest.mark.parametrize("value", ["7", ["7"], (0.5, 3), (7,), [[1], [2, 3]], [{"a": 1}]], ids=str)
+def test_texts_and_tuples_of_an_unknown_type_are_refused(driver, value):
+    counter = cupola.load(images.ptx()).globals["counter"]
+    before = counter.get()
+    with refused(cupola.ArgumentTypeError, saying=("counter", "no manifest", "pass")):
+        counter.set(value)
+    assert counter.get() == before
 
 
 def test_get_takes_a_dtype_alone(described):

@@ -190,7 +190,8 @@ cdef int put_fields(Signature signature, char* buffer, size_t index, object valu
     cdef const cupola_parameter* parameter = &signature.parameters[index]
     layout = None if signature.layouts is None else signature.layouts[index]
     came = type_text(value)
-    from cupola.core.struct_values import line_for, packed
+    from cupola.core.struct_guess import remedy
+    from cupola.core.struct_values import packed
     if layout is not None and layout.names is not None:
         try:
             made = packed(value, layout)
@@ -203,10 +204,7 @@ cdef int put_fields(Signature signature, char* buffer, size_t index, object valu
         parameter.kind & CUPOLA_POINTER and isinstance(value, tuple)
     ):
         return signature.refuse_host(index, value)
-    return signature.refuse(
-        index, f"{came}; no manifest has the struct's fields: compile its source with "
-        "options=['-G'], which has them, or pass, with their types, "
-        f"{line_for(value, parameter.size)}")
+    return signature.refuse(index, f"{came}; {remedy(value, parameter.size)}")
 
 
 cdef int put_ctypes(Signature signature, char* buffer, size_t index, object value) except -1:

@@ -83,7 +83,7 @@ cdef class Variable:
         if <size_t>host.nbytes != self.nbytes:
             raise ArgumentValueError(
                 f"{self.name} has {self.nbytes} bytes, the value {host.nbytes} (shape "
-                f"{host.shape}, dtype {host.dtype}){conversion(self)}")
+                f"{host.shape}, dtype {host.dtype}){conversion(self, host)}")
         cdef uint64_t source = host_address(host)
         cdef bint captured = captures(queue, host)  # each launch of the graph reads it
         if captured and isinstance(value, np.ndarray) and not np.may_share_memory(host, value):
@@ -203,26 +203,40 @@ cdef object elements_of(Variable variable, object dtype):
 cdef object in_layout(Variable variable, object value):
     """A value in the variable's layout; as it is where no manifest has the variable."""
     layout = layout_of(variable)
-    from cupola.core.struct_values import for_variable, line_for
+    from cupola.core.struct_guess import remedy
+    from cupola.core.struct_values import for_variable
     if layout is not None:
         try:
             return for_variable(value, layout)
         except ArgumentError as error:
             raise type(error)(f"{variable.name}: {error}") from None
-    if isinstance(value, Mapping):
+    if isinstance(value, (Mapping, tuple)):
         raise ArgumentTypeError(
-            f"{variable.name}: expected {variable.nbytes} bytes, got a {type(value).__name__}; no "
-            "manifest has the struct's fields: compile its source with options=['-G'], which has "
-            "them, or pass, with their types, "
-            f"{line_for(value, variable.nbytes)}")
+            f"{variable.name}: expected {variable.nbytes} bytes, got a {type(value).__name__}; "
+            f"{remedy(value, variable.nbytes)}")
+    try:
+        kind = np.asarray(value).dtype.kind
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            f"{variable.name}: got a {type(value).__name__}: {error}; "
+            "no manifest has its type: pass an array of its dtype") from None
+    if kind in "OU" or (kind == "S" and not isinstance(value, (np.ndarray, np.generic))):
+        raise ArgumentTypeError(
+            f"{variable.name}: expected numbers or bytes, got a {type(value).__name__} of "
+            f"{'Python objects' if kind == 'O' else 'text'}; no manifest has its type: pass an "
+            "array of its dtype")
     return value
 
 
-cdef str conversion(Variable variable):
+cdef str conversion(Variable variable, object host):
     """The remedy for a value of another size."""
     if layout_of(variable) is not None:
         return ""
-    return "; no manifest has its type: pass an array of its dtype, as in numpy.float32(value)"
+    letter = "int" if host.dtype.kind in "biu" else "float"
+    bits = 8 * variable.nbytes
+    known = bits in (16, 32, 64) or (bits == 8 and letter == "int")
+    example = f", as in numpy.{letter}{bits}(value)" if host.ndim == 0 and known else ""
+    return f"; no manifest has its type: pass an array of its dtype{example}"
 
 
 cdef class Exported:

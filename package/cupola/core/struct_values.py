@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +13,6 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 # The kinds that each kind of Python's numbers converts to.
 _WEAK = {"b": "biufc", "i": "biufc", "u": "biufc", "f": "fc", "c": "c"}
-_MOST_GUESSED = 8  # numbers whose sizes are guessed: each has two
 
 
 def packed(value: Any, dtype: np.dtype[Any]) -> np.void:
@@ -196,118 +194,6 @@ def _converts(value: Any, found: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> 
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"a {type(value).__name__}"
-
-
-def line_for(value: Any, size: int) -> str:
-    """The line of Python that makes a structured scalar of a mapping or a tuple.
-
-    For a struct whose fields no manifest describes. Values of NumPy have their own types. Numbers
-    of Python have the first sizes, of four and eight bytes, that hold them and make the struct's
-    size: first all integers have one size, and all floats.
-    """
-    numbers = _numbers(value)
-    letters, large = [_letter(one) for one in numbers], [_is_large(one) for one in numbers]
-    sizes: Iterator[tuple[str, ...]] = iter(
-        tuple(float_size if letter == "f" else int_size for letter in letters)
-        for int_size, float_size in (("4", "4"), ("4", "8"), ("8", "8"))
-    )
-    if len(letters) <= _MOST_GUESSED:
-        sizes = itertools.chain(sizes, itertools.product("48", repeat=len(letters)))
-    chosen = None
-    for each in sizes:
-        if any(size == "4" and one for size, one in zip(each, large, strict=True)):
-            continue
-        fields = _fields(value, iter(each))
-        fits = np.dtype(fields, align=True).itemsize == size
-        if chosen is None or fits:
-            chosen = fields
-        if fits:
-            break
-    return f"numpy.array({_elements(value, 'value')}, numpy.dtype({chosen}, align=True))[()]"
-
-
-def _items(value: Any) -> list[tuple[str, Any]]:
-    """The fields of a mapping or a tuple, with their names."""
-    if hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, Mapping):
-        return [(str(name), one) for name, one in value.items()]
-    return [(f"f{place}", one) for place, one in enumerate(value)]
-
-
-def _is_struct(value: Any) -> bool:
-    return isinstance(value, (Mapping, tuple))
-
-
-def _is_structs(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_struct, value))
-
-
-def _array(value: Any) -> np.ndarray[Any, Any]:
-    """A value as an array; a ragged list as one number."""
-    try:
-        return np.asarray(value)
-    except ValueError:
-        return np.zeros(())
-
-
-def _is_sized(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, np.generic, bool, bytes))
-
-
-def _letter(value: Any) -> str:
-    """The kind of a number, or of an array of numbers, of Python."""
-    return {"b": "?", "i": "i", "u": "u"}.get(_array(value).dtype.kind, "f")
-
-
-def _is_large(value: Any) -> bool:
-    """Whether numbers of Python do not fit in four bytes."""
-    array = _array(value)
-    if array.dtype.kind not in "iuf" or not array.size:
-        return array.dtype.kind == "O"
-    most = 2.0**31 if array.dtype.kind in "iu" else float(np.finfo(np.float32).max)
-    return bool(np.any(np.isfinite(array) & (np.abs(array.astype(np.float64)) > most)))
-
-
-def _numbers(value: Any) -> list[Any]:
-    """The numbers and arrays of numbers of a value that have no size."""
-    if _is_struct(value):
-        return [number for _, one in _items(value) for number in _numbers(one)]
-    if _is_structs(value):
-        return _numbers(value[0])
-    return [] if _is_sized(value) else [value]
-
-
-def _fields(value: Any, sizes: Iterator[str]) -> list[tuple[Any, ...]]:
-    """The fields of a struct, as `numpy.dtype` takes them."""
-    found: list[tuple[Any, ...]] = []
-    for name, one in _items(value):
-        if _is_struct(one):
-            found.append((name, _fields(one, sizes)))
-        elif _is_structs(one):
-            found.append((name, _fields(one[0], sizes), (len(one),)))
-        else:
-            array = _array(one)
-            text = array.dtype.str.lstrip("<=|")
-            if not _is_sized(one):
-                text = (_letter(one) + next(sizes)).replace("?4", "?").replace("?8", "?")
-            found.append((name, text, array.shape) if array.shape else (name, text))
-    return found
-
-
-def _elements(value: Any, path: str) -> str:
-    """Python that makes nested tuples of the value at a path: NumPy takes structs as tuples."""
-    if _is_structs(value):
-        inside = [_elements(one, f"{path}[{place}]") for place, one in enumerate(value)]
-        return f"[{', '.join(inside)}]"
-    if not _is_struct(value):
-        return path
-    inner = list(value.values()) if isinstance(value, Mapping) else list(value)
-    if not any(_is_struct(one) or _is_structs(one) for one in inner):
-        return f"tuple({path}.values())" if isinstance(value, Mapping) else path
-    keys = list(value) if isinstance(value, Mapping) else range(len(value))
-    parts = [_elements(value[key], f"{path}[{key!r}]") for key in keys]
-    return f"({', '.join(parts)},)"
 
 
 def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
