@@ -89,6 +89,19 @@ def test_no_line_has_padding_at_its_end():
     assert line_for(value, 16) is None and line_for(({"a": value, "b": 1.5},), 40) is None
 
 
+def test_fields_of_other_names_are_refused(described):
+    kernel, out = described["unpack"], cupola.empty(3, np.float64)
+    other = np.dtype([("a", "i4"), ("x", "f4"), ("c", "f8")])
+    for _ in range(2):
+        refused_argument(kernel, 0, np.zeros((), other)[()], out, error=TypeError, got="x is at 4")
+    with refused(cupola.ArgumentTypeError, saying=["settings", "x is at 4, not b"]):
+        described.globals["settings"].set(np.zeros((), other))
+    assert difference(np.dtype("i4,f4,f8"), BOX) == ""
+    assert "in.y" in difference(
+        np.dtype([("in", [("y", "i4")])]), np.dtype([("in", [("x", "i4")])])
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "dtype"),
     [
@@ -218,6 +231,8 @@ def test_debug_information_has_the_fields(driver, several, tmp_path):
         module.globals["settings"].set({"a": 1, "in": inner, "c": 2.0})
         assert module.globals["settings"].get().tolist()[0] == 1
         module.globals["several"].set([inner, (8.0, (5, 6))])
+        with refused(cupola.ArgumentValueError, saying=("table", "(2, 3)", "(3, 2)")):
+            module.globals["table"].set(np.zeros((3, 2), np.float32))
         module.globals["table"].set([[1, 2, 3], [4, 5, 6]])
         out = cupola.zeros(2, np.float32)
         module["f"][1, 1](

@@ -66,6 +66,7 @@ def for_variable(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     if found.dtype.names is not None and base.names is not None:
         if other := difference(found.dtype, base):
             raise ArgumentTypeError(f"got a struct {other}; the variable's is {base}")
+        _check_axes(found, shape)
         return found
     raw = base.kind == "V" and (found.dtype.kind == "V" or found.dtype == np.uint8)
     if not raw and found.size != math.prod(shape):
@@ -73,7 +74,19 @@ def for_variable(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
             f"expected {math.prod(shape)} of {base} ({dtype.itemsize} bytes), got "
             f"{found.size} of {found.dtype}"
         )
-    return found if raw else _cast(value, found, base, "")
+    if raw:
+        return found
+    _check_axes(found, shape)
+    return _cast(value, found, base, "")
+
+
+def _check_axes(found: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
+    """Refuses values of several axes for a variable of several other axes."""
+    if found.ndim > 1 and len(shape) > 1 and found.shape != shape:
+        raise ArgumentValueError(
+            f"expected the shape {shape}, got {found.shape}; pass value.reshape({shape}) to keep "
+            "the order of the elements"
+        )
 
 
 def _put(made: np.ndarray[Any, Any], value: Any, dtype: np.dtype[Any], where: str) -> None:
@@ -199,8 +212,9 @@ def _shown(value: Any) -> str:
 def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
     """Describes the first difference in the layouts of two structs; "" where they agree.
 
-    Ignores names, byte order, and bytes that only one struct describes. Signed and unsigned
-    integers of one size are equal.
+    Ignores byte order, and bytes that only one struct describes. Signed and unsigned integers of
+    one size are equal. Names are compared where both structs have them: those that NumPy gives by
+    itself (f0, f1) do not count.
     """
     known = dict(_leaves(wanted, 0, ""))
     taken = {byte: at for at, (one, _) in known.items() for byte in range(at, at + one.itemsize)}
@@ -212,7 +226,35 @@ def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
             if taken[byte] != at or other.itemsize != one.itemsize or _kind(other) != _kind(one):
                 return f"in which {name} is {one} at {at}, not {meant} of {other}"
             break
+    return _other_name(given, wanted, "")
+
+
+def _other_name(given: np.dtype[Any], wanted: np.dtype[Any], where: str) -> str:
+    """Describes the first field that has another name in the wanted struct; "" without one."""
+    given, wanted = given.base, wanted.base
+    if not given.fields or not wanted.fields:
+        return ""
+    named = _is_named(given) and _is_named(wanted)
+    for name, (inner, offset, *_) in given.fields.items():
+        path = f"{where}.{name}" if where else name
+        there = {
+            other: kind
+            for other, (kind, at, *_) in wanted.fields.items()
+            if at == offset and kind.itemsize == inner.itemsize
+        }
+        if not there or (inner.base.kind == "V" and inner.base.names is None):
+            continue
+        if named and name not in there:
+            return f"in which {path} is at {offset}, not {next(iter(there))}"
+        kind = there.get(name, next(iter(there.values())))
+        if found := _other_name(inner, kind, path):
+            return found
     return ""
+
+
+def _is_named(dtype: np.dtype[Any]) -> bool:
+    names = dtype.names or ()
+    return names != tuple(f"f{place}" for place in range(len(names)))
 
 
 def _leaves(
