@@ -9,10 +9,19 @@ import cupola
 import cupola.pycuda.driver as drv
 from cupola.pycuda import gpuarray
 from cupola.pycuda.compiler import SourceModule
+from cupola.pycuda.elementwise import ElementwiseKernel
+from cupola.pycuda.reduction import ReductionKernel
 
 SCALE = "__global__ void scale(float* x, float by) { x[threadIdx.x] *= by; }"
 
 HOST = np.zeros(4, np.float32)
+PAIR = np.dtype([("a", "i4"), ("b", "f4")])
+
+
+def managed():
+    return drv.managed_zeros(4, np.float64, mem_flags=drv.mem_attach_flags.GLOBAL)
+
+
 # The call, the exception, and what its text has. Each gets the function and its arrays.
 WRONG_ARGUMENTS = {
     "In of a gpuarray": (lambda f, x, n: f(drv.In(x), n), TypeError, "#0.*GPUArray.*without"),
@@ -34,6 +43,29 @@ WRONG_ARGUMENTS = {
                         TypeError, "#1.*expected float32, got 'a'"),
     "a float for an int": (lambda f, x, n: f.prepare("Pi").prepared_call((1, 1), (1, 1, 1), 0, 0.5),
                            TypeError, "#1.*expected int32, got 0.5"),
+    "a prepared number in a text": (
+        lambda f, x, n: f.prepare("Pf").prepared_call((1, 1), (1, 1, 1), 0, "1.5"),
+        TypeError, "#1.*expected float32, got '1.5'"),
+    "a prepared None": (lambda f, x, n: f.prepare("Pf").prepared_call((1, 1), (1, 1, 1), 0, None),
+                        TypeError, "#1.*expected float32, got None"),
+    "a complex text": (lambda f, x, n: f.prepare("PF").prepared_call((1, 1), (1, 1, 1), 0, "1j"),
+                       TypeError, "#1.*expected complex64, got '1j'"),
+    "a struct of None": (
+        lambda f, x, n: f.prepare(["P", PAIR]).prepared_call((1, 1), (1, 1, 1), 0, None),
+        TypeError, "#1.*expected a struct.*got None"),
+    "InOut of doubles": (lambda f, x, n: f(drv.InOut(np.zeros(4)), n), TypeError,
+                         r"#0.*drv.InOut.*float32.*float64.*astype\(np.float32\)"),
+    "In of integers": (lambda f, x, n: f(drv.In(np.zeros(4, "i4")), n), TypeError,
+                       "#0.*float32.*int32"),
+    "doubles of a gpuarray": (lambda f, x, n: f(gpuarray.zeros(4, np.float64), n), TypeError,
+                              "#0.*float32.*float64.*view"),
+    "doubles of another library": (lambda f, x, n: f(cupola.zeros(4, np.float64), n), TypeError,
+                                   "#0.*float32.*float64"),
+    "managed doubles": (lambda f, x, n: f(managed(), n), TypeError, "#0.*float32.*float64"),
+    "prepared doubles": (
+        lambda f, x, n: f.prepare("Pf").prepared_call(
+            (1, 1), (1, 1, 1), gpuarray.zeros(4, np.float64), 1),
+        TypeError, "#0.*float32.*float64"),
     "a prepared type": (lambda f, x, n: f.prepare("PX"), TypeError, r"arg_types\[1\].*'X'"),
 }  # fmt: skip
 
@@ -51,6 +83,64 @@ def test_a_wrong_argument_of_a_launch_is_named(call, kind, message):
         call(launch, x, np.float32(2))
     scale(x, np.float32(2), block=(4, 1, 1))
     assert x.get().tolist() == [0, 2, 4, 6]
+
+
+def test_a_made_kernel_takes_its_own_types_alone():
+    scale = ElementwiseKernel("float by, float *x", "x[i] *= by")
+    x = gpuarray.to_gpu(np.arange(4, dtype=np.float32))
+    for by in ("1.5", None, b"2", x):
+        with pytest.raises(TypeError, match=r"#0 .*expected float32"):
+            scale(by, x)
+    with pytest.raises(TypeError, match=r"argument x: .*float32.*float64"):
+        scale(2, gpuarray.zeros(4, np.float64))
+    with pytest.raises(TypeError, match=r"argument x: .*float32.*int32"):
+        ReductionKernel(np.float32, "0", "a+b", arguments="float *x")(gpuarray.zeros(4, np.int32))
+    scale(np.float64(2), x)
+    assert x.get().tolist() == [0, 2, 4, 6]
+
+
+FITTING = {
+    "a view": ("float", lambda: gpuarray.zeros(8, np.uint8).view(np.float32)),
+    "another sign": ("unsigned int", lambda: gpuarray.zeros(4, np.int32)),
+    "bytes for bool": ("bool", lambda: gpuarray.zeros(4, np.uint8)),
+    "parts of complex numbers": ("float", lambda: gpuarray.zeros(4, np.complex64)),
+    "memory of numbers": ("float", lambda: gpuarray.zeros(4, np.float64).gpudata),
+    "an address": ("float", lambda: np.intp(int(gpuarray.zeros(4, np.float64).gpudata))),
+    "a vector type": ("float4", lambda: gpuarray.zeros(4, np.float32)),
+    "any elements": ("void", lambda: gpuarray.zeros(4, np.float64)),
+    "In of a vector type": ("float2", lambda: drv.In(np.zeros((2, 2), np.float32))),
+    "In of a struct": ("float", lambda: drv.In(np.zeros(2, PAIR))),
+    "In of bytes": ("float", lambda: drv.In(memoryview(bytearray(8)))),
+}
+
+
+@pytest.mark.parametrize(("element", "make"), FITTING.values(), ids=FITTING)
+def test_what_programs_pass_without_naming_types(element, make):
+    given = make()
+    nothing = SourceModule(f"__global__ void nothing({element}* x) {{}}").get_function("nothing")
+    nothing(given, block=(1, 1, 1))
+    if not isinstance(given, drv.In):
+        nothing.prepare("P").prepared_call((1, 1), (1, 1, 1), given)
+
+
+def test_copies_of_bytes_keep_the_byte_order_and_copies_of_arrays_convert_it():
+    host = np.arange(4).astype(">f4")
+    memory = drv.to_device(host)
+    assert drv.from_device(memory, 4, ">f4").tolist() == [0, 1, 2, 3]
+    drv.memcpy_htod(memory, host + 1)
+    back = np.empty(4, ">u4")
+    drv.memcpy_dtoh(back, memory)
+    assert back.tobytes() == (host + 1).tobytes()
+    scale = SourceModule(SCALE).get_function("scale")
+    scale(drv.InOut(host), np.float32(2), block=(4, 1, 1))
+    assert host.tolist() == [0, 2, 4, 6]
+    x = gpuarray.to_gpu(host)
+    assert x.dtype == np.float32 and x.get().tolist() == [0, 2, 4, 6]
+    x.set(host[::-1])
+    assert x.get().tolist() == [6, 4, 2, 0]
+    back = np.empty(4, ">f4")
+    with pytest.raises(TypeError, match="ary has the dtype >f4"):
+        x.get(back)
 
 
 LARGE = np.zeros(100, np.float32)

@@ -50,8 +50,11 @@ class ArgumentHandler:
     def pre_call(self, stream):
         """Runs before the launch."""
 
-    def _check(self, place: int) -> None:
-        """Refuse what is no array of the host, before anything is copied."""
+    def _check(self, place: int, wanted: np.dtype[Any] | None) -> None:
+        """Refuse what is no array of the host, before anything is copied.
+
+        `wanted` is the type of the elements that the kernel's pointer has, where it is known.
+        """
         what = f"parameter #{place} (0-based), drv.{type(self).__name__}"
         device = is_on_device(self.array)
         if device or not hasattr(self.array, "nbytes"):
@@ -63,6 +66,8 @@ class ArgumentHandler:
             raise LogicError(f"{what}: the array has no elements: pass np.intp(0) as the address")
         if is_in_machine_order(self.array):  # another order is copied first
             host_memory(self.array, what, isinstance(self, Out))
+        if isinstance(self.array, (np.ndarray, np.generic)):
+            check_elements(what, self.array.dtype, wanted)
 
 
 class In(ArgumentHandler):
@@ -101,8 +106,39 @@ _USUAL = 256  # bytes; memory that was not cut is aligned to them
 _SCALARS = {np.dtype(letter).type for letter in "?bBhHiIlLqQefdFD"}
 
 
-def _checked_address(place: int, address: int, dtype: np.dtype[Any]) -> int:
+def check_elements(what: str, dtype: np.dtype[Any], wanted: np.dtype[Any] | None) -> None:
+    """Refuse an array of numbers that a kernel would read as numbers of another type.
+
+    The sign of integers may differ, and a complex number is two floats. Structs, bytes without a
+    type and pointers to unknown elements (`wanted` is None) fit any array.
+
+    Raises
+    ------
+    TypeError
+        Where the elements do not fit. `what` names the argument.
+    """
+    if wanted is None or wanted == dtype or not {dtype.kind, wanted.kind} <= _FAMILIES.keys():
+        return
+    if (_FAMILIES[dtype.kind], _width(dtype)) != (_FAMILIES[wanted.kind], _width(wanted)):
+        raise TypeError(
+            f"{what}: the kernel takes a pointer to {wanted}, got an array of {dtype}: convert it "
+            f"with array.astype(np.{wanted}), or pass array.view(np.{wanted}) for the same bytes"
+        )
+
+
+_FAMILIES = {"b": "i", "i": "i", "u": "i", "f": "f", "c": "f"}
+
+
+def _width(dtype: np.dtype[Any]) -> int:
+    """Bytes of a number, or of a part of a complex number."""
+    return dtype.itemsize // (2 if dtype.kind == "c" else 1)
+
+
+def _checked_address(
+    place: int, address: int, dtype: np.dtype[Any], wanted: np.dtype[Any] | None
+) -> int:
     """The address of elements that a kernel can access."""
+    check_elements(f"parameter #{place} (0-based)", dtype, wanted)
     if not dtype.isnative:
         raise TypeError(
             f"invalid type on parameter #{place} (0-based): elements of {dtype} are not in the "
@@ -116,8 +152,11 @@ def _checked_address(place: int, address: int, dtype: np.dtype[Any]) -> int:
     return address
 
 
-def _argument(place: int, value: Any) -> Any:
-    """cupola's argument for one of PyCUDA's."""
+def _argument(place: int, value: Any, wanted: np.dtype[Any] | None = None) -> Any:
+    """cupola's argument for one of PyCUDA's.
+
+    `wanted` is the type of the elements of a pointer, None where it is not known.
+    """
     kind = type(value)
     if kind is DeviceAllocation:
         return value._address
@@ -127,14 +166,16 @@ def _argument(place: int, value: Any) -> Any:
         return int(value)
     gpudata = getattr(value, "gpudata", None)
     if gpudata is not None:
-        return _checked_address(place, int(value.ptr), value.dtype)
+        return _checked_address(place, int(value.ptr), value.dtype, wanted)
     if isinstance(value, np.ndarray):
         if managed_of(value):
-            return _checked_address(place, value.__array_interface__["data"][0], value.dtype)
+            address = value.__array_interface__["data"][0]
+            return _checked_address(place, address, value.dtype, wanted)
         return in_machine_order(value).tobytes()
     if hasattr(value, "__cuda_array_interface__"):
         interface = value.__cuda_array_interface__
-        return _checked_address(place, interface["data"][0], np.dtype(interface["typestr"]))
+        dtype = np.dtype(interface["typestr"])
+        return _checked_address(place, interface["data"][0], dtype, wanted)
     if isinstance(value, cupola.texture.TextureObject):
         return value
     if isinstance(value, (int, float, complex, str)):
@@ -162,6 +203,12 @@ class Function:
         self._shared, self._texrefs = 0, []
         self._block: tuple[int, int, int] | None = None  # the block of the deprecated calls
         self._configured: dict[Any, Any] = {}
+        # The elements of each parameter that is a pointer; None where they are not known.
+        self._elements = [one.dtype if one.kind == "pointer" else None for one in kernel.params]
+
+    def _wanted(self, place: int) -> np.dtype[Any] | None:
+        """The type of the elements of a parameter, where it is known."""
+        return self._elements[place] if place < len(self._elements) else None
 
     def __call__(
         self,
@@ -182,13 +229,13 @@ class Function:
         handlers, values = [], []
         for place, value in enumerate(args):
             if isinstance(value, ArgumentHandler):
-                value._check(place)
+                value._check(place, self._wanted(place))
                 handlers.append(value)
                 values.append(int(value.get_device_alloc()))
             else:
                 if isinstance(value, (np.ndarray, bytes, bytearray, memoryview)):
                     self._check_array(place, value)
-                values.append(_argument(place, value))
+                values.append(_argument(place, value, self._wanted(place)))
         for handler in handlers:
             handler.pre_call(stream)
         if time_kernel:
@@ -235,7 +282,9 @@ class Function:
         arg_types : iterable
             Letters of `struct` with P, F and D, or data types of NumPy.
         """
-        self._arguments = [_converter(place, kind) for place, kind in enumerate(arg_types)]
+        self._arguments = [
+            _converter(place, kind, self._wanted(place)) for place, kind in enumerate(arg_types)
+        ]
         self._shared = shared or 0
         self._texrefs = list(texrefs)
         return self
@@ -313,7 +362,9 @@ class Function:
 
     def param_set(self, *args):
         """Set the arguments of `launch_grid`."""
-        self._set = [_argument(place, value) for place, value in enumerate(args)]
+        self._set = [
+            _argument(place, value, self._wanted(place)) for place, value in enumerate(args)
+        ]
 
     def launch(self):
         """Launch one block."""
@@ -353,14 +404,26 @@ def _host_array(place: int, kernel: str = "") -> str:
     )
 
 
-def _converter(place: int, kind: Any) -> Any:
-    """A function that makes a launch's argument of a value, for a prepared type."""
+def _number(value: Any, complex_too: bool) -> Any:
+    """A number as NumPy's scalar. NumPy's types would also read texts, and take None as NaN."""
+    found = np.asarray(value)
+    floats = found.dtype.kind in "OV" and hasattr(value, "__float__")
+    if found.ndim or not (floats or found.dtype.kind in ("biufc" if complex_too else "biuf")):
+        raise TypeError
+    return float(value) if floats else found[()]
+
+
+def _converter(place: int, kind: Any, wanted: np.dtype[Any] | None) -> Any:
+    """A function that makes a launch's argument of a value, for a prepared type.
+
+    `wanted` is the type of the elements of a pointer, None where it is not known.
+    """
     if isinstance(kind, str) and kind == "P":
 
         def address(value: Any) -> Any:
             if isinstance(value, np.ndarray) and not managed_of(value):
                 raise TypeError(_host_array(place))
-            return value if type(value) is int else _argument(place, value)
+            return value if type(value) is int else _argument(place, value, wanted)
 
         return address
     try:
@@ -372,7 +435,18 @@ def _converter(place: int, kind: Any) -> Any:
         ) from None
     scalar = dtype.type
     if dtype.names is not None:
-        return lambda value: np.asarray(value, dtype)[()]
+
+        def struct(value: Any) -> Any:
+            try:
+                if isinstance(value, (tuple, np.void, np.ndarray)):
+                    return np.asarray(value, dtype).reshape(())[()]
+            except (TypeError, ValueError):
+                pass
+            raise TypeError(
+                f"parameter #{place} (0-based): expected a struct of {dtype}, got {value!r}"
+            )
+
+        return struct
     # The launch converts Python's numbers, and checks their range.
     plain = {"f": float, "i": int, "u": int}.get(dtype.kind, scalar)
 
@@ -380,7 +454,9 @@ def _converter(place: int, kind: Any) -> Any:
         if type(value) is plain:
             return value
         try:
-            return index(value) if plain is int else scalar(value)
+            if plain is int:
+                return index(value)
+            return scalar(_number(value, dtype.kind == "c"))
         except (TypeError, ValueError):
             raise TypeError(
                 f"parameter #{place} (0-based): expected {dtype}, got {value!r}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from cupola.pycuda._c_types import Argument, VectorArg, parse_arguments
 from cupola.pycuda._contexts import current, per_device
+from cupola.pycuda._functions import check_elements
 from cupola.pycuda.compiler import SourceModule
 
 THREADS = 128
@@ -102,6 +103,7 @@ def values_of(arguments: list[Argument], given: Any) -> tuple[list[Any], Any]:
             raise TypeError(f"argument {one.name}: expected a GPUArray, got {type(value).__name__}")
         if not value.flags.forc:
             raise RuntimeError("elementwise kernel cannot deal with non-contiguous arrays")
+        check_elements(f"argument {one.name}", value.dtype, one.dtype)
         first = value if first is None else first
         values.append(value.ptr)
     return values, first
