@@ -55,8 +55,8 @@ WRONG_ARGUMENTS = {
         TypeError, "#1.*expected a struct.*got None"),
     "InOut of doubles": (lambda f, x, n: f(drv.InOut(np.zeros(4)), n), TypeError,
                          r"#0.*drv.InOut.*float32.*float64.*astype\(np.float32\)"),
-    "In of integers": (lambda f, x, n: f(drv.In(np.zeros(4, "i4")), n), TypeError,
-                       "#0.*float32.*int32"),
+    "In of integers": (lambda f, x, n: f(drv.In(np.zeros(4, "i8")), n), TypeError,
+                       "#0.*float32.*int64"),
     "doubles of a gpuarray": (lambda f, x, n: f(gpuarray.zeros(4, np.float64), n), TypeError,
                               "#0.*float32.*float64.*view"),
     "doubles of another library": (lambda f, x, n: f(cupola.zeros(4, np.float64), n), TypeError,
@@ -101,6 +101,7 @@ def test_a_made_kernel_takes_its_own_types_alone():
 
 FITTING = {
     "a view": ("float", lambda: gpuarray.zeros(8, np.uint8).view(np.float32)),
+    "bits of floats": ("int", lambda: gpuarray.zeros(4, np.float32)),
     "another sign": ("unsigned int", lambda: gpuarray.zeros(4, np.int32)),
     "bytes for bool": ("bool", lambda: gpuarray.zeros(4, np.uint8)),
     "parts of complex numbers": ("float", lambda: gpuarray.zeros(4, np.complex64)),

@@ -106,11 +106,14 @@ _USUAL = 256  # bytes; memory that was not cut is aligned to them
 _SCALARS = {np.dtype(letter).type for letter in "?bBhHiIlLqQefdFD"}
 
 
-def check_elements(what: str, dtype: np.dtype[Any], wanted: np.dtype[Any] | None) -> None:
-    """Refuse an array of numbers that a kernel would read as numbers of another type.
+def check_elements(
+    what: str, dtype: np.dtype[Any], wanted: np.dtype[Any] | None, kinds: bool = False
+) -> None:
+    """Refuse an array of numbers that have another size than those of the kernel's pointer.
 
-    The sign of integers may differ, and a complex number is two floats. Structs, bytes without a
-    type and pointers to unknown elements (`wanted` is None) fit any array.
+    A complex number is two floats. Structs, bytes without a type and pointers to unknown elements
+    (`wanted` is None) fit any array. PyCUDA's programs pass float32 for an ``int*``, as bits;
+    with `kinds`, floats and integers do not fit each other.
 
     Raises
     ------
@@ -119,7 +122,8 @@ def check_elements(what: str, dtype: np.dtype[Any], wanted: np.dtype[Any] | None
     """
     if wanted is None or wanted == dtype or not {dtype.kind, wanted.kind} <= _FAMILIES.keys():
         return
-    if (_FAMILIES[dtype.kind], _width(dtype)) != (_FAMILIES[wanted.kind], _width(wanted)):
+    alike = not kinds or _FAMILIES[dtype.kind] == _FAMILIES[wanted.kind]
+    if _width(dtype) != _width(wanted) or not alike:
         raise TypeError(
             f"{what}: the kernel takes a pointer to {wanted}, got an array of {dtype}: convert it "
             f"with array.astype(np.{wanted}), or pass array.view(np.{wanted}) for the same bytes"

@@ -103,7 +103,7 @@ def values_of(arguments: list[Argument], given: Any) -> tuple[list[Any], Any]:
             raise TypeError(f"argument {one.name}: expected a GPUArray, got {type(value).__name__}")
         if not value.flags.forc:
             raise RuntimeError("elementwise kernel cannot deal with non-contiguous arrays")
-        check_elements(f"argument {one.name}", value.dtype, one.dtype)
+        check_elements(f"argument {one.name}", value.dtype, one.dtype, kinds=True)
         first = value if first is None else first
         values.append(value.ptr)
     return values, first
