@@ -113,6 +113,17 @@ def test_halves_are_computed_in_float32_and_rounded_once(driver, dtype):
     assert ulps.max() <= 1 and (ulps == 0).mean() > 0.99
 
 
+@pytest.mark.parametrize("kind", ["complex64", "complex128", "float16", "bfloat16", "float"])
+def test_a_text_is_no_number(driver, kind):
+    fill = cupola.elementwise(f"{kind} a, {kind}* out", "out[i] = a")
+    out = cupola.zeros(2, {"float": "f4", "bfloat16": ml_dtypes.bfloat16}.get(kind, kind))
+    for text in ("1.5", b"1", np.str_("2")):
+        with pytest.raises(cupola.ArgumentTypeError, match=r"\(?a\)?: expected "):
+            fill(text, out)
+    fill(1.5, out)
+    assert (out.get() == 1.5).all()
+
+
 def test_complex_arithmetic(driver):
     x, y = numbers("c16", 50, 7), numbers("c16", 50, 8) + 1
     f = cupola.elementwise(

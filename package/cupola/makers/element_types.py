@@ -135,6 +135,8 @@ def scalar(definition: Definition, parameter: Parameter, value: Any, dtype: Any)
     try:
         if dtype.kind == "f" and np.iscomplexobj(value):
             raise TypeError("it is complex")
+        if dtype.kind != "V" and np.asarray(value).dtype.kind in "SU":
+            raise TypeError("it is a text")
         return np.asarray(value, dtype).reshape(()).tobytes()
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
