@@ -30,6 +30,7 @@ def definitions():
     yield scan_definition.define(
         "k", "const T* p, T* q", "p[i]", "a + b", "0", {}, segment="i == 0"
     )
+    yield scan_definition.define("k", "const T* p, T* q", "p[i]", "a + b", None, {})
 
 
 def names_in_the_source():

@@ -73,6 +73,29 @@ LENGTHS = [0, 1, 31, 32, 33, 256, 1000, 1025, 2049, 4097, 100_003, 5_000_000]
 
 
 @pytest.mark.parametrize("n", LENGTHS)
+def test_without_a_neutral_element(driver, n):
+    x = numbers("i4", n) - 5
+    latest = cupola.scan(
+        "const int* x, int* out, int* before", "x[i]", "b > 0 ? b : a", None, "latest",
+        output="out[i] = item; before[i] = prev",
+    )  # fmt: skip
+    out, before = latest(cupola.to_device(x))
+    at = np.maximum.accumulate(np.where(x > 0, np.arange(n), 0)) if n else np.arange(0)
+    np.testing.assert_array_equal(out.get(), x[at])
+    np.testing.assert_array_equal(before.get()[1:], x[at][:-1])
+    assert before.get()[:1].tolist() == [0][:n]  # int()
+
+
+def test_segments_without_a_neutral_element(driver):
+    x = numbers("i4", 5000) - 9
+    largest = cupola.scan(
+        "const int* x, int* out", "x[i]", "max(a, b)", None, "largest", segment="i % 7 == 0"
+    )
+    expected = np.concatenate([np.maximum.accumulate(x[k : k + 7]) for k in range(0, 5000, 7)])
+    np.testing.assert_array_equal(largest(cupola.to_device(x)).get(), expected)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
 def test_lengths_around_those_where_the_work_is_dealt_out_differently(driver, cumsum, before, n):
     x = numbers("i4", n)
     there = cupola.to_device(x)

@@ -136,6 +136,12 @@ class GroupDefinition(Definition):
             f"return cupola_total{{{self._values('map', self.maps)}}};\n}};\n"
         )
 
+    @property
+    def group(self) -> str:
+        """The declaration of `o`, unless a parameter has that name."""
+        taken = any(one.name == "o" for one in self.parameters)
+        return "" if taken else "[[maybe_unused]] const long long o = cupola_o;\n"
+
     def layouts(self, form: str) -> str:
         """The kernel's parameters for strides."""
         kind = f", const __grid_constant__ cupola::Layout<{len(self.seen)}>"
@@ -155,7 +161,7 @@ class GroupDefinition(Definition):
                     f"cupola_kept.offset({k}, cupola_o)), cupola_inner, {k})"
                 )
             lines.append(f"auto {view(k)} = {made};\n")
-        lines.append("{\n[[maybe_unused]] const long long o = cupola_o;\n")
+        lines.append(f"{{\n{self.group}")
         lines += [
             f"[[maybe_unused]] auto& {one.name} = {view(k)};\n" for k, one in enumerate(self.seen)
         ]

@@ -40,7 +40,7 @@ class ReductionDefinition(GroupDefinition):
     @property
     def _store(self) -> str:
         """The results of the group `cupola_o` from `cupola_value`."""
-        lines = ["[[maybe_unused]] const long long o = cupola_o;\n"]
+        lines = [self.group]
         lines += [
             f"[[maybe_unused]] const cupola_a{k} a{k} = cupola_value.a{k};\n"
             for k in range(len(self.maps))
@@ -51,7 +51,7 @@ class ReductionDefinition(GroupDefinition):
             code = marked(f"{self.name} post{many}", post)
             lines.append(
                 f"{{\n[[maybe_unused]] const auto& a = {own};\n"
-                f"{one.name}[o] = static_cast<{one.type}>(\n{code});\n}}\n"
+                f"{one.name}[cupola_o] = static_cast<{one.type}>(\n{code});\n}}\n"
             )
         return "".join(lines)
 

@@ -42,39 +42,52 @@ class ScanDefinition(GroupDefinition):
         return self.arrays
 
     @property
+    def _flags(self) -> dict[str, tuple[str, str]]:
+        """Further fields of the totals: of the neutral total, and of an element's."""
+        flags = {}
+        if self.segment:
+            code = marked(f"{self.name} segment", self.segment)
+            flags["cupola_start"] = "false", f"static_cast<bool>(\n{code})"
+        if not self.neutrals:  # whether the total has an element
+            flags["cupola_some"] = "false", "true"
+        return flags
+
+    @property
     def flag(self) -> str:
-        """Whether a segment begins in it."""
-        return "bool cupola_start;" if self.segment else ""
+        """The declarations of the flags."""
+        return " ".join(f"bool {name};" for name in self._flags)
 
     def total_bytes(self, types: Mapping[str, str]) -> int:
         """At least the size of the total of a group."""
-        return super().total_bytes(types) + (MAKER_ALIGN if self.segment else 0)
+        return super().total_bytes(types) + (MAKER_ALIGN if self._flags else 0)
 
     @property
     def combined(self) -> str:
         """The fields of the totals `cupola_x` and `cupola_y` together."""
-        plain = super().combined
-        if not self.segment:
-            return plain
-        start = "cupola_start"
-        return f"cupola_y.{start} ? cupola_y.a0 : {plain}, cupola_x.{start} || cupola_y.{start}"
+        value = super().combined
+        if not self.neutrals:
+            value = (
+                f"!cupola_x.cupola_some ? cupola_y.a0 : !cupola_y.cupola_some ? cupola_x.a0 : "
+                f"{value}"
+            )
+        if self.segment:
+            value = f"cupola_y.cupola_start ? cupola_y.a0 : {value}"
+        return ", ".join([value, *(f"cupola_x.{one} || cupola_y.{one}" for one in self._flags)])
 
     @property
     def neutral(self) -> str:
         """The declaration of the neutral total."""
-        flag = ", false" if self.segment else ""
-        values = self._values("neutral", self.neutrals)
-        return f"const cupola_total cupola_neutral{{{values}{flag}}};\n"
+        value = self._values("neutral", self.neutrals) or "cupola_a0()"
+        fields = ", ".join([value, *(neutral for neutral, _ in self._flags.values())])
+        return f"const cupola_total cupola_neutral{{{fields}}};\n"
 
     @property
     def mapping(self) -> str:
         """The declaration of the function from an element to its total."""
-        flag = ""
-        if self.segment:
-            flag = f", static_cast<bool>(\n{marked(f'{self.name} segment', self.segment)})"
+        fields = [self._values("map", self.maps), *(own for _, own in self._flags.values())]
         return (
             "auto cupola_map = [&](long long i) {\n"
-            f"return cupola_total{{{self._values('map', self.maps)}{flag}}};\n}};\n"
+            f"return cupola_total{{{', '.join(fields)}}};\n}};\n"
         )
 
     @property
@@ -156,7 +169,10 @@ def define(
     known = [*variables_of(listed), *structs]
     kinds = accumulators_of(name, accumulator, 1, [results[0].type], known)
     code = {"map": map, "scan": scan, "neutral": neutral}
-    maps, combines, neutrals = ((code_of(name, key, one),) for key, one in code.items())
+    maps, combines, neutrals = (
+        () if key == "neutral" and one is None else (code_of(name, key, one),)
+        for key, one in code.items()
+    )
     return ScanDefinition(
         name, listed, code_of(name, "preamble", preamble), dict(structs), contiguous,
         maps=maps, combines=combines, neutrals=neutrals, accumulators=kinds,

@@ -147,7 +147,7 @@ def scan(
     parameters: str,
     map: str,  # noqa: A002 - as in `reduction`
     scan: str,
-    neutral: str,
+    neutral: str | None,
     name: str = "scan",
     *,
     exclusive: bool = False,
@@ -170,8 +170,9 @@ def scan(
     scan : str
         An expression of two values, of which ``a`` stands before ``b``: ``"a + b"``. It has to be
         associative.
-    neutral : str
-        An expression that changes no value that it is combined with: ``"0"``.
+    neutral : str or None
+        An expression that changes no value that it is combined with: ``"0"``. With None the first
+        element begins the scan, and ``prev`` before the element is ``T()``.
     name : str, optional
         The name in messages and in the kernel's.
     exclusive : bool, optional
