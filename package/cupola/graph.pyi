@@ -20,7 +20,7 @@ class Graph:
         self,
         kernel: Kernel,
         grid: _Axes,
-        block: _Axes,
+        block: _Axes | None,
         *args: Any,
         after: _After = None,
         shared: SupportsIndex = 0,

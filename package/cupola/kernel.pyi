@@ -45,15 +45,17 @@ class Kernel(Generic[_P]):
     def title(self) -> str: ...
     def __getitem__(
         self,
-        key: tuple[_Axes, _Axes]
-        | tuple[_Axes, _Axes, _StreamProtocol | None]
-        | tuple[_Axes, _Axes, _StreamProtocol | None, SupportsIndex],
+        key: SupportsIndex
+        | tuple[_Axes]
+        | tuple[_Axes, _Axes | None]
+        | tuple[_Axes, _Axes | None, _StreamProtocol | None]
+        | tuple[_Axes, _Axes | None, _StreamProtocol | None, SupportsIndex],
         /,
     ) -> Configured[_P]: ...
     def launch(
         self,
         grid: _Axes,
-        block: _Axes,
+        block: _Axes | None,
         *args: Any,
         stream: _StreamProtocol | None = None,
         shared: SupportsIndex = 0,
@@ -71,7 +73,7 @@ class Kernel(Generic[_P]):
     def prepare(
         self,
         grid: _Axes,
-        block: _Axes,
+        block: _Axes | None,
         *args: Any,
         stream: _StreamProtocol | None = None,
         shared: SupportsIndex = 0,

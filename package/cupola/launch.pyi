@@ -9,7 +9,7 @@ class PreparedLaunch:
         self,
         kernel: Kernel,
         grid: _Axes,
-        block: _Axes,
+        block: _Axes | None,
         args: tuple[Any, ...],
         *,
         stream: _StreamProtocol | None = None,

@@ -233,6 +233,7 @@ cdef extern from "cupola/cupola.h" nogil:
         CUPOLA_SIGNED
         CUPOLA_CONST
         CUPOLA_BFLOAT
+        CUPOLA_HIDDEN
 
     ctypedef struct cupola_parameter:
         uint32_t offset

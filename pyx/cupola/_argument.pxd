@@ -30,7 +30,9 @@ cdef class Signature:
     cdef cupola_kernel* native
     cdef const cupola_parameter* parameters
     cdef Element* elements
-    cdef readonly size_t count
+    cdef readonly size_t count  # of the parameters that a caller gives
+    cdef readonly size_t total  # with hidden parameters, which come last and are zero
+    cdef readonly object fixed  # the cupola.image.manifest.Fixed of the kernel, or None
     cdef readonly size_t nbytes
     cdef readonly int device_index
     cdef KeywordBinder names_  # None until an argument is given by name

@@ -21,7 +21,7 @@ import numpy as np
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_ERROR_TYPE, CUPOLA_ERROR_VALUE,
-    CUPOLA_FLOAT, CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_STRUCT, cupola_address_find,
+    CUPOLA_FLOAT, CUPOLA_HIDDEN, CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_STRUCT, cupola_address_find,
     cupola_argument_bytes,
     cupola_argument_count, cupola_argument_float, cupola_argument_int,
     cupola_argument_pointer, cupola_argument_refuse, cupola_argument_uint, cupola_capture_hold,
@@ -119,7 +119,9 @@ cdef Signature signature_of(cupola_kernel* native):
     cupola_kernel_retain(native)
     signature.native = native
     signature.parameters = cupola_kernel_parameters(native)
-    signature.count = cupola_kernel_parameter_count(native)
+    signature.total = signature.count = cupola_kernel_parameter_count(native)
+    while signature.count and signature.parameters[signature.count - 1].kind & CUPOLA_HIDDEN:
+        signature.count -= 1
     signature.nbytes = cupola_kernel_parameter_bytes(native)
     signature.device_index = cupola_kernel_device(native)
     signature.fitting = set()

@@ -8,8 +8,10 @@ cdef str integer_text(object value)
 cdef uint32_t read_number(
     str kernel, int device, str what, object value) except? 0xFFFFFFFF
 
+# `fixed` is the block and the shared memory that the kernel was compiled for, or None: then a block
+# of None or `fixed` stands for them.
 cdef int read_dimensions(
-    str kernel, int device, object grid, object block, object shared,
+    str kernel, int device, object grid, object block, object shared, object fixed,
     cupola_dimensions* out) except -1
 
 # The attributes of a launch beside its dimensions: `out`, or NULL where there are none.

@@ -87,11 +87,31 @@ cdef int read_axes(str kernel, int device, str what, object value, uint32_t* axe
 
 
 cdef int read_dimensions(
-    str kernel, int device, object grid, object block, object shared, cupola_dimensions* out
+    str kernel, int device, object grid, object block, object shared, object fixed,
+    cupola_dimensions* out
 ) except -1:
     read_axes(kernel, device, "grid", grid, out.grid)
+    if fixed is not None and (block is None or block is fixed):
+        block = fixed.block
     read_axes(kernel, device, "block", block, out.block)
     out.shared = 0 if shared is None else read_number(kernel, device, "shared memory", shared)
+    if fixed is not None:
+        require_fixed(kernel, fixed, out)
+    return 0
+
+
+cdef int require_fixed(str kernel, object fixed, cupola_dimensions* out) except -1:
+    """Refuse another block or another shared memory than the kernel was compiled for."""
+    given = tuple([out.block[axis] for axis in range(3)])
+    if given != fixed.block:
+        raise ArgumentValueError(
+            f"{kernel}: the block must be {fixed.block}, for which the kernel was compiled, got "
+            f"{given}; leave it out: {kernel}[grid](...)")
+    if out.shared not in (0, fixed.shared):
+        raise ArgumentValueError(
+            f"{kernel}: shared memory must be {fixed.shared} bytes, for which the kernel was "
+            f"compiled, got {out.shared}; leave it out: {kernel}[grid](...)")
+    out.shared = fixed.shared
     return 0
 
 

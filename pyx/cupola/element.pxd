@@ -6,6 +6,7 @@ cdef struct Element:
     char kind  # NumPy's letter; 0: unknown, any kind fits; 'x': bytes of any kind
     Py_ssize_t size
     uint64_t low_bits  # the bits that are 0 in an aligned address
+    uint64_t further_bits  # of these, the bits that the type alone does not require to be 0
 
 # The type of a C name such as "float" or "const unsigned int".
 cdef Element element_of(str type)
@@ -34,7 +35,7 @@ cdef inline bint element_fits(
     const Element* wanted, char kind, Py_ssize_t size, uint64_t address
 ) noexcept nogil:
     if wanted.kind == kind and wanted.size == size:
-        return True  # the address was checked for this type
+        return not address & wanted.further_bits  # the address was checked for this type
     if address & wanted.low_bits:
         return False
     return wanted.kind == 0 or (wanted.kind == c'x' and size == 1)

@@ -64,6 +64,7 @@ cdef Element element_of(str type):
     cdef Element result
     result.kind = 0
     result.size = 0
+    result.further_bits = 0
     words = [word for word in type.split() if word not in QUALIFIERS]
     name = " ".join(words)
     if name in BY_NAME:

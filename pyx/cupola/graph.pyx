@@ -163,7 +163,9 @@ cdef class Graph:
         cdef After before = as_after(self, after)
         cdef cupola_dimensions dimensions
         cdef cupola_node node = NULL
-        read_dimensions(kernel.title, kernel.device_index, grid, block, shared, &dimensions)
+        read_dimensions(
+            kernel.title, kernel.device_index, grid, block, shared,
+            (<Signature>kernel.packer).fixed, &dimensions)
         packed = pack(kernel, args)
         cdef char* buffer = packed
         with nogil:

@@ -14,6 +14,7 @@ from cupola._abi cimport (
 )
 from cupola._attribute_docs cimport document_attributes
 from cupola._callback cimport drop, hold
+from cupola._argument cimport Signature
 from cupola._dimensions cimport read_dimensions
 from cupola._send cimport (
     PyVectorcall_NARGS, begin_traced, call_generic, cupola_set_vectorcall, end_traced,
@@ -178,7 +179,8 @@ cdef class GraphExec:
         read_dimensions(
             kernel.title, kernel.device_index, node.grid if grid is None else grid,
             node.block if block is None else block,
-            node.shared if shared is None else shared, &dimensions)
+            node.shared if shared is None else shared, (<Signature>kernel.packer).fixed,
+            &dimensions)
         packed = pack(kernel, args)
         cdef char* buffer = packed
         cdef int status

@@ -71,19 +71,24 @@ cdef Kernel adopt(cupola_kernel* native, object image):
     if told is not None:
         (<Signature>kernel.packer).layouts = [
             one.dtype if one.kind == "struct" else None for one in told]
-        align_structs(<Signature>kernel.packer, told)
+        (<Signature>kernel.packer).fixed = image.manifest.fixed(kernel.name)
+        align_elements(<Signature>kernel.packer, told)
     kernel.device_index = cupola_kernel_device(native)
     kernel.demangled = text(cupola_kernel_demangled(native))
     kernel.title = text(cupola_kernel_title(native))
     return kernel
 
 
-cdef int align_structs(Signature signature, object told) except -1:
-    """Note the alignment of structs behind pointers, which their names do not tell."""
+cdef int align_elements(Signature signature, object told) except -1:
+    """Note alignments that the types of pointers do not tell: of structs, and those that the
+    kernel was compiled for.
+    """
     cdef size_t index
     for index in range(signature.count):
         if told[index].dtype is not None and "pointer" in told[index].kind:
             signature.elements[index].low_bits |= low_bits_of(told[index].dtype)
+        signature.elements[index].further_bits = told[index].align - 1
+        signature.elements[index].low_bits |= told[index].align - 1
     return 0
 
 
@@ -267,6 +272,16 @@ cdef bint never_changes(object value):
     return type(value) is int
 
 
+cdef int require_unambiguous(Kernel kernel, object fixed, tuple key) except -1:
+    """Refuse ints alone: with a fixed block they may mean a grid of several axes."""
+    if len(key) < 4 and all([type(one) is int for one in key]):
+        raise ArgumentTypeError(
+            f"{kernel.title}{list(key)}: the block is fixed, {fixed.block}, so that only a grid is "
+            f"named: write {kernel.title}[{key[0]}] for {key[0]} blocks, or {kernel.title}[{key},] "
+            "for a grid of several axes")
+    return 0
+
+
 cdef object threads_of(Kernel kernel, object one, object given):
     """A number of threads for `Kernel.forall`, which was given `given`."""
     if isinstance(one, bool) or not hasattr(one, "__index__"):
@@ -291,6 +306,10 @@ cdef class Kernel:
     ``kernel[grid, block, stream]`` names a stream, ``kernel[grid, block, stream, shared]`` also
     bytes of dynamic shared memory; a stream of None is this thread's current one. A launch
     returns as soon as it is queued, unless an argument is `Out` or `InOut`.
+
+    A kernel of a compiler that fixes its block, such as Triton, takes a grid alone:
+    ``kernel[grid]``, where a grid of several axes is written ``kernel[(gx, gy),]``. With a stream
+    it is ``kernel[grid, None, stream]``.
 
     Accepted arguments:
 
@@ -358,11 +377,17 @@ cdef class Kernel:
         cdef cupola_dimensions dimensions
         cdef Configured result
         cdef Py_ssize_t length = len(<tuple>key) if type(key) is tuple else 0
-        if length < 2 or length > 4:
+        cdef object fixed = signature_in(self).fixed
+        if fixed is not None and (type(key) is not tuple or length == 1):
+            grid, block, length = (<tuple>key)[0] if length else key, fixed, 2
+        elif length < 2 or length > 4:
             raise ArgumentTypeError(
                 f"{self.title}: use {self.title}[grid, block], [grid, block, stream] or "
                 f"[grid, block, stream, shared], got [{key!r}]")
-        grid, block = (<tuple>key)[0], (<tuple>key)[1]
+        else:
+            grid, block = (<tuple>key)[0], (<tuple>key)[1]
+            if fixed is not None:
+                require_unambiguous(self, fixed, <tuple>key)
         if length == 2 and grid is self.recent_grid and block is self.recent_block:
             return new_configured(self, <cupola_dimensions*>self.recent)
         if length == 3 and grid is self.recent_grid and block is self.recent_block:
@@ -370,9 +395,9 @@ cdef class Kernel:
             result.stream = stream_in(self, (<tuple>key)[2])
             return result
         shared = (<tuple>key)[3] if length == 4 else None
-        read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
+        read_dimensions(self.title, self.device_index, grid, block, shared, fixed, &dimensions)
         result = configure(self, &dimensions, (<tuple>key)[2] if length > 2 else None)
-        if length < 4 and never_changes(grid) and never_changes(block):
+        if length < 4 and never_changes(grid) and (never_changes(block) or block is fixed):
             self.recent_grid, self.recent_block = grid, block
             memcpy(self.recent, &dimensions, sizeof(dimensions))
         return result
@@ -386,7 +411,8 @@ cdef class Kernel:
         Parameters
         ----------
         grid, block : int or tuple of int
-            Blocks, and threads per block.
+            Blocks, and threads per block. A block of None is the one that the kernel was compiled
+            for, where its compiler fixes it.
         *args, **named
             The kernel's arguments; see the class. A parameter with the name of a keyword below must
             be given by position.
@@ -422,8 +448,9 @@ cdef class Kernel:
         cdef cupola_attributes room
         if named:
             args = signature_in(self).names().arranged(args, named)
-        signature_in(self)
-        read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
+        read_dimensions(
+            self.title, self.device_index, grid, block, shared, signature_in(self).fixed,
+            &dimensions)
         attributes = read_attributes(
             self.title, self.device_index, cluster, cooperative,
             bool(programmatic_dependent_launch), priority, carveout, &room)
@@ -454,6 +481,11 @@ cdef class Kernel:
         """
         cdef cupola_dimensions dimensions
         cdef Configured result
+        fixed = signature_in(self).fixed
+        if fixed is not None:
+            raise ArgumentTypeError(
+                f"{self.title}: forall chooses a block, and the kernel was compiled for a block of "
+                f"{fixed.block}: name the grid, {self.title}[grid](...)")
         if isinstance(n, (tuple, list)):
             sizes = [threads_of(self, one, n) for one in n]
             if not 1 <= len(sizes) <= 3:
@@ -466,7 +498,7 @@ cdef class Kernel:
             size = threads_of(self, n, n)
             block = self.max_potential_block_size(shared)
             grid, nothing = max(1, -(-size // block)), size == 0
-        read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
+        read_dimensions(self.title, self.device_index, grid, block, shared, None, &dimensions)
         result = configure(self, &dimensions, stream)
         result.nothing = nothing
         return result
@@ -563,7 +595,7 @@ cdef class Kernel:
         encoded = parameters.encode(errors="replace")
         check(cupola_kernel_declare_text(self.native, encoded))
         after = signature_of(self.native)
-        after.layouts = before.layouts
+        after.layouts, after.fixed = before.layouts, before.fixed
         self.packer, self.parameters = after, None
         self.image.declared[self.name] = parameters
         return self
@@ -591,7 +623,7 @@ cdef class Kernel:
     def __doc__(self):
         """The parameters and their source, for `help`."""
         from cupola.core.signatures import about
-        return about(self.title, self.params)
+        return about(self.title, self.params, signature_in(self).fixed)
 
     @property
     def module(self):

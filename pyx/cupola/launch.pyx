@@ -64,7 +64,8 @@ cdef class Launch:
         cdef cupola_attributes* attributes
         if self.buffer != NULL:
             raise TypeError("a PreparedLaunch is initialized only once")
-        read_dimensions(kernel.title, kernel.device_index, grid, block, shared, dimensions)
+        read_dimensions(
+            kernel.title, kernel.device_index, grid, block, shared, signature.fixed, dimensions)
         attributes = read_attributes(
             kernel.title, kernel.device_index, cluster, cooperative,
             bool(programmatic_dependent_launch), priority, carveout,
@@ -73,7 +74,7 @@ cdef class Launch:
         check(cupola_launch_check(kernel.native, dimensions, attributes))
         self.kernel = kernel
         self.stream = None if stream is None else as_stream(stream, kernel.device_index)
-        cdef size_t pointers = signature.count + signature.count % 2  # aligns the buffer
+        cdef size_t pointers = signature.total + signature.total % 2  # aligns the buffer
         self.pointers = <void**>calloc(pointers * sizeof(void*) + signature.nbytes + 1, 1)
         if self.pointers == NULL:
             raise MemoryError

@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BFLOAT, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_FLOAT,
-    CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_SIGNED, CUPOLA_STRUCT, CUPOLA_UNSIGNED,
+    CUPOLA_HIDDEN, CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_SIGNED, CUPOLA_STRUCT, CUPOLA_UNSIGNED,
     cupola_kernel_declare, cupola_kernel_declare_text, cupola_kernel_describe,
     cupola_kernel_name, cupola_kernel_release, cupola_link,
     cupola_link_input, cupola_module_describe,
@@ -117,7 +117,7 @@ cdef int declare(cupola_kernel* kernel, object parameters) except -1:
             kept += [name.encode(errors="replace"), type_name.encode(errors="replace")]
             list_[i].name = kept[-2]
             list_[i].type = kept[-1]
-            list_[i].kind = <uint32_t>KINDS[kind]
+            list_[i].kind = <uint32_t>KINDS[kind] | (CUPOLA_HIDDEN if parameters[i].hidden else 0)
             list_[i].offset = offset
             list_[i].size = size
         check(cupola_kernel_declare(kernel, list_, count))

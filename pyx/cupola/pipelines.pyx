@@ -272,7 +272,7 @@ cdef class Pipeline:
                     value for value in arguments])
                 read_dimensions(
                     kernel.title, kernel.device_index, 1 if grid == 0 else grid, block, shared,
-                    &dimensions[i])
+                    signature.fixed, &dimensions[i])
                 if grid == 0:
                     dimensions[i].grid[0] = 0
                 if signature.pack(

@@ -19,7 +19,9 @@ enum {
     CUPOLA_UNSIGNED = 16, /* with CUPOLA_INTEGER: known to be unsigned */
     CUPOLA_SIGNED = 32,   /* with CUPOLA_INTEGER: known to be signed */
     CUPOLA_CONST = 64,    /* with CUPOLA_POINTER: known to be read-only */
-    CUPOLA_BFLOAT = 128   /* with CUPOLA_FLOAT: two bytes are bfloat16 */
+    CUPOLA_BFLOAT = 128,  /* with CUPOLA_FLOAT: two bytes are bfloat16 */
+    CUPOLA_HIDDEN = 256   /* of the last parameters: added by the compiler. No caller gives it, and
+                             its bytes in a launch's buffer are zero. */
 };
 
 typedef struct cupola_parameter {

@@ -161,15 +161,16 @@ void put_bytes(const Kernel& kernel, std::size_t index, void* buffer, const void
 void require_count(const Kernel& kernel, std::size_t count) {
     kernel.require_known();
     const std::vector<Parameter>& parameters = kernel.parameters;
-    if (count == parameters.size()) return;
+    const std::size_t expected = given_count(parameters);
+    if (count == expected) return;
     std::string list;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
+    for (std::size_t i = 0; i < expected; ++i) {
         const Parameter& p = parameters[i];
         list +=
             (i ? ", " : " (") + (p.name.empty() ? std::to_string(i) : p.name) + ": " + describe(p);
     }
-    fail(CUPOLA_ERROR_TYPE, kernel.title + ": takes " + std::to_string(parameters.size()) +
-                                (parameters.size() == 1 ? " argument" : " arguments") + list +
+    fail(CUPOLA_ERROR_TYPE, kernel.title + ": takes " + std::to_string(expected) +
+                                (expected == 1 ? " argument" : " arguments") + list +
                                 (list.empty() ? "" : ")") + ", got " + std::to_string(count));
 }
 

@@ -225,7 +225,7 @@ const char* Kernel::null_arguments(void* const* pointers) const noexcept try {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Parameter& p = parameters[i];
         std::uint64_t value = 0;
-        if (!(p.kind & CUPOLA_POINTER)) continue;
+        if (!(p.kind & CUPOLA_POINTER) || p.kind & CUPOLA_HIDDEN) continue;
         std::memcpy(&value, pointers[i], sizeof value);
         if (value) continue;
         text += ", argument " + std::to_string(i) + (p.name.empty() ? "" : " (" + p.name + ")") +

@@ -102,6 +102,12 @@ std::string describe(const Parameter& p) {
     }
 }
 
+std::size_t given_count(const std::vector<Parameter>& parameters) {
+    std::size_t count = parameters.size();
+    while (count && parameters[count - 1].kind & CUPOLA_HIDDEN) --count;
+    return count;
+}
+
 bool differ(std::string_view one, std::string_view other) {
     const Known *a = find(one), *b = find(other);
     return a && b && (a->kind != b->kind || a->size != b->size);

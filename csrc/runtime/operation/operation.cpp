@@ -26,9 +26,10 @@ void Operation::check_kernel(const Kernel& kernel, std::size_t variant) const {
                                     (types_[variant].empty() ? "" : " for " + types_[variant]) +
                                     ": " + text);
     };
-    if (kernel.parameters.size() != arguments.size())
-        refuse("it takes " + std::to_string(kernel.parameters.size()) +
-               " arguments, the declaration lists " + std::to_string(arguments.size()));
+    const std::size_t expected = given_count(kernel.parameters);
+    if (expected != arguments.size())
+        refuse("it takes " + std::to_string(expected) + " arguments, the declaration lists " +
+               std::to_string(arguments.size()));
     if (kernel.parameter_bytes > max_parameter_bytes)
         refuse("its arguments have more than " + std::to_string(max_parameter_bytes) + " bytes");
     for (std::size_t i = 0; i < arguments.size(); ++i) {

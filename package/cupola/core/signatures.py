@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cupola.core.result_types import Parameter
+    from cupola.image.manifest import Fixed
 
 
 def signature(parameters: Sequence[Parameter]) -> inspect.Signature:
@@ -35,7 +36,7 @@ def signature(parameters: Sequence[Parameter]) -> inspect.Signature:
     )
 
 
-def about(title: str, parameters: Sequence[Parameter]) -> str:
+def about(title: str, parameters: Sequence[Parameter], fixed: Fixed | None = None) -> str:
     """The help text of a kernel: its parameters and how to launch it."""
     lines = [f"{title}({', '.join(map(str, parameters))})", ""]
     if parameters:
@@ -49,7 +50,10 @@ def about(title: str, parameters: Sequence[Parameter]) -> str:
         else:
             lines.append(f"{line}, {one.dtype.itemsize} bytes")
             lines += [f"    {text}" for text in _fields(one.dtype)]
-    lines += ["", f"Launched as {title}[grid, block](...), or {title}.forall(n)(...)."]
+    usage = f"Launched as {title}[grid, block](...), or {title}.forall(n)(...)."
+    if fixed is not None:
+        usage = f"Launched as {title}[grid](...), with blocks of {fixed.block} threads."
+    lines += ["", usage]
     return "\n".join(lines)
 
 

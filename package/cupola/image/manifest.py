@@ -20,6 +20,7 @@ from cupola.exceptions import ImageError
 
 FORMAT = 1
 _MOST = 1 << 16  # more bytes than any kernel's parameters have
+_MOST_SHARED = 1 << 20  # more bytes than any device's blocks have
 _HEAD, _TAIL = b'"kernels": [\n', b"}\n]}\n"
 _NAME = b'{"name": '
 _SCALAR = re.compile(r"\|b1|\|[iuV]1|<[iu][248]|<f[248]|\|V\d{1,5}")
@@ -38,6 +39,15 @@ class Parameter(NamedTuple):
     size: int
     dtype: np.dtype[Any] | None  # of a value, or of a pointer's target
     restrict: bool
+    hidden: bool = False  # added by the compiler: no caller gives it, and it is zero
+    align: int = 1  # bytes, of an address, where the code relies on more than the type needs
+
+
+class Fixed(NamedTuple):
+    """Block and dynamic shared memory of a kernel, where its compiler fixes them."""
+
+    block: tuple[int, int, int]  # threads
+    shared: int  # bytes of dynamic shared memory
 
 
 class Manifest(Mapping[str, list[Parameter]]):
@@ -123,6 +133,17 @@ class Manifest(Mapping[str, list[Parameter]]):
         except _MALFORMED as error:
             raise self._malformed(error) from error
 
+    def fixed(self, name: str) -> Fixed | None:
+        """The block and the dynamic shared memory of a kernel; None where a launch chooses them."""
+        about = self.about(name)
+        try:
+            if "block" not in about:
+                return None
+            x, y, z = (_number(axis) for axis in about["block"])
+            return Fixed((x, y, z), _number(about["shared"], _MOST_SHARED))
+        except _MALFORMED as error:
+            raise self._malformed(error, name) from error
+
     @property
     def head(self) -> dict[str, Any]:
         """The fields that describe the whole image."""
@@ -205,11 +226,15 @@ def parameter(given: dict[str, Any]) -> Parameter:
     dtype = None if spec is None else dtype_of(spec)
     if dtype is not None and "pointer" not in kind and dtype.itemsize != size:
         raise ValueError(f"a dtype of {dtype.itemsize} bytes for a value of {size}")
-    return Parameter(name, kind, type_name, offset, size, dtype, restrict)
+    align = _number(given.get("align", 1))
+    if align < 1 or align & (align - 1):
+        raise ValueError(f"an alignment of {align!r}")
+    hidden = given.get("hidden") is True
+    return Parameter(name, kind, type_name, offset, size, dtype, restrict, hidden, align)
 
 
-def _number(given: Any) -> int:
-    if type(given) is not int or not 0 <= given < _MOST:
+def _number(given: Any, most: int = _MOST) -> int:
+    if type(given) is not int or not 0 <= given < most:
         raise ValueError(f"an offset or size of {given!r}")
     return given
 
