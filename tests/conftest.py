@@ -98,6 +98,7 @@ def left_out(config, items):
 
 # Folders whose tests are campaigns. Single files and tests have the marker.
 CAMPAIGNS = {
+    "compilers": "environments with compilers of hundreds of megabytes",
     "compiled": "a nested run of a slice of the tests in another mode of the CPU device",
     "fuzz": "a build of each fuzzer",
     "install": "builds and installs of wheels",

@@ -3,7 +3,6 @@
 It lies in build/programs, made when it is first needed and whenever the list below changes.
 """
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -13,38 +12,20 @@ from pathlib import Path
 
 import images
 import pytest
+from environments import pip, python_with
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-FOLDER = ROOT / "build" / "programs"
 # Numba's newest asks for no limit, and fails with NumPy 2.5.
 PACKAGES = ("cuda-bindings==13.*", "cuda-core==1.*", "numba-cuda[cu13]==0.30.*", "numpy<2.5")
 
 pytestmark = pytest.mark.cpu_only(reason="programs of others are tested on the CPU device")
 
 
-def pip(python, *arguments, **variables):
-    """Skips the test where packages can't be had, with what pip says."""
-    command = [python, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
-    environment = {**os.environ, **variables}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        told = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        pytest.skip(f"from PyPI could not be had: {(told or [done.stderr[-200:]])[-1]}")
-
-
 @pytest.fixture(scope="module")
 def python():
     """The environment's interpreter."""
-    packages = "\n".join([sys.version, *PACKAGES])
-    home = FOLDER / hashlib.sha256(packages.encode()).hexdigest()[:16]
-    made, ready = home / "bin" / "python", home / "ready"
-    if not ready.exists():
-        shutil.rmtree(FOLDER, ignore_errors=True)  # those of other lists
-        subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        pip(made, "install", *PACKAGES)
-        ready.touch()
-    return made
+    return python_with("programs", *PACKAGES)
 
 
 def run(python, *program, **variables):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from . import instances
 from .error import BuildError
 from .step import HEADERS
 from .targets import Target, read
@@ -70,6 +71,11 @@ class Kernels:
         The operations of ``[[tool.cupola.ops]]``.
     makers : sequence
         The tables ``[[tool.cupola.makers]]``, of which the source is generated.
+    compiler : str
+        ``"nvcc"``, or the compiler of sources in Python: ``"triton"``.
+    instances : sequence of dict
+        The tables ``[[tool.cupola.kernels.instances]]``: for another compiler than nvcc the
+        functions to compile, each with the types of its parameters.
     host : bool
         Whether this is a table ``[[tool.cupola.libraries]]``: the sources have host functions, and
         become a shared library. Then several are linked only where `relocatable` is true.
@@ -89,6 +95,8 @@ class Kernels:
     relocatable: bool | None = None
     operations: Sequence[Any] = ()
     makers: Sequence[Any] = ()
+    compiler: str = instances.NVCC
+    instances: Sequence[Any] = ()
     host: bool = False
 
     def __post_init__(self) -> None:
@@ -122,6 +130,7 @@ class Kernels:
                         name, path, "a path inside the project is wanted, so that it is in its "
                         "source distribution"
                     )  # fmt: skip
+        object.__setattr__(self, "instances", instances.check(self))
         self._look_at_options()
         object.__setattr__(self, "architectures", self._architectures())
         object.__setattr__(self, "ptx", self._levels())

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..declare import compiled, parameter_names
-from . import ahead, host_library, image, makers, operations
+from . import ahead, host_library, image, makers, operations, python_image
 from .architectures import Architectures
+from .instances import NVCC
 from .kernels import Kernels
 from .step import Step
 from .stub import attributes, stub, uncommon
@@ -63,20 +64,32 @@ def steps(
     if kernels.makers:
         sources = [work / f"{kernels.name}.cu"]
         generated = [_write(root, sources[0], makers.source_text(kernels, sources[0]))]
-    compiled = image.steps(
-        toolkit,
-        architectures,
-        sources,
-        made[".fatbin"],
-        manifest,
-        root,
-        options=kernels.options,
-        include=kernels.include,
-        package=package,
-        relocatable=kernels.links,
-        title=kernels.library,
-        operations=kernels.operations,
-    )
+    if kernels.compiler == NVCC:
+        compiled = image.steps(
+            toolkit,
+            architectures,
+            sources,
+            made[".fatbin"],
+            manifest,
+            root,
+            options=kernels.options,
+            include=kernels.include,
+            package=package,
+            relocatable=kernels.links,
+            title=kernels.library,
+            operations=kernels.operations,
+        )
+    else:
+        compiled = python_image.steps(
+            kernels,
+            toolkit,
+            architectures,
+            made[".fatbin"],
+            manifest,
+            root,
+            package=package,
+            operations=kernels.operations,
+        )
 
     stub_source = Path(__file__).with_name("stub.py")
     generators = (Path(__file__), stub_source, Path(parameter_names.__file__))

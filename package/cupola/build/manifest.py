@@ -16,6 +16,11 @@
 
 A library with declared operations has their tables before ``kernels``, as ``operations``.
 
+A library of another compiler than nvcc names it as ``compiler``. Its kernels have ``block`` (three
+numbers of threads) and ``shared`` (bytes of dynamic shared memory), the only ones that launches can
+have. Its parameters can have ``align`` (bytes), on which the code relies, and ``hidden`` (true):
+the compiler added the parameter, no caller gives it, and it is zero.
+
 ``variables`` has the dtypes (`cupola.build.layout`) of global variables by linkage name.
 
 Targets without suffix are numbers, others texts. Resources of ``sm_90a`` have that name.
@@ -90,6 +95,7 @@ def describe(
     toolkit: str,
     package: str,
     declarations: Sequence[str] = (),
+    declared: Sequence[dict[str, list[Declaration]]] = (),
 ) -> dict[str, Any]:
     """The manifest, as a JSON value.
 
@@ -103,6 +109,8 @@ def describe(
         The same kernels with debug information; one cubin for each source.
     declarations : list of str
         The ``.cudafe1.gpu`` text that ``nvcc --keep`` left for each source.
+    declared : list of dict
+        Instead of such texts: parameters by kernel, as another compiler declares them.
     """
     entries = read_fatbin(image)
     kernels = read_kernels(reference)
@@ -112,7 +120,7 @@ def describe(
     resources = _compared(kernels, described, cubins)
     names = {kernel.name for kernel in kernels}
     told = [read_debug(cubin, names) for cubin in debug]
-    declared = [read_declarations(text) for text in declarations]
+    declared = [*declared, *map(read_declarations, declarations)]
     ptx = [entry for entry in entries if entry.kind == "ptx"]
     if not all(entry.version for entry in ptx):
         raise BuildError("the image's PTX does not begin with .version and .target")

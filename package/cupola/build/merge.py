@@ -27,7 +27,7 @@ _INTEGERS = {  # size, and whether they are signed
     "unsigned long": (8, False),
     "unsigned long long": (8, False),
 }
-_FLOATS = {"float": 4, "double": 8}
+_FLOATS = {"half": 2, "bfloat16": 2, "float": 4, "double": 8}
 
 
 def merge(

@@ -14,7 +14,7 @@ from ..declare.compiled import compiled
 from ..declare.operation import Declaration, DeclarationError, Tensor, read
 from .error import BuildError
 from .kernels import Kernels
-from .stub import attributes, spelled, title
+from .stub import attributes, given_parameters, spelled, title
 from .table_lines import lines_of, wrong
 
 MODULE = "ops"  # of the package
@@ -113,7 +113,8 @@ def store(manifest: dict[str, Any], operations: Sequence[OperationTable]) -> dic
             raise one.wrong("name", "there are two operations of this name")
         _check_kernels(manifest, one)
         _check_backward(one, by_name)
-    tables = [{**one.declaration.table, "name": one.declaration.name} for one in operations]
+    launched = [_launched(manifest, one).declaration for one in operations]
+    tables = [{**one.table, "name": one.name} for one in launched]
     head = {name: value for name, value in manifest.items() if name != "kernels"}
     return {**head, "operations": tables, "kernels": manifest["kernels"]}
 
@@ -157,8 +158,42 @@ def _kernel(
     return found
 
 
+def _launched(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
+    """The operation with the shared memory of its kernels, where their compiler fixes it; the
+    table's block and alignment are checked against the kernels.
+    """
+    table = one.declaration.table
+    kernels = [_kernel(manifest, one, types) for types in one.declaration.kernels]
+    for kernel in kernels:
+        align = max((each.get("align", 1) for each in kernel["parameters"]), default=1)
+        if one.declaration.align % align:
+            raise one.wrong(
+                "align", f"the kernel {kernel['name']} relies on addresses that are multiples of "
+                f"{align}: write align = {align}"
+            )  # fmt: skip
+    fixed = [kernel for kernel in kernels if "block" in kernel]
+    for kernel in fixed:
+        block = [str(axis).strip() for axis in table["block"]]
+        expected = [str(axis) for axis in kernel["block"]]
+        if [*block, *["1"] * (3 - len(block))] != expected:
+            raise one.wrong(
+                "block", f"the kernel {kernel['name']} was compiled for the block "
+                f"[{', '.join(expected)}], got [{', '.join(block)}]"
+            )  # fmt: skip
+    shared = max((kernel["shared"] for kernel in fixed), default=0)
+    given = str(table.get("shared", shared))
+    if fixed and given != str(shared):
+        raise one.wrong(
+            "shared", f"the kernels were compiled for {shared} bytes, got {given}: leave it out"
+        )
+    if not shared:
+        return one
+    return replace(one, declaration=read({**table, "shared": shared}, one.declaration.name))
+
+
 def compiled_form(manifest: dict[str, Any], one: OperationTable) -> bytes:
     """The declaration as libcupola.so reads it, with the kernels' names in the image."""
+    one = _launched(manifest, one)
     types = one.declaration.kernels
     return compiled(one.declaration, {each: _kernel(manifest, one, each)["name"] for each in types})
 
@@ -166,7 +201,7 @@ def compiled_form(manifest: dict[str, Any], one: OperationTable) -> bytes:
 def _check_parameters(
     one: OperationTable, types: tuple[str, ...], key: str, kernel: dict[str, Any]
 ) -> None:
-    parameters, arguments = kernel["parameters"], one.declaration.arguments
+    parameters, arguments = given_parameters(kernel), one.declaration.arguments
     said = ", ".join(f"{spelled(each)} {each['name'] or ''}".strip() for each in parameters)
     whole = f"{title(kernel['demangled'])}({said})"
     if len(parameters) != len(arguments):

@@ -37,7 +37,8 @@ def stub(manifest: dict[str, Any]) -> str:
     named = attributes(manifest)
     functions = [_function(name, kernels[symbol]) for name, symbol in sorted(named.items())]
     package = f" of {_line(manifest['package'])}" if manifest.get("package") else ""
-    head = [f'"""Kernels{package}, compiled by CUDA {_line(manifest["toolkit"])}.', ""]
+    compiler = manifest.get("compiler") or f"CUDA {manifest['toolkit']}"
+    head = [f'"""Kernels{package}, compiled by {_line(compiler)}.', ""]
     head += ["Made from the manifest; what is changed here is lost.", '"""', ""]
     return "\n".join([*head, *_imports("".join(functions)), *functions]) + "\n" + _LOAD
 
@@ -132,13 +133,18 @@ def _python(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED else name
 
 
+def given_parameters(kernel: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parameters that a caller gives: without those that a compiler added."""
+    return [one for one in kernel["parameters"] if not one.get("hidden")]
+
+
 def spelled(parameter: dict[str, Any]) -> str:
     """A parameter's C++ type, as far as it is known."""
     return parameter["type"] or f"{parameter['size']} bytes"
 
 
 def _function(attribute: str, kernel: dict[str, Any]) -> str:
-    parameters = kernel["parameters"]
+    parameters = given_parameters(kernel)
     given = [one["name"] or "" for one in parameters]
     names = keyword_names(given)
     # In Python, a positional-only parameter can't follow a named one.
@@ -160,7 +166,7 @@ def _annotation(parameter: dict[str, Any]) -> str:
 
 
 def _about(kernel: dict[str, Any]) -> str:
-    parameters = kernel["parameters"]
+    parameters = given_parameters(kernel)
     given = [f"{spelled(one)} {one['name'] or ''}".strip() for one in parameters]
     lines = [_line(f"{title(kernel['demangled'])}({', '.join(given)})"), ""]
     for i, one in enumerate(parameters):

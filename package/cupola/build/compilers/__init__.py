@@ -1,0 +1,18 @@
+# package/cupola/build/compilers/__init__.py - the compilers of kernels written in Python.
+"""Compilers of kernels that are written in Python, one module each.
+
+A build runs ``python -m cupola.build.compilers.compile`` for each target. That process imports the
+compiler and the sources. The build itself imports neither.
+
+A compiler's module, named in `cupola.build.instances`, has three functions:
+
+- ``version()``: a text as in ``"3.9.0"``;
+- ``compile_kernel(function, instance, architecture)``: PTX and a description, for a function of a
+  source, a table ``[[tool.cupola.kernels.instances]]``, and an architecture such as 90;
+- ``assemble(text, instances, architecture)``: machine code of the joined PTX of all instances, as
+  the compiler itself makes it.
+"""
+
+
+class SourceError(Exception):
+    """A source or an instance that a compiler refuses."""
