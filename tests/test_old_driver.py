@@ -79,7 +79,9 @@ def test_where_a_manifest_alone_tells_the_parameters(old, tmp_path):
     """
     environment = {"CUPOLA_DRIVER": old, "MEANT": images.ptx()}
     assert "load the image with a manifest" in good(code, **environment).stdout
-    shutil.copy(images.described().with_suffix(".json"), image.with_suffix(".json"))
+    manifest = json.loads(images.described().with_suffix(".json").read_text())
+    del manifest["image"]  # the digest of the fatbin that is not compressed
+    image.with_suffix(".json").write_text(json.dumps(manifest))
     code += """
     np.testing.assert_array_equal(out.get(), 3 * np.arange(10))
     try:
@@ -102,6 +104,7 @@ def test_a_manifest_whose_parameters_overlap_is_refused(old, tmp_path, offsets):
     (axpy,) = (kernel for kernel in manifest["kernels"] if kernel["name"] == "axpy")
     for parameter, offset in zip(axpy["parameters"], offsets, strict=True):
         parameter["offset"] = offset
+    del manifest["image"]
     image.with_suffix(".json").write_text(json.dumps(manifest))
     code = f"""
     import cupola

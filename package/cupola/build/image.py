@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..image import cubin, cxx_names
-from . import line_information, link
+from . import depfile, line_information, link
 from .architectures import PTX, Architectures
 from .executor import jobs
 from .nvcc import compile_source, describe_source, kept
@@ -37,6 +38,7 @@ def steps(
     relocatable: bool = False,
     title: str = "",
     operations: Sequence[OperationTable] = (),
+    verify: bool = False,
 ) -> list[Step]:
     """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of the sources.
 
@@ -82,11 +84,14 @@ def steps(
         folders = tuple({path.parent for path in sources})  # the joined source has another folder
         made = [replace(one, searched=(*one.searched, *folders)) for one in made]
 
-    debugged = [debug for debug, _ in described]
+    debugged, compilations = [debug for debug, _ in described], tuple(made)
+    rule = manifest.with_name(f"{manifest.name}.d")
 
     def write() -> None:
         from .manifest import write_manifest  # only this needs pyelftools
 
+        read = _project_files(sources, compilations, image.parent, root)
+        depfile.write_rule(root / rule, manifest, read.values())
         write_manifest(
             root / manifest,
             image=root / image,
@@ -96,20 +101,37 @@ def steps(
             toolkit=toolkit.release,
             package=package,
             operations=operations,
+            sources={name: root / path for name, path in read.items()},
+            verify=verify,
         )
 
     declared = [(one.declaration.table, sorted(one.lines.items())) for one in operations]
     made.append(
         Step(
             target=manifest,
-            inputs=(image, reference, *debugged, *_readers()),
+            inputs=(image, reference, *debugged, *sources, *_readers()),
             action=write,
-            key=("manifest", toolkit.release, package, *map(repr, declared)),
+            depfile=rule,
+            key=("manifest", toolkit.release, package, str(verify), *map(repr, declared)),
             label=f"describe {image.name}",
             quiet=bool(title),
         )
     )
     return made
+
+
+def _project_files(
+    sources: Sequence[Path], compilations: Sequence[Step], work: Path, root: Path
+) -> dict[str, Path]:
+    """The sources, and the project's headers that the compiler read, by their names. Files
+    that the build made in its folder ``work`` are left out.
+    """
+    depfiles = [root / one.depfile for one in compilations if one.depfile is not None]
+    read = {os.path.normpath(path) for one in depfiles for path in depfile.dependencies(one)}
+    headers = [path for path in map(Path, read) if not path.is_absolute() and path.parts[0] != ".."]
+    found = {path.as_posix(): path for path in headers if not path.is_relative_to(work)}
+    own = {path.name if path.is_absolute() else path.as_posix(): path for path in sources}
+    return found | own
 
 
 def code_options(options: Sequence[str], include: Sequence[str]) -> list[str]:

@@ -67,6 +67,9 @@ class Kernels:
     relocatable : bool, optional
         Whether sources are compiled separately and linked (``-rdc=true``). By default true for
         several sources; if false, several are compiled as one.
+    verify : bool
+        Whether the image is compared with the digest in its manifest at each load. Otherwise the
+        environment's CUPOLA_VERIFY decides.
     operations : sequence of OperationTable
         The operations of ``[[tool.cupola.ops]]``.
     makers : sequence
@@ -93,6 +96,7 @@ class Kernels:
     architectures: str | Sequence[str | int] | None = None
     ptx: str | int | Sequence[str | int] = ()
     relocatable: bool | None = None
+    verify: bool = False
     operations: Sequence[Any] = ()
     makers: Sequence[Any] = ()
     compiler: str = instances.NVCC
@@ -136,6 +140,10 @@ class Kernels:
         object.__setattr__(self, "ptx", self._levels())
         if self.relocatable not in (None, True, False):
             raise self.wrong("relocatable", self.relocatable, "true or false is wanted")
+        if self.verify not in (True, False):
+            raise self.wrong("verify", self.verify, "true or false is wanted")
+        if self.verify and self.host:
+            raise self.wrong("verify", True, "a host library has no manifest to compare with")
 
     def wrong(self, name: str, value: Any, text: str) -> BuildError:
         """The error for the value of a field."""

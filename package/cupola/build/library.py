@@ -78,6 +78,7 @@ def steps(
             relocatable=kernels.links,
             title=kernels.library,
             operations=kernels.operations,
+            verify=kernels.verify,
         )
     else:
         compiled = python_image.steps(

@@ -4,6 +4,8 @@
 ``format`` 1::
 
     {"format": 1, "package": "cupola 0.1.0", "toolkit": "13.0.88", "ptx_version": "9.0",
+     "image": {"file": "kernels.fatbin", "size": 20480, "sha256": "9f86d0..."},
+     "sources": {"src/waves.cu": "60303a..."},
      "architectures": {"cubin": [75, "90a"], "ptx": [75]},
      "variables": {"weights": ["<f4", [3]]},
      "kernels": [{"name": ..., "demangled": ...,
@@ -13,6 +15,10 @@
                                               "dtype": "<f4"}}],
                   "resources": {"sm_75": {"registers": 10, "shared": 0, "local": 0,
                                           "constant": 0}}}]}
+
+``image`` has the size in bytes and the SHA-256 of the image's file, so that a manifest is not taken
+for that of another image. ``sources`` has the SHA-256 of each source and each of the project's
+headers. ``verify`` is true where the package's table says so.
 
 A library with declared operations has their tables before ``kernels``, as ``operations``.
 
@@ -38,6 +44,7 @@ stops. Without intermediate files a parameter that its kernel never uses may be 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -66,8 +73,14 @@ def write_manifest(
     package: str,
     declarations: Sequence[Path] = (),
     operations: Sequence[OperationTable] = (),
+    sources: Mapping[str, Path] | None = None,
+    verify: bool = False,
 ) -> None:
-    """Describe ``image`` in the file ``path``; see `describe`."""
+    """Describe ``image`` in the file ``path``; see `describe`.
+
+    ``sources`` are the files that it was made of, by their names in the project. ``verify``: the
+    package asks for a comparison of the digest at each load.
+    """
     cubins = [debug] if isinstance(debug, Path) else debug
     text = describe(
         image.read_bytes(),
@@ -77,7 +90,21 @@ def write_manifest(
         package,
         [file.read_text(errors="replace") for file in declarations],
     )
-    path.write_text(written(store(text, operations)))
+    digests = {"image": recorded(image), "sources": _digests(sources or {})}
+    if verify:
+        digests["verify"] = True
+    path.write_text(written(store({**digests, **text}, operations)))
+
+
+def recorded(image: Path) -> dict[str, Any]:
+    """Name, size and SHA-256 of an image's file, as a manifest has them."""
+    content = image.read_bytes()
+    sha256 = hashlib.sha256(content).hexdigest()
+    return {"file": image.name, "size": len(content), "sha256": sha256}
+
+
+def _digests(files: Mapping[str, Path]) -> dict[str, str]:
+    return {name: hashlib.sha256(files[name].read_bytes()).hexdigest() for name in sorted(files)}
 
 
 def written(manifest: dict[str, Any]) -> str:

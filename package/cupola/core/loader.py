@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cupola.exceptions import ArgumentTypeError, ImageError, MissingFileError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ImageError, MissingFileError
 from cupola.image import manifest as manifests
 from cupola.image.file_image import FileImage
 from cupola.image.processor_levels import LEVELS
@@ -192,7 +192,7 @@ def register_cpu_code(place: str) -> None:
 
 def from_file(path: str) -> tuple[bytes | FileImage, Manifest | None, str]:
     """Image, manifest and path of a file."""
-    stem, suffix = os.path.splitext(path)
+    suffix = os.path.splitext(path)[1]
     if suffix == ".cuh":
         raise ImageError(f"{path} is a header: compile or load a source that includes it")
     if suffix in _OTHER_SOURCES:
@@ -218,7 +218,10 @@ def from_file(path: str) -> tuple[bytes | FileImage, Manifest | None, str]:
         raise ImageError(f"{path} is a folder, and {_EXPECTED}: name a file in it") from None
     except OSError as error:
         raise ImageError(f"{path} can't be read: {error.strerror}") from error
-    return image, manifests.read(f"{stem}.json") if suffix != ".json" else None, path
+    if suffix in (".json", SOURCE):
+        return image, None, path
+    mapped = image.map() if isinstance(image, FileImage) else image
+    return image, manifests.beside(path, mapped), path
 
 
 def search(name: str, package: Any = None) -> tuple[bytes | FileImage, Manifest | None, str]:
@@ -257,8 +260,26 @@ def in_package(name: str, package: Any) -> tuple[bytes, Manifest | None, str] | 
         resource = root / (name + suffix)
         if resource.is_file():
             beside = root / (os.path.splitext(name + suffix)[0] + ".json")
-            manifest = None
+            image, manifest = resource.read_bytes(), None
             if beside.is_file():
                 manifest = manifests.Manifest(beside.read_bytes(), str(beside))
-            return resource.read_bytes(), manifest, str(resource)
+                manifest = manifest if manifest.is_of(resource.name) else None
+            _verify(image, manifest, str(resource))
+            return image, manifest, str(resource)
     return None
+
+
+def _verify(image: bytes, manifest: Manifest | None, place: str) -> None:
+    """Compare a package's image with its manifest, as far as user and package ask for it."""
+    value = os.environ.get("CUPOLA_VERIFY", "")
+    if value not in ("", "0", "1"):
+        raise ArgumentValueError(f"CUPOLA_VERIFY={value}: expected 0 or 1")
+    asked = value == "1"
+    if asked and (manifest is None or not manifest.has_digest):
+        lacks = "has no manifest" if manifest is None else f"{manifest.place} has no digest of it"
+        raise ImageError(
+            f"{place}: CUPOLA_VERIFY=1 asks for a comparison with the digest in the manifest, and "
+            f"the image {lacks}; build the package again with this version of cupola"
+        )
+    if manifest is not None:
+        manifest.require(image, place, digest=asked or manifest.asks_for_verification)

@@ -126,8 +126,15 @@ def read_all(path: str | os.PathLike[str]) -> list[tuple[str, Contents]]:
                 beside = f"{name.removesuffix(suffix[0])}.json"
                 text = _member(archive, beside) if beside in names else None
                 place = f"{path}: {name}"
-                known = {} if text is None else _told(manifests.Manifest(text, f"{path}: {beside}"))
                 image = _member(archive, name)
+                known = {}
+                if text is not None:
+                    manifest = manifests.Manifest(text, f"{path}: {beside}")
+                    if not suffix[1]:
+                        known = _told(manifest)
+                    elif manifest.is_of(name):
+                        manifest.require(image, place, digest=True)
+                        known = _told(manifest)
                 # A linker script may have a library's name.
                 contents = _contents(place, image, known) if suffix[1] or _is_elf(image) else None
                 if contents is not None:
@@ -169,7 +176,7 @@ def _is_elf(data: bytes) -> bool:
 
 
 def _of_file(path: Path, data: bytes) -> Contents:
-    contents = _contents(str(path), data, _manifest(path))
+    contents = _contents(str(path), data, _manifest(path, data))
     if contents is None:
         raise ImageError(f"{path}: a library or program without a fatbin or PTX inside")
     return contents
@@ -257,13 +264,14 @@ def _type(parameter: cubin.Parameter, code: str) -> str:
     return "pointer or 8-byte integer" if kinds & cubin.POINTER else f"{size}-byte integer"
 
 
-def _manifest(path: Path) -> dict[str, list[str]]:
-    """Each kernel's parameters from the manifest beside the file."""
-    for place in (path.with_suffix(".json"), path.with_name("kernels.json")):
-        found = manifests.read(str(place)) if place != path else None
-        if found is not None:
-            return _told(found)
-    return {}
+def _manifest(path: Path, data: bytes) -> dict[str, list[str]]:
+    """Each kernel's parameters from the manifest of the file, or of the library's kernels."""
+    if _is_elf(data) and path.suffix != ".cubin":  # a library or program
+        places = (path.with_suffix(".json"), path.with_name("kernels.json"))
+        found = next(filter(None, map(manifests.read, map(str, places))), None)
+    else:
+        found = None if path.suffix == ".json" else manifests.beside(str(path), data)
+    return {} if found is None else _told(found)
 
 
 def _told(manifest: manifests.Manifest) -> dict[str, list[str]]:

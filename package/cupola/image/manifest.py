@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ _MOST_SHARED = 1 << 20  # more bytes than any device's blocks have
 _HEAD, _TAIL = b'"kernels": [\n', b"}\n]}\n"
 _NAME = b'{"name": '
 _SCALAR = re.compile(r"\|b1|\|[iuV]1|<[iu][248]|<f[248]|\|V\d{1,5}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _MALFORMED = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError
 )  # fmt: skip
@@ -48,6 +50,14 @@ class Fixed(NamedTuple):
 
     block: tuple[int, int, int]  # threads
     shared: int  # bytes of dynamic shared memory
+
+
+class Recorded(NamedTuple):
+    """The image that a manifest describes."""
+
+    file: str  # the name that the build gave it
+    size: int
+    sha256: str
 
 
 class Manifest(Mapping[str, list[Parameter]]):
@@ -144,6 +154,85 @@ class Manifest(Mapping[str, list[Parameter]]):
         except _MALFORMED as error:
             raise self._malformed(error, name) from error
 
+    def is_of(self, path: str) -> bool:
+        """Whether it describes an image in a file of that suffix. The manifest of ``q.fatbin`` does
+        not describe ``q.ptx``, which has the same stem. A manifest that names no image can be of
+        any.
+        """
+        recorded = self._recorded()
+        return recorded is None or _suffix(recorded.file) == _suffix(path)
+
+    def require(self, image: Any, place: str, *, digest: bool) -> None:
+        """Compare the image with the size and, if ``digest``, with the SHA-256 in the manifest.
+
+        Parameters
+        ----------
+        image : bytes-like
+            All of the image.
+        place : str
+            The image's file, for messages.
+        digest : bool
+            If false, the manifest may lack the two, and the SHA-256 is not computed.
+
+        Raises
+        ------
+        ImageError
+            They differ: the manifest is of another image.
+        """
+        recorded = self._recorded()
+        if recorded is None:
+            return
+        size = memoryview(image).nbytes
+        if size != recorded.size:
+            self._differs(recorded, place, f"{recorded.size:,} bytes", f"{size:,}")
+        if digest:
+            import hashlib
+
+            found = hashlib.sha256(image).hexdigest()
+            if found != recorded.sha256:
+                self._differs(recorded, place, f"SHA-256 {recorded.sha256}", found)
+
+    def _differs(self, recorded: Recorded, place: str, expected: str, got: str) -> None:
+        raise ImageError(
+            f"{place}: the manifest {self.place} is of another image: {recorded.file} of "
+            f"{expected}, and this one has {got}; build both again, or remove the manifest"
+        )
+
+    @property
+    def has_digest(self) -> bool:
+        """Whether it has the SHA-256 of its image."""
+        return self._recorded() is not None
+
+    @property
+    def asks_for_verification(self) -> bool:
+        """Whether the package's table has ``verify = true``."""
+        return self._head.get("verify") is True
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The SHA-256 of each source by its name in the project."""
+        given = self._head.get("sources", {})
+        try:
+            if not all(_SHA256.fullmatch(digest) for digest in given.values()):
+                raise ValueError("a digest that is no SHA-256")
+            return dict(given)
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
+
+    def _recorded(self) -> Recorded | None:
+        given = self._head.get("image")
+        if given is None:
+            return None
+        try:
+            recorded = Recorded(given["file"], given["size"], given["sha256"])
+            if not isinstance(recorded.file, str) or type(recorded.size) is not int:
+                raise TypeError("the image's file is text, and its size a number")
+            if not isinstance(recorded.sha256, str) or not _SHA256.fullmatch(recorded.sha256):
+                raise ValueError(f"an SHA-256 of {recorded.sha256!r}")
+            return recorded
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
+
     @property
     def head(self) -> dict[str, Any]:
         """The fields that describe the whole image."""
@@ -201,6 +290,25 @@ def read(path: str) -> Manifest | None:
     except OSError as error:
         raise ImageError(f"the manifest {path} can't be read: {error.strerror}") from error
     return Manifest(text, path)
+
+
+def _suffix(path: str) -> str:
+    return os.path.splitext(path)[1]
+
+
+def beside(path: str, image: Any) -> Manifest | None:
+    """The manifest of an image in a file, ``q.json`` of ``q.fatbin``; None where there is none.
+
+    Raises
+    ------
+    ImageError
+        The manifest is of another image, or malformed.
+    """
+    found = read(f"{os.path.splitext(path)[0]}.json")
+    if found is None or not found.is_of(path):
+        return None
+    found.require(image, path, digest=True)
+    return found
 
 
 def parameter(given: dict[str, Any]) -> Parameter:
