@@ -461,6 +461,7 @@ def test_streams_that_are_closed(driver, command, arguments, closed):
 # The arguments that each command needs.
 NEEDED = {
     "new": ["name"], "compile": ["a.cu", "-o", "o.ptx"], "inspect": ["scale.ptx"],
+    "verify": ["scale.ptx"],
     "coverage": ["report", "gone"], "mandelbrot": ["-o", "o"],
 }  # fmt: skip
 

@@ -21,6 +21,7 @@ NAMES = (
     "build",
     "compile",
     "inspect",
+    "verify",
     "coverage",
     "bench",
     "mandelbrot",

@@ -1,0 +1,113 @@
+# cupola/image/verification.py - compares images, and the sources they were made of, with manifests.
+"""The comparison of files with the digests in manifests, for `cupola verify`."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from cupola.exceptions import ImageError, MissingFileError
+from cupola.image.manifest import Manifest
+
+SUFFIXES = (".fatbin", ".cubin", ".ptx")
+
+
+class Finding(NamedTuple):
+    """The result for one file."""
+
+    file: str
+    fault: str  # "" where it has the digest in the manifest
+    digest: str = ""
+
+
+def verify(place: Path, sources: Path | None = None) -> list[Finding]:
+    """Compare images with their manifests.
+
+    Parameters
+    ----------
+    place : Path
+        An image, a folder with images, or a wheel.
+    sources : Path, optional
+        The project's folder: its sources are compared, too.
+
+    Raises
+    ------
+    MissingFileError
+        There is no such file.
+    ImageError
+        A manifest is malformed, or nothing there is an image.
+    """
+    found = []
+    for name, image, text in _images(place):
+        found += _compared(name, image, text, sources)
+    if not found:
+        raise ImageError(f"{place}: it has no image: no {', '.join(SUFFIXES)}")
+    return found
+
+
+def _images(place: Path) -> Iterator[tuple[str, bytes, bytes | None]]:
+    """Name and bytes of each image, and the text of its manifest."""
+    if place.is_dir():
+        for path in sorted(place.rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file():
+                yield str(path.relative_to(place)), path.read_bytes(), _beside(path)
+    elif not place.is_file():
+        raise MissingFileError(f"there is no file or folder {place} (in {Path.cwd()})")
+    elif zipfile.is_zipfile(place):
+        yield from _members(place)
+    elif place.suffix in SUFFIXES:
+        yield place.name, place.read_bytes(), _beside(place)
+
+
+def _beside(path: Path) -> bytes | None:
+    manifest = path.with_suffix(".json")
+    return manifest.read_bytes() if manifest.is_file() else None
+
+
+def _members(wheel: Path) -> Iterator[tuple[str, bytes, bytes | None]]:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            names = archive.namelist()
+            for name in sorted(names):
+                stem, dot, suffix = name.rpartition(".")
+                if dot + suffix in SUFFIXES:
+                    text = archive.read(f"{stem}.json") if f"{stem}.json" in names else None
+                    yield name, archive.read(name), text
+    # zipfile raises these for invalid, encrypted or unsupported archives.
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise ImageError(f"{wheel}: a wheel that can't be read: {error}") from None
+
+
+def _compared(
+    name: str, image: bytes, text: bytes | None, sources: Path | None
+) -> Iterator[Finding]:
+    manifest = None if text is None else Manifest(text, f"{name.rpartition('.')[0]}.json")
+    if manifest is None or not manifest.is_of(name):
+        yield Finding(name, "it has no manifest")
+    elif not manifest.has_digest:
+        yield Finding(name, f"{manifest.place} has no digest: build it with this version of cupola")
+    else:
+        digest = hashlib.sha256(image).hexdigest()
+        try:
+            manifest.require(image, name, digest=True)
+        except ImageError as error:
+            yield Finding(name, str(error).removeprefix(f"{name}: "), digest)
+        else:
+            yield Finding(name, "", digest)
+        if sources is not None:
+            yield from (_source(sources, *one) for one in manifest.sources.items())
+
+
+def _source(folder: Path, name: str, recorded: str) -> Finding:
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        return Finding(name, "it is outside of the project")
+    if not path.is_file():
+        return Finding(name, f"there is no such file in {folder}")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    same = digest == recorded
+    return Finding(name, "" if same else f"expected SHA-256 {recorded}, got {digest}", digest)
