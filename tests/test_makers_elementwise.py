@@ -338,7 +338,7 @@ def test_offsets_of_more_than_32_bits(driver):
 def test_indices_of_more_than_32_bits(driver):
     """By the header's own functions: an array of so many elements takes too long."""
     from cupola.declare.kernel_definition import HEADER
-    from cupola.makers.strides import packed
+    from cupola.makers.broadcast_layout import packed_layout
 
     text = """
     __global__ void find(
@@ -350,7 +350,7 @@ def test_indices_of_more_than_32_bits(driver):
     """
     find = cupola.compile(HEADER.read_text() + text)["find"]
     lengths, steps = (3, 2**31, 5), ((2**40, 8), (-16, 2**31), (4, 4))
-    layout = packed(list(zip(lengths, steps, strict=True)), 2)
+    layout = packed_layout(list(zip(lengths, steps, strict=True)), 2)
     out = cupola.empty(3, np.int64)
     for i in (0, 5 * 2**31 - 1, 2**33 + 12345, 3 * 2**31 * 5 - 1):
         find[1, 1](i, layout, out)

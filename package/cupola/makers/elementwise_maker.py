@@ -13,9 +13,9 @@ from cupola.declare.kernel_definition import FLAT, STRIDED
 from cupola.device import Device
 from cupola.exceptions import ArgumentValueError
 from cupola.kernel_constants import MAKER_BLOCK
+from cupola.makers.broadcast_layout import axes_of, merged_axes, packed_layout, pointer_argument
 from cupola.makers.element_types import Types, wanted
 from cupola.makers.maker import Maker, PreparedCall
-from cupola.makers.strides import axes_of, merged, packed, start
 from cupola.makers.work import Launch, Work
 
 _BLOCKS = 32  # the most blocks of a multiprocessor
@@ -118,9 +118,9 @@ class Elementwise(Maker):
             return FLAT, self._in_order(values, {}), ()
         if STRIDED not in self.definition.forms:
             return FLAT, self._in_order(values, self._copies(arrays, shape)), ()
-        axes = merged(self.definition.name, axes_of(list(arrays.values()), shape))
-        starts = {name: start(x) for name, x in arrays.items()}
-        return STRIDED, self._in_order(values, starts), (packed(axes, len(declared)),)
+        axes = merged_axes(self.definition.name, axes_of(list(arrays.values()), shape))
+        starts = {name: pointer_argument(x) for name, x in arrays.items()}
+        return STRIDED, self._in_order(values, starts), (packed_layout(axes, len(declared)),)
 
     def _copies(self, arrays: dict[str, Array], shape: tuple[int, ...]) -> dict[str, Array]:
         """Inputs in C order, for code that needs pointers."""

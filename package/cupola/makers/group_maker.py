@@ -13,10 +13,10 @@ from cupola.declare.group_definition import GroupDefinition
 from cupola.declare.kernel_definition import FLAT, STRIDED
 from cupola.exceptions import ArgumentValueError
 from cupola.kernel_constants import MAKER_BLOCK
+from cupola.makers.broadcast_layout import packed_layout, pointer_argument
 from cupola.makers.element_types import Types
 from cupola.makers.groups import Chunks, Groups
 from cupola.makers.maker import Maker
-from cupola.makers.strides import packed, start
 from cupola.makers.work import Launch
 
 
@@ -51,10 +51,12 @@ class GroupMaker(Maker):
         if not groups.flat(definition.name, arrays):
             if STRIDED in definition.forms:
                 axes = groups.split(definition.name, arrays)
-                form, layouts = STRIDED, tuple(packed(one, len(arrays)) for one in axes)
+                form, layouts = STRIDED, tuple(packed_layout(one, len(arrays)) for one in axes)
             else:
                 arrays = self._copies(arrays, groups)
-        starts = {one.name: start(x) for one, x in zip(definition.seen, arrays, strict=True)}
+        starts = {
+            one.name: pointer_argument(x) for one, x in zip(definition.seen, arrays, strict=True)
+        }
         return form, (*self._in_order(values, starts), groups.n), layouts
 
     def _copies(self, arrays: list[Array], groups: Groups) -> list[Array]:

@@ -13,7 +13,7 @@ import numpy as np
 from cupola.array import Array
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.kernel_constants import MAKER_BLOCK
-from cupola.makers.strides import Axes, axes_of, merged
+from cupola.makers.broadcast_layout import Axes, axes_of, merged_axes
 
 # These bounds decide the order in which elements are combined. They depend on no device, so equal
 # shapes have equal orders.
@@ -33,9 +33,9 @@ class Groups(NamedTuple):
     def split(self, title: str, arrays: Sequence[Array]) -> tuple[Axes, Axes]:
         """The axes that count the groups, and those that count the elements of each."""
         every = axes_of(arrays, self.shape)
-        inner = merged(title, [every[axis] for axis in self.axes])
+        inner = merged_axes(title, [every[axis] for axis in self.axes])
         kept = [one for axis, one in enumerate(every) if axis not in self.axes]
-        return merged(title, kept), inner
+        return merged_axes(title, kept), inner
 
     def flat(self, title: str, arrays: Sequence[Array]) -> bool:
         """Whether each array is in memory group by group, without gaps."""
@@ -45,7 +45,7 @@ class Groups(NamedTuple):
         kept = [one for axis, one in enumerate(every) if axis not in self.axes]
         steps = tuple(one.itemsize for one in arrays)
         try:
-            whole = merged(title, [*kept, *(every[axis] for axis in self.axes)])
+            whole = merged_axes(title, [*kept, *(every[axis] for axis in self.axes)])
         except ArgumentValueError:
             return False
         return not whole or (len(whole) == 1 and whole[0][1] == steps)

@@ -14,10 +14,10 @@ from cupola.declare.kernel_definition import Definition
 from cupola.declare.maker_parameters import Parameter
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.makers import operands
+from cupola.makers.broadcast_layout import broadcast_shape
 from cupola.makers.element_types import Types, converted, scalar, types_of, wanted
 from cupola.makers.kernel_source import KernelSource
 from cupola.makers.repeated_call import RepeatedCall, key_of, repeated
-from cupola.makers.strides import broadcast_shape
 from cupola.makers.work import Work
 from cupola.stream import Stream
 

@@ -1,4 +1,4 @@
-# cupola/makers/strides.py - axes and strides of several arrays, as the kernels take them.
+# cupola/makers/broadcast_layout.py - axes and strides of broadcast arrays, for kernels of makers.
 """Broadcasting, and the struct ``cupola::Layout`` of cupola/makers.cuh."""
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def axes_of(arrays: Sequence[Array], shape: tuple[int, ...]) -> Axes:
     ]
 
 
-def merged(title: str, axes: Axes) -> Axes:
+def merged_axes(title: str, axes: Axes) -> Axes:
     """The same elements in the same order, with as few axes as possible.
 
     Raises
@@ -65,7 +65,7 @@ def merged(title: str, axes: Axes) -> Axes:
     return found
 
 
-def packed(axes: Axes, arrays: int) -> bytes:
+def packed_layout(axes: Axes, arrays: int) -> bytes:
     """The struct for a launch."""
     table = np.zeros((1 + max(arrays, 1), MAKER_AXES), np.int64)
     for axis, (length, steps) in enumerate(axes):
@@ -75,6 +75,6 @@ def packed(axes: Axes, arrays: int) -> bytes:
     return np.array([len(axes), n], np.int64).tobytes() + table.tobytes()
 
 
-def start(array: Array) -> Array:
+def pointer_argument(array: Array) -> Array:
     """An array for a pointer's parameter: itself, or its first element, of the same memory."""
     return array if array.flags.c_contiguous else array[(0,) * array.ndim]
