@@ -12,7 +12,7 @@ from typing import Any
 from cupola.exceptions import ArgumentValueError
 from cupola.tools.debug.code import Code
 from cupola.tools.debug.protocol import Gone
-from cupola.tools.debug.stop import Stop, Triple, number_of
+from cupola.tools.debug.stopped_launch import StoppedLaunch, Triple, number_of
 
 LINE = re.compile(r"(?:(.+):)?([0-9]{1,9})")
 # A symbol or a C++ name, such as step<16, 16>, ns::f, operator+ or (anonymous namespace)::f.
@@ -69,7 +69,7 @@ class Breakpoint:
         before, self.found = self.found, self.found or bool(self.ops(code))
         return self.found and not before
 
-    def stops(self, stop: Stop) -> bool:
+    def stops(self, stop: StoppedLaunch) -> bool:
         """Whether a hit stops: selects the first lane for which the condition is true.
 
         A condition that raises an error stops, too: it would be missed otherwise.
@@ -188,7 +188,7 @@ class Breakpoints:
             if not point.found and not point.every and point.enabled
         ]
 
-    def hit(self, stop: Stop) -> list[Breakpoint]:
+    def hit(self, stop: StoppedLaunch) -> list[Breakpoint]:
         """The breakpoints that stop here; removes temporary ones."""
         known = [self.table[n] for n in stop.event["breakpoints"] if n in self.table]
         found = [point for point in known if point.stops(stop)]

@@ -23,7 +23,7 @@ from cupola.tools.debug.dap_variables import References
 from cupola.tools.debug.debugger import Debugger
 from cupola.tools.debug.program import Program, serve
 from cupola.tools.debug.shell import Shell
-from cupola.tools.debug.stop import Stop
+from cupola.tools.debug.stopped_launch import StoppedLaunch
 
 CAPABILITIES = (
     "supportsConfigurationDoneRequest",
@@ -122,7 +122,7 @@ class Adapter:
 
     # The front end of the session
 
-    def stopped(self, stop: Stop) -> None:
+    def stopped(self, stop: StoppedLaunch) -> None:
         """Tell the client, and handle its requests until the launch goes on."""
         if stop.reason == "pause" and self._applying:  # new breakpoints, which the resume sends
             self._applying = False

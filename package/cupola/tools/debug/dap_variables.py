@@ -12,7 +12,7 @@ import numpy as np
 from cupola.exceptions import Error
 from cupola.image.debug_values import Pointer
 from cupola.tools.debug.shell import repr_of, type_of
-from cupola.tools.debug.stop import Frame, Stop
+from cupola.tools.debug.stopped_launch import Frame, StoppedLaunch
 
 MAX_CHILDREN = 1000
 Children = Callable[[], Iterable[tuple[str, Callable[[], Any]]]]  # names, and their values
@@ -21,7 +21,7 @@ Children = Callable[[], Iterable[tuple[str, Callable[[], Any]]]]  # names, and t
 class References:
     """The meaning of numbers, as long as a launch is stopped."""
 
-    def __init__(self, stop: Stop) -> None:
+    def __init__(self, stop: StoppedLaunch) -> None:
         self.stop = stop
         self._lanes = {stop.warp: stop.lane}  # looked at, by warp
         self._frames: list[tuple[int, int, int]] = []

@@ -10,13 +10,13 @@ from cupola.image.source_map import SourceMap
 from cupola.tools.debug.breakpoints import Breakpoint, Breakpoints
 from cupola.tools.debug.code import Code, title_of
 from cupola.tools.debug.protocol import Requests
-from cupola.tools.debug.stop import Stop
+from cupola.tools.debug.stopped_launch import StoppedLaunch
 
 
 class FrontEnd(Protocol):
     """The part that shows a session to its user."""
 
-    def stopped(self, stop: Stop) -> None:
+    def stopped(self, stop: StoppedLaunch) -> None:
         """A launch has stopped; it waits until this returns."""
 
     def resolved(self, point: Breakpoint) -> None:
@@ -110,7 +110,7 @@ class Debugger:
     def _stop(self, process: Process, event: dict[str, Any]) -> None:
         launch = process.launches[event["grid"]]
         code = self.code(process, launch)
-        stop = Stop(event, launch, code, process.requests)
+        stop = StoppedLaunch(event, launch, code, process.requests)
         if stop.reason == "breakpoint" and not self.breakpoints.hit(stop):
             process.requests.ask("pass")
             return
@@ -120,17 +120,17 @@ class Debugger:
         if not self.resumed:
             self.resume(stop)
 
-    def _resuming(self, stop: Stop) -> None:
+    def _resuming(self, stop: StoppedLaunch) -> None:
         lines = self.breakpoints.resolve(stop.code, stop.shape)
         stop.requests.ask("breakpoints", data=lines.encode())
         self.resumed = True
 
-    def resume(self, stop: Stop) -> None:
+    def resume(self, stop: StoppedLaunch) -> None:
         """Continue to the next breakpoint."""
         self._resuming(stop)
         stop.requests.ask("continue")
 
-    def step(self, stop: Stop, scope: str, way: str) -> None:
+    def step(self, stop: StoppedLaunch, scope: str, way: str) -> None:
         """Make a step of the lane, warp or block that is looked at: into calls, over them, or out
         of the function.
         """
@@ -141,7 +141,7 @@ class Debugger:
         """A message for each breakpoint that no launched kernel has had."""
         return self.breakpoints.unreachable(sorted(self.without_lines))
 
-    def end(self, stop: Stop) -> None:
+    def end(self, stop: StoppedLaunch) -> None:
         """End the launch with an error; a program in a process of its own is ended as it is."""
         self.resumed = True
         if self.in_process:

@@ -16,7 +16,7 @@ from cupola.image.debug_values import Pointer
 from cupola.tools.debug.breakpoints import Breakpoint, Breakpoints
 from cupola.tools.debug.debugger import Debugger
 from cupola.tools.debug.protocol import Gone
-from cupola.tools.debug.stop import LANES, Frame, Stop, triple_of
+from cupola.tools.debug.stopped_launch import LANES, Frame, StoppedLaunch, triple_of
 
 PROMPT = "(cupola) "
 AROUND = 5  # lines of source that `l` shows before and after a line
@@ -30,13 +30,13 @@ class Shell(cmd.Cmd):
     def __init__(self) -> None:
         super().__init__()
         self.session = Debugger(self)
-        self.stop: Stop | None = None
+        self.stop: StoppedLaunch | None = None
         self.ended_by_user = False
         self.listed: tuple[str, int] = ("", 0)  # the file and the last line that `l` showed
 
     # The front end of a session
 
-    def stopped(self, stop: Stop) -> None:
+    def stopped(self, stop: StoppedLaunch) -> None:
         """Show where a launch has stopped, and take commands until it goes on."""
         self.stop, self.listed = stop, ("", 0)
         if error := stop.event.get("error"):
@@ -97,7 +97,7 @@ class Shell(cmd.Cmd):
             raise AssertionError  # do_EOF has it
         self.error(f"'{line.split()[0]}' is no command; h lists them, p EXPRESSION prints")
 
-    def _stopped(self) -> Stop:
+    def _stopped(self) -> StoppedLaunch:
         if self.stop is None:
             raise Error("no kernel is stopped: set a breakpoint with b, and continue with c")
         return self.stop
@@ -369,7 +369,7 @@ class Shell(cmd.Cmd):
         for number in range(len(stop.warps)):
             self._show_groups(stop, number)
 
-    def _show_groups(self, stop: Stop, number: int) -> None:
+    def _show_groups(self, stop: StoppedLaunch, number: int) -> None:
         warp = stop.warps[number]
         mark = "*" if number == stop.warp else " "
         if not warp["live"]:

@@ -1,4 +1,4 @@
-# cupola/tools/debug/stop.py - a stopped launch: its threads, frames, variables and memory.
+# cupola/tools/debug/stopped_launch.py - threads, frames, variables and memory of a stopped launch.
 """A stopped launch, as a front end shows it."""
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def number_of(index: Triple, shape: Triple) -> int:
     return (index[2] * shape[1] + index[1]) * shape[0] + index[0]
 
 
-class Stop:
+class StoppedLaunch:
     """A stopped block, and the thread and frame that are looked at."""
 
     def __init__(
@@ -277,7 +277,7 @@ BUILTINS = {each.__name__: each for each in FUNCTIONS}
 class _Names(dict[str, Any]):
     """The names of an expression."""
 
-    def __init__(self, stop: Stop) -> None:
+    def __init__(self, stop: StoppedLaunch) -> None:
         super().__init__(
             threadIdx=Dim(stop.thread),
             blockIdx=Dim(stop.block),
