@@ -1,6 +1,6 @@
 """The largest errors of approximate instructions
 
-`python -m ptx.approximate [--out FOLDER]` in `tests` measures them.
+`python -m ptx.measure_approximate [--out FOLDER]` in `tests` measures them.
 
 The inputs are random and special values, as in tests/ptx/test_rows.py. CUPOLA_TEST_DRIVER names
 the driver; the default is the CPU device. The bounds are in reference/.
@@ -22,7 +22,7 @@ ROUNDS = 40
 HEADER = ".version 8.6\n.target sm_90\n.address_size 64\n"
 
 
-def approximate():
+def approximate_spellings():
     """(row, opcode, modifiers, type, second type) of each spelling with a bound on its error."""
     for row in COMPUTED:
         if ".approx" in row.mnemonic or ".full" in row.mnemonic:
@@ -74,7 +74,7 @@ def main():
     sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
     records = importlib.import_module("records")
     driver, rows = Driver(), []
-    for row, opcode, *rest in approximate():
+    for row, opcode, *rest in approximate_spellings():
         part, off, relative = largest(driver, row, opcode, *rest)
         kind = "relative" if relative else "absolute"
         seen = f"2^{math.log2(off):.1f}, {kind}" if off else "none beside the rounded result"
@@ -83,7 +83,7 @@ def main():
     records.publish(
         *(records.parser(__doc__).parse_args().out, __file__, __doc__, rows),
         device=driver.name(),
-        command="python -m ptx.approximate",
+        command="python -m ptx.measure_approximate",
     )
 
 
