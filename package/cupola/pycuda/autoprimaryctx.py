@@ -9,13 +9,13 @@ from cupola.pycuda.tools import clear_context_caches, make_default_context
 cuda.init()
 
 
-def _primary(device):
+def _push_primary_context(device):
     context = device.retain_primary_context()
     context.push()
     return context
 
 
-context = make_default_context(_primary)
+context = make_default_context(_push_primary_context)
 device = context.get_device()
 
 
