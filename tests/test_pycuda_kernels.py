@@ -67,6 +67,45 @@ def test_reduction(size):
     assert out.get().tolist() == [0, x.max(), 0]
 
 
+def test_names_and_types_in_a_reduction():
+    x = RNG.integers(-50, 50, 5000).astype(np.float32)
+    a = gpuarray.to_gpu(x)
+    names = ReductionKernel(
+        np.float64, "0", "a+b", "a[i] * b[i] * value * (o > 0) + (out_type)(i > n)",
+        "const float *a, float *b, double value, int o",
+    )  # fmt: skip
+    for value, o in ((2, 1), (np.float64(2), np.int32(1)), (2.0, 1)):
+        assert names(a, a, value, o).get() == 2 * (x.astype(float) ** 2).sum()
+    with pytest.raises(TypeError, match=r"#2 .*expected float64, got '2'"):
+        names(a, a, "2", 1)
+    # The number of an element is unsigned, as in PyCUDA.
+    wraps = ReductionKernel(np.int32, "0", "a+b", "i - 1 > n", "float *x")
+    assert wraps(a).get() == 1
+    z = (x + 1j * x[::-1]).astype(np.complex64)
+    scaled = ReductionKernel(
+        np.complex64, "0", "a+b", "conj(z[i]) * by",
+        "pycuda::complex<float> *z, pycuda::complex<float> by",
+    )  # fmt: skip
+    np.testing.assert_allclose(scaled(gpuarray.to_gpu(z), 2j).get(), 2j * z.conj().sum(), rtol=1e-4)
+    empty = ReductionKernel(np.float32, "7", "a+b")
+    assert empty(gpuarray.zeros(0, np.float32)).get() == 7
+    order = gpuarray.to_gpu(np.asfortranarray(x[:6].reshape(2, 3)))
+    stream = drv.Stream()
+    assert names(order, order, 1, 1, stream=stream).get() == (x[:6].astype(float) ** 2).sum()
+
+
+def test_options_and_errors_of_reductions_and_scans(capsys):
+    a = gpuarray.to_gpu(np.ones(10, np.float32))
+    twice = ReductionKernel(np.float32, "0", "a+b", "BY * x[i]", "float *x", options=["-DBY=2"])
+    assert twice(a).get() == 20
+    with pytest.raises(drv.CompileError, match=r'reduce_kernel map\(1\).*"unknown" is undefined'):
+        ReductionKernel(np.float32, "0", "a+b", "unknown(x[i])", "float *x")(a)
+    with pytest.raises(drv.CompileError, match=r'scan scan\(1\).*"unknown" is undefined'):
+        InclusiveScanKernel(np.float32, "a+unknown")(a)
+    assert ReductionKernel(np.float32, "0", "a+b", keep=True)(a).get() == 10
+    assert "compiler output in" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("size", [1, 2047, 2048, 2049, 2048 * 2048 + 5])
 def test_scan(size):
     x = RNG.integers(0, 10, size).astype(np.int32)
@@ -79,6 +118,19 @@ def test_scan(size):
         assert kernel(a, other) is other and kernel(a) is a
         np.testing.assert_array_equal(other.get(), expected)
         np.testing.assert_array_equal(a.get(), expected)
+
+
+@pytest.mark.parametrize("size", [1, 33, 5000])
+def test_a_scan_of_complex_numbers_and_its_first_element(size):
+    z = (RNG.integers(0, 9, size) + 1j).astype(np.complex64)
+    a = gpuarray.to_gpu(z)
+    InclusiveScanKernel(np.complex64, "a+b")(a)
+    np.testing.assert_array_equal(a.get(), np.cumsum(z))
+    x = RNG.integers(-9, -1, size).astype(np.int32)
+    b = gpuarray.to_gpu(x)
+    # The neutral element is the first result, and is combined with no element.
+    ExclusiveScanKernel(np.int32, "max(a, b)", "0")(b)
+    assert b.get().tolist() == [0, *np.maximum.accumulate(x)[:-1]]
 
 
 def test_a_scan_keeps_the_order():

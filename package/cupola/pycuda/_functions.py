@@ -287,7 +287,7 @@ class Function:
             Letters of `struct` with P, F and D, or data types of NumPy.
         """
         self._arguments = [
-            _converter(place, kind, self._wanted(place)) for place, kind in enumerate(arg_types)
+            converter(place, kind, self._wanted(place)) for place, kind in enumerate(arg_types)
         ]
         self._shared = shared or 0
         self._texrefs = list(texrefs)
@@ -417,7 +417,7 @@ def _number(value: Any, complex_too: bool) -> Any:
     return float(value) if floats else found[()]
 
 
-def _converter(place: int, kind: Any, wanted: np.dtype[Any] | None) -> Any:
+def converter(place: int, kind: Any, wanted: np.dtype[Any] | None = None) -> Any:
     """A function that makes a launch's argument of a value, for a prepared type.
 
     `wanted` is the type of the elements of a pointer, None where it is not known.

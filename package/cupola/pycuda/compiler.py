@@ -59,18 +59,19 @@ def _source(source: Any, no_extern_c: bool) -> Source:
     return Source(given.title, whole, given.name)
 
 
-def _compiled(
+def compiled(
     source: Any,
     options: Any,
     keep: bool,
     no_extern_c: bool,
-    arch: str | None,
-    cache_dir: Any,
-    include_dirs: Any,
+    arch: str | None = None,
+    cache_dir: Any = None,
+    include_dirs: Any = None,
     several: bool = False,
     link: Any = (),
     launches: bool = False,
 ) -> cupola.Module:
+    """The module of a source, or of several, for the parameters of `SourceModule`."""
     if isinstance(options, str):
         raise TypeError(f"options: expected a list of texts, as in [{options!r}], got one text")
     given = list(DEFAULT_NVCC_FLAGS if options is None else options)
@@ -127,7 +128,7 @@ def compile(
         major, minor = current()._owner.compute_capability()
         wanted = max(n for n in nvrtc().architectures if n <= 10 * major + minor)
         arch = (arch or f"compute_{wanted}").replace("sm_", "compute_")
-    return _compiled(source, options, keep, no_extern_c, arch, cache_dir, include_dirs).image
+    return compiled(source, options, keep, no_extern_c, arch, cache_dir, include_dirs).image
 
 
 class CudaModule:
@@ -182,7 +183,7 @@ class SourceModule(CudaModule):
         self, source, nvcc="nvcc", options=None, keep=False, no_extern_c=False, arch=None,
         code=None, cache_dir=None, include_dirs=None,
     ):  # fmt: skip
-        self._take(_compiled(source, options, keep, no_extern_c, arch, cache_dir, include_dirs))
+        self._take(compiled(source, options, keep, no_extern_c, arch, cache_dir, include_dirs))
 
 
 class DynamicModule(CudaModule):
@@ -251,7 +252,7 @@ class DynamicModule(CudaModule):
             else:
                 sources, several = self._sources, True
             self._take(
-                _compiled(
+                compiled(
                     sources,
                     self._options,
                     self._keep,

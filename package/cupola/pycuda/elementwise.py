@@ -13,6 +13,8 @@ from cupola.pycuda._functions import check_elements
 from cupola.pycuda.compiler import SourceModule
 
 THREADS = 128
+# This kernel is not a maker's. PyCUDA documents the kernel itself: get_elwise_module returns it,
+# operations use its tid, total_threads and unsigned i, and a range has a start and a step.
 
 
 def declared(arguments: list[Argument]) -> str:

@@ -7,47 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from cupola.pycuda._c_types import (
-    ScalarArg,
-    VectorArg,
-    dtype_to_ctype,
-    parse_arguments,
-)
-from cupola.pycuda._contexts import current, per_device
-from cupola.pycuda.compiler import SourceModule
-from cupola.pycuda.elementwise import declared, include_of, values_of
-
-THREADS = 256
-
-
-def _source(kind, neutral, reduce_expr, map_expr, arguments, name, preamble):
-    header = include_of(arguments, kind, neutral, reduce_expr, map_expr)
-    parameters = declared([*arguments, ScalarArg(np.uint64, "n")])
-    return (
-        f"{header}{preamble}\n"
-        f"typedef {kind} out_type;\n"
-        f"__device__ out_type {name}_reduce(out_type a, out_type b) {{ return {reduce_expr}; }}\n"
-        f'extern "C" __global__ void {name}(void* results, {parameters})\n'
-        "{\n"
-        "  // Bytes, since a struct's constructor can't run for shared memory.\n"
-        f"  __shared__ __align__(16) unsigned char raw[{THREADS} * sizeof(out_type)];\n"
-        "  out_type* shared = (out_type*)raw;\n"
-        f"  out_type so_far = {neutral};\n"
-        f"  unsigned long step = (unsigned long)gridDim.x * {THREADS};\n"
-        f"  for (unsigned long i = (unsigned long)blockIdx.x * {THREADS} + threadIdx.x; i < n;\n"
-        "       i += step)\n"
-        f"    so_far = {name}_reduce(so_far, {map_expr});\n"
-        "  shared[threadIdx.x] = so_far;\n"
-        "  __syncthreads();\n"
-        f"  for (unsigned half = {THREADS // 2}; half; half /= 2) {{\n"
-        "    if (threadIdx.x < half)\n"
-        f"      shared[threadIdx.x] = {name}_reduce(shared[threadIdx.x],\n"
-        "                                          shared[threadIdx.x + half]);\n"
-        "    __syncthreads();\n"
-        "  }\n"
-        "  if (threadIdx.x == 0) ((out_type*)results)[blockIdx.x] = shared[0];\n"
-        "}\n"
-    )
+from cupola.declare.reduction_definition import ReductionDefinition
+from cupola.makers.reduction_maker import Reduction
+from cupola.pycuda._c_types import VectorArg, dtype_to_ctype, parse_arguments
+from cupola.pycuda._errors import translated
+from cupola.pycuda._functions import converter
+from cupola.pycuda._made_kernels import Kernels, c_types, element, flat, parameter
+from cupola.pycuda._streams import stream_of
+from cupola.pycuda.elementwise import include_of, values_of
 
 
 class ReductionKernel:
@@ -80,20 +47,24 @@ class ReductionKernel:
         if not vectors:
             raise RuntimeError("a ReductionKernel needs at least one argument that is a vector")
         map_expr = map_expr or f"{vectors[0].name}[i]"
-        again = [VectorArg(self.dtype_out, "partial")]
-        code = (kind, str(neutral), reduce_expr)
-        self._first = (_source(*code, map_expr, self.arguments, name, preamble), self.arguments)
-        self._second = (_source(*code, "partial[i]", again, name, preamble), again)
-        self._compile = (name, keep, options)
-        self._functions = per_device(self._make)
+        parameters = [parameter(one) for one in self.arguments]
+        parameters.append(element("cupola_result", self.dtype_out))
+        structs = c_types(self.dtype_out, *(one.dtype for one in self.arguments))
+        header = include_of(self.arguments, kind, str(neutral), reduce_expr, map_expr)
+        # PyCUDA counts elements by size_t; a maker by long long.
+        mapped = f"[&](size_t i, size_t n) -> out_type {{ return {map_expr}; }}(i, n)"
+        definition = ReductionDefinition(
+            name, tuple(parameters), f"{header}{preamble}\ntypedef {kind} out_type;",
+            {one: dtype.itemsize for one, dtype in structs.items()}, True, maps=(mapped,),
+            combines=(reduce_expr,), neutrals=(str(neutral),), posts=("a",),
+            accumulators=(f"cupola::Accumulator<{kind}>",),
+        )  # fmt: skip
+        self._reduce = Reduction(definition, structs, Kernels(options, keep))
+        self._converters = [
+            None if isinstance(one, VectorArg) else converter(place, one.struct_char)
+            for place, one in enumerate(self.arguments)
+        ]
         self._allocator = allocator
-
-    def _make(self, again: bool) -> Any:
-        name, keep, options = self._compile
-        source, arguments = self._second if again else self._first
-        module = SourceModule(source, options=options, keep=keep, no_extern_c=True)
-        letters = [one.struct_char for one in arguments]
-        return module.get_function(name).prepare(["P", *letters, "Q"])
 
     def __call__(self, *args, **kwargs):
         """The result, a GPUArray without axes.
@@ -109,21 +80,14 @@ class ReductionKernel:
             raise NotImplementedError("range= and slice= of reductions: pass slices of the arrays")
         if kwargs:
             raise TypeError(f"unknown keyword arguments: {', '.join(kwargs)}")
-        values, first = values_of(self.arguments, args)
+        _, first = values_of(self.arguments, args)
         if out is None:
             out = GPUArray((), self.dtype_out, allocator or first.allocator)
-        blocks = min(-(-first.size // THREADS), 4 * current()._owner._device.multiprocessor_count)
-        block = (THREADS, 1, 1)
-        if blocks <= 1:
-            self._functions(False).prepared_async_call(
-                (1, 1), block, stream, out.ptr, *values, first.size
-            )
-            return out
-        partial = GPUArray((blocks,), self.dtype_out)
-        self._functions(False).prepared_async_call(
-            (blocks, 1), block, stream, partial.ptr, *values, first.size
-        )
-        self._functions(True).prepared_async_call(
-            (1, 1), block, stream, out.ptr, partial.ptr, blocks
-        )
+        values = [
+            flat(value, one.dtype, (value.size,)) if convert is None else convert(value)
+            for one, convert, value in zip(self.arguments, self._converters, args, strict=True)
+        ]
+        target = flat(out, self.dtype_out, ())
+        with translated():
+            self._reduce(*values, target, size=first.size, stream=stream_of(stream))
         return out
