@@ -90,10 +90,14 @@ def write_manifest(
         package,
         [file.read_text(errors="replace") for file in declarations],
     )
-    digests = {"image": recorded(image), "sources": _digests(sources or {})}
-    if verify:
-        digests["verify"] = True
-    path.write_text(written(store({**digests, **text}, operations)))
+    known = digests(image, sources or {}, verify)
+    path.write_text(written(store({**known, **text}, operations)))
+
+
+def digests(image: Path, sources: Mapping[str, Path], verify: bool) -> dict[str, Any]:
+    """The fields of a manifest by which an image and its sources are compared."""
+    found = {"image": recorded(image), "sources": _digests(sources)}
+    return {**found, "verify": True} if verify else found
 
 
 def recorded(image: Path) -> dict[str, Any]:

@@ -37,9 +37,15 @@ def steps(
     package: str = "",
     operations: Sequence[OperationTable] = (),
 ) -> list[Step]:
-    """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of a library's instances."""
+    """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of a library's instances.
+
+    A compiler is asked for a compute capability, and chooses by itself whether its code is for that
+    one alone (sm_90a).
+    """
     release = _release(kernels)
-    numbers = sorted({*architectures.cubins, architectures.ptx})
+    made = sorted({target.number for target in architectures.cubins})
+    levels = sorted({target.number for target in architectures.ptx})
+    numbers = sorted({*made, *levels})
     cubins = {n: image.with_suffix(f".sm_{n}.cubin") for n in numbers}
 
     def about(n: int) -> dict[str, Any]:
@@ -47,21 +53,25 @@ def steps(
         return found
 
     def pack() -> None:
-        targets = {n: about(n)["target"].removeprefix("sm_") for n in architectures.cubins}
-        entries = [f"--image3=kind=elf,sm={targets[n]},file={cubins[n]}" for n in targets]
-        text = cubins[architectures.ptx].with_suffix(".ptx")
-        entries.append(f"--image3=kind=ptx,sm={architectures.ptx},file={text}")
+        targets = {n: about(n)["target"].removeprefix("sm_") for n in numbers}
+        entries = [f"--image3=kind=elf,sm={targets[n]},file={cubins[n]}" for n in made]
+        # PTX with a suffix is for no newer device: the oldest level is enough.
+        for n in [n for n in levels if targets[n].isdecimal()] or levels[:1]:
+            text = cubins[n].with_suffix(".ptx")
+            entries.append(f"--image3=kind=ptx,sm={targets[n]},file={text}")
         command = [str(toolkit.tool("fatbinary")), f"--create={image}", "-64", "--compress=false"]
         _run([*command, *entries], root, f"{kernels.library}: pack")
 
     def write() -> None:
-        from .manifest import written
+        from .manifest import digests, written
         from .operations import store
 
-        reference = (root / cubins[architectures.ptx]).read_bytes()
+        reference = (root / cubins[levels[0]]).read_bytes()
         every = [about(n) for n in numbers]
         found = described(every, (root / image).read_bytes(), reference, toolkit.release, package)
-        (root / manifest).write_text(written(store(found, operations)))
+        sources = {source: root / source for source in kernels.sources}
+        known = digests(root / image, sources, kernels.verify)
+        (root / manifest).write_text(written(store({**known, **found}, operations)))
 
     declared = [(one.declaration.table, sorted(one.lines.items())) for one in operations]
     return [
@@ -70,15 +80,15 @@ def steps(
             target=image,
             inputs=tuple(cubins.values()),
             action=pack,
-            key=("pack", toolkit.release, *map(str, architectures.cubins)),
+            key=("pack", toolkit.release, *map(str, made), "ptx", *map(str, levels)),
             label=f"{kernels.library}: pack",
             quiet=True,
         ),
         Step(
             target=manifest,
-            inputs=(image, *cubins.values(), Path(__file__)),
+            inputs=(image, *cubins.values(), *map(Path, kernels.sources), Path(__file__)),
             action=write,
-            key=("manifest", toolkit.release, package, *map(repr, declared)),
+            key=("manifest", toolkit.release, package, str(kernels.verify), *map(repr, declared)),
             label=f"describe {image.name}",
             quiet=True,
         ),
