@@ -244,6 +244,24 @@ def test_c_types():
     assert isinstance(argument, tools.VectorArg) and argument.dtype == np.uint32
     assert tools.ScalarArg(np.float64, "x").declarator() == "double x"
     assert tools.get_arg_type("float x") == "f"
+    names = {
+        np.int64: "long",
+        np.uint64: "unsigned long",
+        np.float16: "half",
+        np.int8: "signed char",
+    }
+    assert {kind: tools.dtype_to_ctype(kind) for kind in names} == names
+    spelled = {
+        "long long unsigned": "u8", "unsigned short int": "u2", "char": "i1", "size_t": "u8",
+        "int64_t": "i8", "long": "i8", "signed": "i4", "fp_tex_cfloat": "c8", "__half": "f2",
+    }  # fmt: skip
+    for name, kind in spelled.items():
+        assert tools.get_or_register_dtype(name) == kind == tools.parse_c_arg(f"{name} *x").dtype
+    with pytest.raises(RuntimeError, match="already registered for uint64"):
+        tools.get_or_register_dtype("size_t", np.float32)
+    for unknown in ("quaternion", "__nv_bfloat16"):
+        with pytest.raises(RuntimeError, match="unknown C type"):
+            tools.get_or_register_dtype(unknown)
     assert characterize.sizeof("double") == 8 and characterize.has_double_support()
 
 

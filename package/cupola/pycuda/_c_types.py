@@ -8,36 +8,31 @@ from typing import Any
 
 import numpy as np
 
+from cupola.declare.c_types import element_of
+from cupola.declare.element_types import C_TYPES, OF_ML_DTYPES
+
 _NAMES = {
-    "bool": "bool",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "int16": "short",
-    "uint16": "unsigned short",
-    "int32": "int",
-    "uint32": "unsigned int",
-    "int64": "long",
-    "uint64": "unsigned long",
+    **{name: c_types[-1] for name, c_types in C_TYPES.items() if name not in OF_ML_DTYPES},
     "float16": "half",
-    "float32": "float",
-    "float64": "double",
     "complex64": "pycuda::complex<float>",
     "complex128": "pycuda::complex<double>",
 }
-_OTHERS = {
-    "char": "int8", "int8_t": "int8", "uint8_t": "uint8", "short int": "int16",
-    "int16_t": "int16", "unsigned short int": "uint16", "uint16_t": "uint16",
-    "signed int": "int32", "signed": "int32", "int32_t": "int32", "unsigned": "uint32",
-    "uint32_t": "uint32", "long int": "int64", "long long": "int64", "long long int": "int64",
-    "int64_t": "int64", "ptrdiff_t": "int64", "unsigned long int": "uint64",
-    "unsigned long long": "uint64", "unsigned long long int": "uint64", "uint64_t": "uint64",
-    "size_t": "uint64", "fp_tex_float": "float32", "fp_tex_double": "float64",
-    "fp_tex_cfloat": "complex64", "fp_tex_cdouble": "complex128",
+_TEXTURES = {
+    "float32": "fp_tex_float", "float64": "fp_tex_double",
+    "complex64": "fp_tex_cfloat", "complex128": "fp_tex_cdouble",
 }  # fmt: skip
 
 DTYPE_TO_NAME = {np.dtype(kind): name for kind, name in _NAMES.items()}
-NAME_TO_DTYPE = {name: dtype for dtype, name in DTYPE_TO_NAME.items()}
-NAME_TO_DTYPE.update({name: np.dtype(kind) for name, kind in _OTHERS.items()})
+# Without the other spellings of C's types, which `element_of` knows.
+NAME_TO_DTYPE = {
+    name: np.dtype(kind) for each in (_NAMES, _TEXTURES) for kind, name in each.items()
+}
+
+
+def _dtype_of(name: str) -> np.dtype[Any] | None:
+    """The dtype of a C name; None where the name is not known."""
+    element = element_of(name)
+    return NAME_TO_DTYPE.get(name) or (np.dtype(element) if element in _NAMES else None)
 
 
 def get_or_register_dtype(c_names, dtype=None):
@@ -50,13 +45,14 @@ def get_or_register_dtype(c_names, dtype=None):
     """
     names = [c_names] if isinstance(c_names, str) else list(c_names)
     if dtype is None:
-        if names[0] not in NAME_TO_DTYPE:
+        known = _dtype_of(names[0])
+        if known is None:
             raise RuntimeError(f"unknown C type {names[0]!r}: register it with register_dtype()")
-        return NAME_TO_DTYPE[names[0]]
+        return known
     dtype = np.dtype(dtype)
     for name in names:
-        if NAME_TO_DTYPE.get(name, dtype) != dtype:
-            raise RuntimeError(f"{name!r} is already registered for {NAME_TO_DTYPE[name]}")
+        if (_dtype_of(name) or dtype) != dtype:
+            raise RuntimeError(f"{name!r} is already registered for {_dtype_of(name)}")
         NAME_TO_DTYPE[name] = dtype
     DTYPE_TO_NAME.setdefault(dtype, names[0])
     return dtype
@@ -68,7 +64,7 @@ def register_dtype(dtype, c_names, alias_ok=False):
     if (
         not alias_ok
         and np.dtype(dtype) in DTYPE_TO_NAME
-        and any(NAME_TO_DTYPE.get(name) != np.dtype(dtype) for name in names)
+        and any(_dtype_of(name) != np.dtype(dtype) for name in names)
     ):
         raise RuntimeError(
             f"{np.dtype(dtype)} is already registered as {DTYPE_TO_NAME[np.dtype(dtype)]!r}; pass "
@@ -88,11 +84,8 @@ def dtype_to_ctype(dtype, with_fp_tex_hack=False):
     if dtype is None:
         raise ValueError("dtype may not be None")
     kind = np.dtype(dtype)
-    if with_fp_tex_hack:
-        hacked = {"f4": "fp_tex_float", "f8": "fp_tex_double", "c8": "fp_tex_cfloat",
-                  "c16": "fp_tex_cdouble"}.get(kind.str[1:])  # fmt: skip
-        if hacked:
-            return hacked
+    if with_fp_tex_hack and kind.name in _TEXTURES:
+        return _TEXTURES[kind.name]
     name = DTYPE_TO_NAME.get(kind)
     if name is None:
         raise ValueError(f"unable to map dtype {kind}: register it with register_dtype()")
@@ -148,7 +141,7 @@ def parse_c_arg(c_arg):
     read = _ARGUMENT.fullmatch(text)
     if read is None:
         raise ValueError(f"{c_arg!r} is no declaration of an argument: write as in 'float *x'")
-    dtype = NAME_TO_DTYPE.get(read["type"].strip())
+    dtype = _dtype_of(read["type"].strip())
     if dtype is None:
         raise ValueError(
             f"unknown type {read['type']!r} in {c_arg!r}: register it with register_dtype()"
