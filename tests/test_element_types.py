@@ -1,5 +1,6 @@
 """The table of element types, and those who read it."""
 
+import numpy as np
 import operations
 import pytest
 from working import refused
@@ -8,8 +9,11 @@ import cupola
 from cupola.declare.c_types import CXX, element_of
 from cupola.declare.compiled import compiled
 from cupola.declare.element_types import (
+    ALIASES,
     C_TYPES,
     ELEMENT_TYPES,
+    LETTERS,
+    OF_ML_DTYPES,
     for_cxx,
     for_cython,
     held_by,
@@ -31,6 +35,21 @@ def test_the_build_writes_each_row():
         assert f'CUPOLA_ELEMENT_TYPE("{name}", {code}, {bits})\n' in for_cxx()
         assert f"{name!r}: ({code}, {bits})" in for_cython()
     assert 'CUPOLA_HOLDS("unsigned char", 10, 8)\n' in for_cxx()
+
+
+def test_letters_are_those_of_numpy():
+    for name, (code, _) in ELEMENT_TYPES.items():
+        assert (code in LETTERS) == (name not in OF_ML_DTYPES)
+        assert name in OF_ML_DTYPES or np.dtype(name).kind == LETTERS[code]
+    assert f"cdef dict LETTERS = {LETTERS}" in for_cython()
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_other_names_of_c_types(alias):
+    name = ALIASES[alias]
+    assert element_of(alias) == name
+    if name not in OF_ML_DTYPES:  # a launch knows no size of the others
+        assert natural_alignment(alias) == itemsize(name)
 
 
 @pytest.mark.parametrize("name", C_TYPES)

@@ -14,21 +14,10 @@ include "element_types.pxi"
 
 cdef set QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict"}
 cdef set INTEGER_WORDS = {"signed", "unsigned", "short", "int", "long", "char"}
-# NumPy's letters for DLPack's codes. Any letter fits bfloat16, which NumPy lacks.
-cdef dict LETTERS = {0: b"i", 1: b"u", 2: b"f", 6: b"b"}
+# NumPy's letter and the bytes of a type. Any letter fits bfloat16, which NumPy lacks.
 cdef dict BY_NAME = {
-    **{name: (b"x" if bits == 8 else LETTERS[code], bits // 8)
+    **{name: (b"x" if bits == 8 else LETTERS[code].encode(), bits // 8)
        for name, (code, bits) in C_TYPES.items() if code in LETTERS},
-    "half": (b"f", 2),
-    "int8_t": (b"x", 1),
-    "uint8_t": (b"x", 1),
-    "int16_t": (b"i", 2),
-    "uint16_t": (b"u", 2),
-    "int32_t": (b"i", 4),
-    "uint32_t": (b"u", 4),
-    "int64_t": (b"i", 8),
-    "uint64_t": (b"u", 8),
-    "size_t": (b"u", 8),
     "uint": (b"u", 4),
     "float _Complex": (b"c", 8),
     "double _Complex": (b"c", 16),

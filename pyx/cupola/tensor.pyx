@@ -29,8 +29,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ExchangeErr
 include "element_types.pxi"
 
 # DLPack's type codes by NumPy's letter.
-cdef dict CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-cdef dict LETTERS = {code: letter for letter, code in CODES.items()}
+cdef dict CODES = {letter: code for code, letter in LETTERS.items()}
 # Types that ml_dtypes adds to NumPy, by DLPack's code.
 cdef dict NAMES = {
     code: name for name, (code, bits) in ELEMENT_TYPES.items() if code not in LETTERS}

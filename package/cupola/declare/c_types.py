@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from .element_types import C_TYPES, ELEMENT_TYPES
+from .element_types import ALIASES, C_TYPES, ELEMENT_TYPES
 
 # The type in generated code. Structs of cupola/makers.cuh stand for numbers that C++ lacks.
 STRUCTS = {"float16", "bfloat16", "complex64", "complex128"}
@@ -26,15 +26,6 @@ INCLUDES = {
     "}\n",
 }
 _BY_CXX = {text: name for name, text in CXX.items()}
-# Other names of types.
-_ALIASES = {
-    "char": "int8",
-    "size_t": "uint64",
-    "ptrdiff_t": "int64",
-    "half": "float16",
-    "nv_bfloat16": "bfloat16",
-    **{f"{kind}{bits}_t": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
-}
 _OF_INTEGERS = {"int", "long", "short", "signed", "unsigned"}
 
 
@@ -48,7 +39,7 @@ def _words(text: str) -> str:
 
 
 _WORDS = {_words(c_type): name for name, several in C_TYPES.items() for c_type in several}
-_WORDS.update(_ALIASES)
+_WORDS.update(ALIASES)
 # Keywords of C++20 and macros of cupola/makers.cuh, which name no parameter and no struct.
 _KEYWORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t

@@ -33,6 +33,8 @@ ELEMENT_TYPES = {
     "float8_e8m0fnu": (14, 8),
 }
 NAMES = {code: name for name, code in ELEMENT_TYPES.items()}
+# NumPy's letters of kinds, by DLPack's type code; other codes are those of ml_dtypes' types.
+LETTERS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 # Types that NumPy has only with ml_dtypes.
 OF_ML_DTYPES = {name for name in ELEMENT_TYPES if name.startswith(("bfloat16", "float8"))}
 # The types of C and CUDA, as the names of kernels spell them. Generated code uses the first.
@@ -50,6 +52,15 @@ C_TYPES = {
     "bfloat16": ("__nv_bfloat16",),
     "float32": ("float",),
     "float64": ("double",),
+}
+# Other names of types in C.
+ALIASES = {
+    "char": "int8",
+    "size_t": "uint64",
+    "ptrdiff_t": "int64",
+    "half": "float16",
+    "nv_bfloat16": "bfloat16",
+    **{f"{kind}{bits}_t": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
 }
 # Types of C that also store elements of other types, and their bits.
 STORAGE = {"char": 8, "unsigned char": 8, "unsigned short": 16}
@@ -70,11 +81,13 @@ def held_by(c_type: str) -> tuple[str, ...]:
 
 def for_cython() -> str:
     """The table as Cython modules include it."""
-    by_c_type = {one: ELEMENT_TYPES[name] for name, each in C_TYPES.items() for one in each}
+    names = {one: name for name, each in C_TYPES.items() for one in each}
+    by_c_type = {one: ELEMENT_TYPES[name] for one, name in {**names, **ALIASES}.items()}
     return (
         "# Written by the build from cupola/declare/element_types.py.\n"
         f"cdef dict ELEMENT_TYPES = {ELEMENT_TYPES}\n"
         f"cdef dict C_TYPES = {by_c_type}\n"
+        f"cdef dict LETTERS = {LETTERS}\n"
     )
 
 
