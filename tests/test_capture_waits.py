@@ -295,7 +295,7 @@ def test_a_variable_is_set_by_each_launch(driver):
     before = it.counter.get(np.int32)
     with it.stream.capture() as graph:
         it.counter.set(value)
-        with pytest.raises(cupola.ArgumentError, match="C-contiguous"):
+        with pytest.raises(cupola.ArgumentError, match="in C order"):
             it.counter.set(np.zeros((4, 2), np.uint8)[:, 0])
     assert it.counter.get(np.int32) == before
     run = graph.instantiate()

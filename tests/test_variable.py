@@ -204,7 +204,7 @@ def test_other_values_are_refused_by_the_dtype(described, name, value, error, sa
 def test_a_captured_array_that_must_be_converted_is_refused(described):
     table, stream = described.globals["table"], cupola.Stream()
     with stream.capture() as graph:
-        with pytest.raises(cupola.ArgumentValueError, match="int32"):
+        with pytest.raises(cupola.ArgumentTypeError, match="int32"):
             table.set(np.zeros(16, np.int64), stream=stream)
         table.set(list(range(16)), stream=stream)
     graph.instantiate().launch(stream)

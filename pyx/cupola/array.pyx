@@ -18,15 +18,15 @@ from cupola cimport array_data
 from cupola.abi cimport require
 from cupola.array_data cimport lay
 from cupola.copy cimport (
-    check_out, check_shape, compact, copy_on_device, download_converted, fill, host_elements,
-    upload,
+    assign, check_out, check_shape, compact, copy_on_device, download_converted, fill,
+    host_elements, upload,
 )
 from cupola.device cimport device_index, known_device
 from cupola.element cimport elements_of, require_same_kind
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport (
-    as_dtype, as_int, as_shape, broadcast, c_strides, indexed, is_f_contiguous, reshaped, resolved,
+    as_dtype, as_int, as_shape, c_strides, indexed, is_f_contiguous, reshaped, resolved,
 )
 from cupola.memory cimport note_free
 from cupola.stream cimport Stream, as_stream, current_stream, refuse_capture, require_contents
@@ -434,11 +434,7 @@ cdef class Array(ArrayData):
         elements = host_elements(value, target.dtype, queue)
         while elements.ndim > len(target.shape) > 0 and elements.shape[0] == 1:
             elements = elements[0]
-        broadcast(elements.shape, elements.strides, target.shape)  # or an error
-        if elements.ndim == 0:
-            fill(target, elements, queue)
-        else:
-            upload(target, elements, queue, False)
+        assign(target, value, elements, queue)
 
     def __len__(self):
         if not self.shape:

@@ -22,9 +22,15 @@ cdef int download_converted(
 cdef int check_shape(str name, tuple shape, ArrayData array) except -1
 # Raises unless the array can be copied to the host array.
 cdef int check_out(object out, ArrayData array) except -1
-# Host values as elements of a dtype, which work on the stream copies from. Raises where they would
-# have to be converted in a capture.
+# Host values as elements of a dtype, which work on the stream copies from; see `require_source`.
 cdef object host_elements(object value, object dtype, Stream queue)
+# Raises in a capture where a value has memory, and the NumPy array that was made of the value has
+# other memory: each launch would copy the elements of now. Messages have the value's name.
+cdef int require_source(object value, object host, Stream queue, str name=*) except -1
+
+# Copies a host value to the target, to which its elements (a NumPy array of the target's dtype)
+# broadcast. When this returns, the value was read; in a capture, each launch reads its memory.
+cdef int assign(ArrayData target, object value, object elements, Stream queue) except -1
 
 # Sets every element to one value, a NumPy array without axes.
 cdef int fill(ArrayData target, object element, Stream queue) except -1

@@ -1,6 +1,7 @@
 # cupola/copy.pyx - copies between arrays, and between arrays and the host.
 # cython: language_level=3
 
+from cpython.buffer cimport PyObject_CheckBuffer
 from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
@@ -13,7 +14,7 @@ from cupola._abi cimport (
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData, lay, new_array
 from cupola.device cimport is_same_driver
-from cupola.element cimport elements_of, require_same_kind
+from cupola.element cimport dtype_source, elements_of, require_same_kind
 from cupola.error cimport check
 from cupola.layout cimport MAX_AXES, broadcast, extent, f_strides
 from cupola.memory cimport host_address, is_pinned
@@ -215,15 +216,42 @@ cdef int check_shape(str name, tuple shape, ArrayData array) except -1:
 cdef object host_elements(object value, object dtype, Stream queue):
     """Host values as elements of a dtype, which work on the stream copies from."""
     elements = elements_of(value, dtype)
-    if (
-        elements.ndim and isinstance(value, np.ndarray) and value.dtype != dtype
-        and captures(queue, None)
-    ):
-        raise ArgumentTypeError(
-            f"a graph does not convert host arrays that it copies from: the array is of "
-            f"{value.dtype}, the target of {dtype}, and the stream is being captured; pass "
-            f"array.astype({str(dtype)!r}) for its values now")
+    require_source(value, elements, queue)
     return elements
+
+
+cdef bint has_memory(object value) except -1:
+    """Whether a host value can change later: not a number, and not a list, which is read once."""
+    if isinstance(value, (np.generic, bytes)):
+        return False
+    return (
+        isinstance(value, np.ndarray) or PyObject_CheckBuffer(value)
+        or hasattr(value, "__array_interface__") or hasattr(value, "__array_struct__")
+        or hasattr(value, "__array__"))
+
+
+cdef int require_source(object value, object host, Stream queue, str name="array") except -1:
+    if value is host or not captures(queue, None) or not host.size or not has_memory(value):
+        return 0
+    given = np.asarray(value)
+    if np.may_share_memory(given, host):
+        return 0
+    remedy = f"numpy.array({name}, {dtype_source(host.dtype)}, order='C')"
+    if given.dtype == host.dtype and given.flags.c_contiguous:
+        raise ArgumentTypeError(
+            f"a graph copies from memory that stays: {name} makes a new NumPy array at each call, "
+            f"and the stream is being captured; pass {remedy} for its values now")
+    raise ArgumentTypeError(
+        f"a graph does not convert host arrays that it copies from: {name} is of {given.dtype} "
+        f"with strides {given.strides}, each launch reads {host.dtype} in C order, and the stream "
+        f"is being captured; pass {remedy} for its values now")
+
+
+cdef int assign(ArrayData target, object value, object elements, Stream queue) except -1:
+    broadcast(elements.shape, elements.strides, target.shape)  # or an error
+    if elements.ndim or has_memory(value) and captures(queue, None):
+        return upload(target, elements, queue, False)
+    return fill(target, elements, queue)
 
 
 cdef int check_out(object out, ArrayData array) except -1:

@@ -7,7 +7,7 @@ import numpy as np
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
 from cupola.array cimport Array, foreign_array, is_foreign, lay, new_array
-from cupola.copy cimport copy_on_device, upload
+from cupola.copy cimport copy_on_device, require_source, upload
 from cupola.device cimport device_index
 from cupola.element cimport native_array, native_dtype
 from cupola.interface cimport Interface, interface_of
@@ -244,7 +244,8 @@ def to_device(source, dtype=None, *, device=None, stream=None):
     Raises
     ------
     ArgumentTypeError
-        Where the elements are Python objects.
+        Where the elements are Python objects. While the stream is being captured, also where a host
+        array would have to be converted: each launch of the graph reads the array itself.
     """
     cdef int index = device_index(device)
     cdef Stream queue = as_stream(stream, index)
@@ -265,6 +266,7 @@ def to_device(source, dtype=None, *, device=None, stream=None):
             f"a {type(source).__name__} can't be made an array: {error}") from error
     as_dtype(host.dtype)
     host = native_array(host)
+    require_source(source, host, queue)
     array = new_array(host.shape, host.dtype, index, queue)
     upload(array, host, queue, stream is not None)
     return array

@@ -24,6 +24,9 @@ cdef str indirect_text(object dtype, str copy)
 cdef object native_dtype(object dtype)
 cdef object native_array(object host)
 
+# Python source that makes the dtype, for messages: 'float32' or numpy.dtype([('x', '<f4')]).
+cdef str dtype_source(object dtype)
+
 # The value as a NumPy array of the dtype; raises where that fails.
 cdef object converted(object value, object dtype)
 # The same, by NumPy's same_kind rule: for example, no float becomes an integer.

@@ -127,6 +127,10 @@ cdef object native_dtype(object dtype):
     return dtype if is_native(dtype) else dtype.newbyteorder("=")
 
 
+cdef str dtype_source(object dtype):
+    return f"numpy.{dtype!r}" if dtype.kind == "V" else repr(str(dtype))
+
+
 cdef object native_array(object host):
     return host.astype(native_dtype(host.dtype), copy=False)
 

@@ -19,6 +19,7 @@ from cupola._texture cimport (
 )
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address
+from cupola.copy cimport require_source
 from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
 from cupola.layout cimport as_shape
@@ -143,11 +144,7 @@ cdef class CudaArray:
         cdef bint captured = captures(queue, None)
         if not isinstance(source, Array):
             host = np.asarray(source, self.dtype, order="C")
-            if captured and isinstance(source, np.ndarray) and host is not source:
-                raise ArgumentValueError(
-                    "a host array that a graph copies from must be C-contiguous and of the texels' "
-                    f"dtype, {self.dtype}, since each launch reads it: the stream is being "
-                    "captured; pass a converted copy for its values now")
+            require_source(source, host, queue)
             source = host
             captures(queue, source)
         self.copy(source, queue, True)

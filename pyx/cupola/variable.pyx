@@ -14,6 +14,7 @@ from cupola._abi cimport (
 from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.array cimport host_address, is_pinned, lay
+from cupola.copy cimport require_source
 from cupola.device cimport known_device
 from cupola.element cimport native_array, native_dtype
 from cupola.error cimport check
@@ -84,13 +85,9 @@ cdef class Variable:
             raise ArgumentValueError(
                 f"{self.name} has {self.nbytes} bytes, the value {host.nbytes} (shape "
                 f"{host.shape}, dtype {host.dtype}){conversion(self, host)}")
+        require_source(value, host, queue, "value")
         cdef uint64_t source = host_address(host)
         cdef bint captured = captures(queue, host)  # each launch of the graph reads it
-        if captured and isinstance(value, np.ndarray) and not np.may_share_memory(host, value):
-            raise ArgumentValueError(
-                f"{self.name}: a host array that a graph copies from must be C-contiguous and have "
-                f"the variable's dtype, {host.dtype}, since each launch reads it: the stream is "
-                f"being captured; pass numpy.array(value, {host.dtype.str!r}) for its values now")
         cdef bint wait = stream is None and not captured and is_pinned(source)
         with nogil:
             check(cupola_copy_to_device(self.address, <void*>source, self.nbytes, queue.native))

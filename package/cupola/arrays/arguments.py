@@ -9,6 +9,7 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.arrays.rows import axis_of
+from cupola.creation import to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
@@ -19,6 +20,16 @@ def is_device_array(value: Any) -> bool:
     if isinstance(value, (np.ndarray, np.generic)):
         return False
     return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
+
+
+def current_values(host: np.ndarray[Any, Any], device: int) -> Array:
+    """A copy on a device of what a host array holds now.
+
+    For arguments that are checked on the host, such as edges: a launch of a captured graph would
+    not check them again. `to_device` makes a node that reads the host array at each launch.
+    """
+    copy: Array = to_device(host.astype(host.dtype.newbyteorder("=")), device=device)
+    return copy
 
 
 def require_device(title: str, name: str, array: Array, device: int) -> None:

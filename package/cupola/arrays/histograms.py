@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cupola.array import Array, read_now
-from cupola.arrays.arguments import integer_of, require_device
+from cupola.arrays.arguments import current_values, integer_of, require_device
 from cupola.arrays.bin_rules import number_of_bins
 from cupola.arrays.element_types import INT64, require_elements
 from cupola.arrays.images import kernel
@@ -167,7 +167,7 @@ def histogram(
         )
     edges = _edges(array, bins, range)
     even = np.ndim(bins) == 0 and not isinstance(bins, Array)
-    there = to_device(edges, device=array.device_index)
+    there = current_values(edges, array.device_index)
     counts = _binned(array.reshape(-1), edges, there, even, parts)
     if density:
         lengths = to_device(np.array(np.diff(edges), float), device=array.device_index)

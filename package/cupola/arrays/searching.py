@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from cupola.array import Array, read_now
-from cupola.arrays.arguments import is_device_array, require_device
+from cupola.arrays.arguments import current_values, is_device_array, require_device
 from cupola.arrays.launching import launch
 from cupola.arrays.rows import array_of, packed
-from cupola.creation import asarray, empty, full, to_device
+from cupola.creation import asarray, empty, full
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["digitize", "searchsorted"]
@@ -88,7 +88,7 @@ def _order(array: Array, sorter: Any) -> Array:
             f"searchsorted: argument sorter has the shape {order.shape}, and a {array.shape}"
         )
     if isinstance(order, np.ndarray):
-        order = to_device(order, device=array.device_index)
+        order = current_values(order, array.device_index)
     require_device("searchsorted", "sorter", order, array.device_index)
     return packed(as_type(order, np.dtype(np.int64)))
 
@@ -119,6 +119,6 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     ascending = bool((edges[1:] >= edges[:-1]).all())
     if not ascending and not (edges[1:] <= edges[:-1]).all():
         raise ArgumentValueError("digitize: argument bins is neither ascending nor descending")
-    there = to_device(edges if ascending else edges[::-1], device=values.device_index)
+    there = current_values(edges if ascending else edges[::-1], values.device_index)
     found = searched("digitize", there, values, not right, None)
     return found if ascending else edges.size - found
