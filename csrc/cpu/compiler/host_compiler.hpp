@@ -28,7 +28,7 @@ std::vector<std::string> flags(const std::string& level);
 // The level of this device's own handlers.
 std::string device_level();
 
-// A source that is compiled as so many files (Source::text), in parallel.
+// A source that is compiled in parallel, as this number of files (Source::text).
 struct Sources {
     std::string level;  // as for flags()
     std::size_t count = 1;

@@ -12,7 +12,7 @@
 
 #include "cpu/analysis/pipeline.hpp"
 #include "cpu/compiler/aot.hpp"
-#include "cpu/compiler/background.hpp"
+#include "cpu/compiler/compile_queue.hpp"
 #include "cpu/compiler/job.hpp"
 #include "cpu/compiler/process.hpp"
 #include "cpu/compiler/toolchain.hpp"
@@ -25,12 +25,12 @@ namespace {
 
 using State = MachineCodeSlot::State;
 
-// A kernel is compiled after so many nanoseconds of interpretation. Each compilation of this
+// A kernel is compiled after this time of interpretation, in nanoseconds. Each compilation of this
 // process raises the limit by as much, so a program of thousands of short kernels starts few
 // compilers.
 constexpr std::uint64_t min_interpreted_ns = 2'000'000;
 std::atomic<std::uint64_t> compilations{0};
-// Kernels with at most so many operations are emitted within about a millisecond.
+// Kernels with at most this number of operations are emitted within about a millisecond.
 constexpr std::size_t max_foreground_ops = 1000;
 
 void* build_library(const Job& job, std::string& why) {

@@ -10,7 +10,7 @@
 
 namespace cupola::cpu::compiler {
 
-// At most so many compilers run at once.
+// The largest number of compilers that run at once.
 void set_processor_count(int count);
 // Uses code that was compiled ahead of time; if `cached`, also code that an earlier process
 // compiled. Starts no process.

@@ -1,4 +1,4 @@
-// csrc/cpu/compiler/background.hpp - threads that compile kernels while launches interpret them.
+// csrc/cpu/compiler/compile_queue.hpp - threads that compile kernels while launches interpret them.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// csrc/cpu/compiler/background.cpp - the queue of kernels to compile, and its threads.
-#include "cpu/compiler/background.hpp"
+// csrc/cpu/compiler/compile_queue.cpp - the queue of kernels to compile, and its threads.
+#include "cpu/compiler/compile_queue.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -31,22 +31,22 @@ struct KeyedJob {
     std::string key;
 };
 
-struct Background {
+struct CompileQueue {
     std::mutex mutex;
     Condition work;
-    std::vector<std::shared_ptr<const KernelCode>> queue;
+    std::vector<std::shared_ptr<const KernelCode>> kernels;
     std::vector<KeyedJob> locked;  // another process compiles them
     std::size_t threads = 0, idle = 0;
     std::atomic<bool> stopping{false};
 };
 // Never destroyed: threads outlive static objects.
-Background& background() {
-    static auto* one = new Background;
-    return *one;
+CompileQueue& compile_queue() {
+    static auto* queue = new CompileQueue;
+    return *queue;
 }
 
 void checkpoint() {
-    if (background().stopping.load()) park_thread();
+    if (compile_queue().stopping.load()) park_thread();
 }
 
 void* compiled_library(const Job& job, const std::string& key, Cache::Lock& lock,
@@ -98,36 +98,37 @@ void prepare(const KernelCode& kernel, KeyedJob& keyed) try {
     fail(*kernel.native, error.what());
 }
 
-std::shared_ptr<const KernelCode> take_most_expensive(Background& b) {
-    const auto at = std::max_element(b.queue.begin(), b.queue.end(), [](auto& a, auto& c) {
-        return a->native->nanoseconds.load() < c->native->nanoseconds.load();
-    });
+std::shared_ptr<const KernelCode> take_most_expensive(CompileQueue& queue) {
+    const auto at =
+        std::max_element(queue.kernels.begin(), queue.kernels.end(), [](auto& a, auto& c) {
+            return a->native->nanoseconds.load() < c->native->nanoseconds.load();
+        });
     std::shared_ptr<const KernelCode> kernel = std::move(*at);
-    b.queue.erase(at);
+    queue.kernels.erase(at);
     return kernel;
 }
 
 void* compile_kernels(void*) {
-    Background& b = background();
-    std::unique_lock lock(b.mutex);
+    CompileQueue& queue = compile_queue();
+    std::unique_lock lock(queue.mutex);
     for (;;) {
         std::vector<KeyedJob> jobs;
-        if (!b.queue.empty()) {
-            auto kernel = take_most_expensive(b);
+        if (!queue.kernels.empty()) {
+            auto kernel = take_most_expensive(queue);
             lock.unlock();
             checkpoint();
             jobs.emplace_back();
             prepare(*kernel, jobs[0]);
             kernel.reset();
         } else {
-            ++b.idle;
-            if (b.locked.empty())
-                b.work.wait(lock);
+            ++queue.idle;
+            if (queue.locked.empty())
+                queue.work.wait(lock);
             else
-                b.work.wait_for(lock, poll);
-            --b.idle;
-            if (!b.queue.empty() || b.locked.empty()) continue;
-            jobs.swap(b.locked);
+                queue.work.wait_for(lock, poll);
+            --queue.idle;
+            if (!queue.kernels.empty() || queue.locked.empty()) continue;
+            jobs.swap(queue.locked);
             lock.unlock();
         }
         checkpoint();
@@ -136,31 +137,31 @@ void* compile_kernels(void*) {
                        [](KeyedJob& each) { return each.job.slots.empty() || try_complete(each); }),
                    jobs.end());
         lock.lock();
-        for (KeyedJob& each : jobs) b.locked.push_back(std::move(each));
+        for (KeyedJob& each : jobs) queue.locked.push_back(std::move(each));
     }
 }
 
 }  // namespace
 
 void compile_later(std::shared_ptr<const KernelCode> kernel) {
-    Background& b = background();
-    std::lock_guard lock(b.mutex);
-    b.queue.push_back(std::move(kernel));
+    CompileQueue& queue = compile_queue();
+    std::lock_guard lock(queue.mutex);
+    queue.kernels.push_back(std::move(kernel));
     const std::size_t most =
         std::clamp<std::size_t>(processors() / processors_each, 1, max_compilers);
-    if (b.idle == 0 && b.threads < most) {
+    if (queue.idle == 0 && queue.threads < most) {
         if (start_thread(&compile_kernels, nullptr)) {
-            ++b.threads;
-        } else if (b.threads == 0) {
-            b.queue.pop_back();
+            ++queue.threads;
+        } else if (queue.threads == 0) {
+            queue.kernels.pop_back();
             throw std::bad_alloc();
         }
     }
-    b.work.notify_one();
+    queue.work.notify_one();
 }
 
 void stop_compiling() {
-    background().stopping.store(true);
+    compile_queue().stopping.store(true);
     const Cache* const used = opened_cache();
     if (!used || !used->is_process_local()) return;
     stop_detached();
