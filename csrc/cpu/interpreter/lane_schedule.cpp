@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int32_t forced_length = 256;  // in branches of any kind
 
-const DecodedOp* take(Warp& w, unsigned n) {
+const DecodedOp* pop_ready_group(Warp& w, unsigned n) {
     const Group group = w.ready[n];
     for (unsigned i = n; i + 1 < w.ready_count; ++i) w.ready[i] = w.ready[i + 1];
     --w.ready_count;
@@ -74,7 +74,7 @@ void make_ready(Warp& w, std::uint32_t mask, const DecodedOp* at) { enqueue_grou
 const DecodedOp* pick(Warp& w) {
     w.forced = 0;
     if (w.ready_count == 0 && w.waiting_count > 0) release_gathered(w, false);
-    if (w.ready_count > 0) return take(w, w.ready_count - 1);
+    if (w.ready_count > 0) return pop_ready_group(w, w.ready_count - 1);
     return leave(w, w.live == 0 ? Status::done : Status::blocked);
 }
 
@@ -83,7 +83,7 @@ const DecodedOp* run_group(Warp& w, const DecodedOp* at, std::uint32_t wanted) {
     while (n > 0 && (w.ready[n - 1].mask & wanted) == 0) --n;
     if (n == 0) return nullptr;
     const std::uint32_t mask = w.mask;
-    const DecodedOp* const to = take(w, n - 1);
+    const DecodedOp* const to = pop_ready_group(w, n - 1);
     make_ready(w, mask, at);
     return to;
 }
@@ -98,7 +98,7 @@ const DecodedOp* arrive(Warp& w, const DecodedOp* at) {
     for (unsigned n = 0; n < w.ready_count; ++n)
         if (w.ready[n].pc == at) {
             const std::uint32_t mask = w.mask;
-            take(w, n);
+            pop_ready_group(w, n);
             set_mask(w, mask | w.mask);
             break;
         }
@@ -108,7 +108,7 @@ const DecodedOp* arrive(Warp& w, const DecodedOp* at) {
     }
     if (at < w.limit) return at;
     make_ready(w, w.mask, at);
-    return take(w, w.ready_count - 1);
+    return pop_ready_group(w, w.ready_count - 1);
 }
 
 const DecodedOp* end_time_slice(Warp& w, const DecodedOp* at) {
@@ -124,7 +124,7 @@ const DecodedOp* end_time_slice(Warp& w, const DecodedOp* at) {
     make_ready(w, w.mask, at);
     const unsigned n = w.turn++ % w.ready_count;
     if (w.ready_count > 1) w.forced = forced_length;
-    const DecodedOp* to = take(w, n);
+    const DecodedOp* to = pop_ready_group(w, n);
     if (!block.others_live(w)) return to;
     // The next lanes run in this warp's next time slice.
     w.resume = {w.mask, to};
@@ -139,7 +139,7 @@ const DecodedOp* doze(Warp& w, const DecodedOp* at, std::uint32_t nanoseconds) {
     // Other lanes of the warp run first when it wakes up: the sleeping lanes may wait for them.
     if (w.ready_count > 0) {
         make_ready(w, w.mask, at);
-        at = take(w, w.turn++ % w.ready_count);
+        at = pop_ready_group(w, w.turn++ % w.ready_count);
         if (w.ready_count > 0) w.forced = forced_length;
     }
     w.resume = {w.mask, at};
@@ -168,7 +168,7 @@ const DecodedOp* interrupt(Warp& w, const DecodedOp* at) {
         set_mask(w, part);
     } else if (w.ready_count > 0) {
         make_ready(w, w.mask, at);
-        at = take(w, order.below(w.ready_count));
+        at = pop_ready_group(w, order.below(w.ready_count));
     }
     if (w.ready_count > 0) {
         w.forced = static_cast<std::int32_t>(1 + order.below(longest));

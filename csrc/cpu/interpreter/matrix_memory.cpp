@@ -205,9 +205,9 @@ void store_elements(std::byte* to, const std::uint32_t* offsets,
             }
     }
 }
-// Calls `run` with an unsigned integer of so many bits.
+// Calls `run` with an unsigned integer of `bits` bits.
 template <class Run>
-void with_type(unsigned bits, const Run& run) {
+void with_unsigned_type(unsigned bits, const Run& run) {
     switch (bits) {
         case 8:
             return run(std::uint8_t{});
@@ -267,7 +267,7 @@ const DecodedOp* load_whole(const DecodedOp* ip, Warp& w, std::byte* r) {
     const unsigned bits = op.whole->bits, count = op.whole->count;
     std::uint32_t offsets[max_held * lanes];
     if (const std::byte* const from = find_whole(ip, w, r, op, false, offsets)) {
-        with_type(bits, [&](auto element) {
+        with_unsigned_type(bits, [&](auto element) {
             load_elements<decltype(element)>(from, offsets, op.d, op.whole->distinct, r);
         });
         return ip + 1;
@@ -295,8 +295,8 @@ const DecodedOp* store_whole(const DecodedOp* ip, Warp& w, std::byte* r) {
     const unsigned bits = op.whole->bits;
     std::uint32_t offsets[max_held * lanes];
     if (std::byte* const to = find_whole(ip, w, r, op, true, offsets)) {
-        with_type(bits,
-                  [&](auto element) { store_elements<decltype(element)>(to, offsets, op.d, r); });
+        with_unsigned_type(
+            bits, [&](auto element) { store_elements<decltype(element)>(to, offsets, op.d, r); });
         return ip + 1;
     }
     for (unsigned n = 0; n < op.whole->count; ++n) {
