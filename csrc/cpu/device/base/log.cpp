@@ -38,7 +38,7 @@ std::string log_line(const std::string& text) {
     return line;
 }
 
-std::vector<std::string>& untold() {
+std::vector<std::string>& pending_lines() {
     thread_local std::vector<std::string> lines;
     return lines;
 }
@@ -58,7 +58,7 @@ void Log::error(const std::string& text) {
     std::string line = log_line(text);
     std::lock_guard lock(mutex_);
     if (!listeners_.empty()) {
-        untold().push_back(line);
+        pending_lines().push_back(line);
         due = true;
     }
     bytes_ += line.size() + 1;
@@ -88,17 +88,17 @@ class Log::Call {
     Listener& listener_;
 };
 
-void Log::tell_due() {
+void Log::deliver_pending() {
     due = false;
     // Undelivered lines can still be read; the result of the driver's call does not change.
     result_of([this] {
-        tell_untold();
+        call_listeners();
         return CUDA_SUCCESS;
     });
 }
 
-void Log::tell_untold() {
-    std::vector<std::string> lines = std::exchange(untold(), {});
+void Log::call_listeners() {
+    std::vector<std::string> lines = std::exchange(pending_lines(), {});
     std::vector<std::shared_ptr<Listener>> all;
     {
         std::lock_guard lock(mutex_);

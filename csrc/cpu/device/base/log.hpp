@@ -23,7 +23,7 @@ class Log {
     void error(const std::string& text);
     // Calls the callbacks. The thread must not hold a lock of the driver.
     static void tell() {
-        if (__builtin_expect(due, 0)) get().tell_due();
+        if (__builtin_expect(due, 0)) get().deliver_pending();
     }
 
     CUlogsCallbackHandle add(CUlogsCallback call, void* data);
@@ -46,8 +46,8 @@ class Log {
         unsigned running = 0;
     };
     class Call;
-    void tell_due();
-    void tell_untold();
+    void deliver_pending();
+    void call_listeners();
 
     static thread_local bool due;  // the thread has lines for the callbacks
     mutable std::mutex mutex_;
