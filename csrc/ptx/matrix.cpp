@@ -35,7 +35,7 @@ constexpr RowKind kinds[] = {
 #undef FORM
 };
 
-constexpr Type register_of(Element e) {
+constexpr Type register_type_of(Element e) {
     return e == Element::f64   ? Type::f64
            : e == Element::f32 ? Type::f32
            : e == Element::s32 ? Type::s32
@@ -108,12 +108,12 @@ Fragment fragment_of(const MatrixForm& form, Matrix of) {
             return {1, Type::b32};
         case MatrixKind::MultiplyGroup:
             if (of == Matrix::a) return {4, Type::b32};
-            return {form.n * bits_of(form.d) / 64, register_of(form.d)};
+            return {form.n * bits_of(form.d) / 64, register_type_of(form.d)};
         default:
             break;
     }
     const Element e = form.element(of);
-    const Type type = register_of(e);
+    const Type type = register_type_of(e);
     const bool factor = of == Matrix::a || of == Matrix::b;
     // A wmma f16 factor has eight registers for every tile: two lanes hold some elements.
     if (form.kind != MatrixKind::Multiply && factor && e == Element::f16) return {8, type};
