@@ -262,7 +262,7 @@ void elementwise(int operation, int element, const cupola_operand& out, const cu
                  const cupola_operand& y, const cupola_scalar& scalar, const std::int64_t* shape,
                  int ndim, Stream& stream) {
     LoopNest axes{out.address, x.address, y.address, {}};
-    if (!reduce(axes, out, x, y, shape, ndim)) return;
+    if (!normalize_axes(axes, out, x, y, shape, ndim)) return;
     const bool flat = is_flat(axes, operation, element, out, x, y) &&
                       is_aligned(operation, element, axes.out, axes.x, axes.y);
     if (flat && class_of(operation) != function) {

@@ -73,8 +73,8 @@ std::vector<LoopNest> tiled(const LoopNest& axes, std::size_t max_axes) {
     return parts;
 }
 
-bool reduce(LoopNest& axes, const cupola_operand& out, const cupola_operand& x,
-            const cupola_operand& y, const std::int64_t* shape, int ndim) {
+bool normalize_axes(LoopNest& axes, const cupola_operand& out, const cupola_operand& x,
+                    const cupola_operand& y, const std::int64_t* shape, int ndim) {
     for (int i = 0; i < ndim; ++i) {
         if (shape[i] < 0) fail(CUPOLA_ERROR_VALUE, "a shape has a negative size");
         if (shape[i] == 0) return false;

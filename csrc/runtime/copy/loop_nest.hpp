@@ -49,8 +49,8 @@ void require_reach(std::int64_t stride, std::uint64_t length);
 
 // Fills in and merges the axes of `axes`, whose addresses are set. Axes are flipped so that the
 // results' strides are positive. False where there are no elements.
-bool reduce(LoopNest& axes, const cupola_operand& out, const cupola_operand& x,
-            const cupola_operand& y, const std::int64_t* shape, int ndim);
+bool normalize_axes(LoopNest& axes, const cupola_operand& out, const cupola_operand& x,
+                    const cupola_operand& y, const std::int64_t* shape, int ndim);
 
 // Reorders the loops into square tiles where an operand is transposed against the results, so that
 // each loaded cache line is used soon. Gives several nests where tiles don't divide the lengths,

@@ -33,8 +33,8 @@ constexpr std::uint64_t min_row = 512;
 constexpr std::int64_t max_pitch = 0x7fffffff;  // MAX_PITCH of every device
 
 // The region has no axes where there is nothing to copy.
-StridedRegion reduce(const cupola_strided& to, const cupola_strided& from,
-                     const std::int64_t* shape, int ndim, std::size_t itemsize) {
+StridedRegion merged_region(const cupola_strided& to, const cupola_strided& from,
+                            const std::int64_t* shape, int ndim, std::size_t itemsize) {
     StridedRegion region{to.address, from.address, {}};
     for (int i = 0; i < ndim; ++i) {
         if (shape[i] < 0) fail(CUPOLA_ERROR_VALUE, "a shape has a negative size");
@@ -242,13 +242,13 @@ void put_element(std::uint64_t to, const unsigned char* element, std::size_t siz
 
 bool copy_strided(const cupola_strided& to, const cupola_strided& from, const std::int64_t* shape,
                   int ndim, std::size_t itemsize, int direction, Stream& stream) {
-    return copy(reduce(to, from, shape, ndim, itemsize), direction, stream);
+    return copy(merged_region(to, from, shape, ndim, itemsize), direction, stream);
 }
 
 void fill_strided(const cupola_strided& to, const std::int64_t* shape, int ndim,
                   const unsigned char* element, std::size_t size, Stream& stream) {
     ContextScope current(stream.context);
-    const StridedRegion whole = reduce(to, to, shape, ndim, size);
+    const StridedRegion whole = merged_region(to, to, shape, ndim, size);
     if (whole.axes.empty()) return;
     std::uint32_t value = 0;
     const int width = pattern_of(element, size, value);
@@ -259,7 +259,8 @@ void fill_strided(const cupola_strided& to, const std::int64_t* shape, int ndim,
     const auto one = make<DeviceMemory>(stream.context, size, stream);
     put_element(one->address, element, size, stream);
     const std::vector<std::int64_t> still(static_cast<std::size_t>(ndim), 0);
-    copy(reduce(to, {one->address, still.data()}, shape, ndim, size), CUPOLA_ON_DEVICE, stream);
+    copy(merged_region(to, {one->address, still.data()}, shape, ndim, size), CUPOLA_ON_DEVICE,
+         stream);
     // The graph reads it at each launch.
     if (const auto capture = Capture::of(stream))
         capture->retained->hold(Ref<Object>::share(one.get()));

@@ -73,7 +73,7 @@ class GraphExec : public Object {
     void require_contents(const Stream& stream) const;
     void set_display_name();
     void copy(CUgraph graph);
-    void note(Stream& stream);
+    void note_stream(Stream& stream);
     void retire(RetainedObjects& retained);
 
     std::mutex mutex_;

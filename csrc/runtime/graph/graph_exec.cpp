@@ -96,7 +96,7 @@ void GraphExec::retire(RetainedObjects& retained) {
             for (const Ref<Stream>& stream : streams_) memory->use(*stream);
 }
 
-void GraphExec::note(Stream& stream) {
+void GraphExec::note_stream(Stream& stream) {
     std::lock_guard<std::mutex> lock(mutex_);
     const bool known = std::any_of(streams_.begin(), streams_.end(), [&](const auto& each) {
         return each->handle == stream.handle && &each->context == &stream.context;
@@ -116,7 +116,7 @@ void GraphExec::launch(Stream& stream) {
     std::optional<ContextScope> current;
     if (stream.needs_current()) current.emplace(stream.context);
     // The noted streams are kept alive, so an equal address means the same stream.
-    if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note(stream);
+    if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note_stream(stream);
     const Driver& driver = context.driver;
     if (__builtin_expect(calls_.load(std::memory_order_relaxed) || any_capture() ||
                              driver.instrumented.load(std::memory_order_relaxed),
