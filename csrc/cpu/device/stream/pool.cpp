@@ -170,7 +170,7 @@ void Pool::retire() {
 }
 
 // Needs the lock. The caller must destroy the result after it has released the lock.
-std::shared_ptr<Pool> Pool::last_reference() {
+std::shared_ptr<Pool> Pool::release_self_if_unused() {
     return used_ == 0 ? std::move(self_) : std::shared_ptr<Pool>();
 }
 
@@ -248,7 +248,7 @@ void Pool::free_on(Stream& stream, std::uintptr_t begin) {
         block.pending = &stream;
         turn = ++block.turn;
         used_ -= block.capacity;
-        last = last_reference();
+        last = release_self_if_unused();
         device_.driver().memory.take_back(begin);
     }
     // Becomes reusable only after the free is submitted, so that the stream's order protects it.
@@ -284,7 +284,7 @@ void Pool::free_now(std::uintptr_t begin) {
     it->second.used = false;
     ++it->second.turn;
     used_ -= it->second.capacity;
-    last = last_reference();
+    last = release_self_if_unused();
     device_.driver().memory.take_back(begin);
     device_.driver().memory.withdraw(begin);
     spare_.emplace(it->second.capacity, begin);

@@ -97,7 +97,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
     void reached(std::uintptr_t begin, std::uint64_t turn);
     void drop_spare(std::size_t keep);
     Budget& budget() const;
-    std::shared_ptr<Pool> last_reference();
+    std::shared_ptr<Pool> release_self_if_unused();
 
     Device& device_;
     const PoolPlace place_;
