@@ -26,20 +26,21 @@ CONSTANTS = BUILD / "kernels" / "kernel_constants.py"  # a module of the install
 ELEMENT_TYPES = BUILD / "native" / "element_types.inc"
 SEMANTICS = BUILD / "native" / "semantics.hpp"
 RELEASE = ("-O2", "-DNDEBUG")
-# What is waited for between launches at most: half the time of a compilation.
+# Flags of code that runs between launches at most. They halve the time of a compilation.
 CALM = ("-O1", "-finline-small-functions", "-foptimize-sibling-calls")
-CALM += ("-Wno-ignored-optimization-argument",)  # Clang inlines them by itself, and says so
+CALM += ("-Wno-ignored-optimization-argument",)  # Clang inlines these anyway, with a warning
 # The flags give up errno and traps, never a rounding. Registers and memory are written as one type
 # and read as another of their size.
 DEVICE = ("-O2", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 DEVICE += ("-fno-strict-aliasing",)
-# Lane loops become vector code, with these; level 1 is for processors that nobody builds for, and
-# by itself it would return from each handler instead of jumping to the next. There it is one form
-# of each handler, too (seldom in cpu/isa/lanes.hpp).
+# FAST makes vector code of loops over lanes. HASTY compiles instruction set level 1, which few
+# processors need: it has one form of each handler (`seldom` in cpu/isa/lanes.hpp). -O1 alone would
+# return from each handler instead of jumping to the next.
 FAST, HASTY = ("-O3",), ("-O1", "-foptimize-sibling-calls", "-DCUPOLA_HASTY")
-# So many sources of a folder are compiled as one: most of a source's time is that of its headers.
+# This number of sources of a folder is compiled as one: headers take most of a source's time.
 TOGETHER = 24
-# Seconds that these take, about, to begin with them; the longest have objects of their own.
+# Seconds that the slowest sources take to compile, about. They start first; the slowest have
+# objects of their own.
 WEIGHTS = {
     "csrc/cpu/isa/convert.cpp": 12,
     "csrc/cpu/isa/real.cpp": 8,
@@ -75,7 +76,7 @@ READERS = (*FORMATS, "runtime/abi/image.cpp", "runtime/abi/library.cpp")
 READERS += ("runtime/base/error.cpp", "runtime/base/library_path.cpp", "runtime/base/object.cpp")
 READERS += ("runtime/module/parameter.cpp", "runtime/module/ptx_signature.cpp")
 READERS += ("runtime/module/undefined.cpp",)
-# Needed by name wherever they are files of their own: before glibc 2.34 the functions were there.
+# Libraries that a link must name: before glibc 2.34 they, not libc, had the functions.
 # Only in a wheel, which is to load on older systems than this: CUPOLA_PORTABLE=1.
 PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] == "glibc"
 SYSTEM = ("-ldl",)
@@ -101,7 +102,7 @@ class Recipe:
     root: Path
     version: str
     chosen: Any = None  # a C++ compiler in place of the one that is found
-    apart: bool = False  # each source by itself, as tools see them
+    apart: bool = False  # compiles each source alone, as tools see the sources
 
     @property
     def compiler(self) -> Any:

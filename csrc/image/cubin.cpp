@@ -45,7 +45,7 @@ void each_attribute(const Cubin::Section& section, F f) {
         if (form == 4) {
             f(bytes.at<std::uint8_t>(at + 1, what), Bytes(bytes.part(at + 4, size, what)));
             at += size;
-        } else if (form < 1 || form > 3) {  // of those the word itself is the value
+        } else if (form < 1 || form > 3) {  // in forms 1 to 3 the word itself is the value
             throw Error(std::string(section.name) + ": unknown form " + std::to_string(form) +
                         " at offset " + std::to_string(at));
         }
@@ -169,7 +169,7 @@ std::vector<std::string> Cubin::variables() const {
 }
 
 std::vector<std::pair<std::uint32_t, std::string>> Cubin::kernel_names() const {
-    constexpr std::uint8_t cuda_entry = 0x10;  // of st_other: a kernel, not a device function
+    constexpr std::uint8_t cuda_entry = 0x10;  // bit of st_other: the function is a kernel
     std::vector<std::pair<std::uint32_t, std::string>> names;
     const Section* table = find(".symtab");
     if (!table) return names;

@@ -39,7 +39,7 @@ struct Entry {
     std::string_view payload;  // a view of the image's bytes; PTX without its terminating NUL
     enum class Packing { none, lz4, zstd } packing = Packing::none;
     std::uint64_t unpacked = 0;    // size after decompression, from the entry's header
-    unsigned number = 0;           // of the kind, in a fatbin
+    unsigned number = 0;           // the number that a fatbin has for the kind
     char variant = 0;              // 'a' or 'f' of sm_90a or sm_100f; 0 without suffix
     std::string_view header = {};  // in a fatbin: the entry's header, with options for ptxas
 };

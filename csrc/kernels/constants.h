@@ -25,7 +25,7 @@ constexpr int sort_long_row_items = 16;
 // of the word say what the others count.
 constexpr int sort_digits = 256;
 constexpr int sort_count_bits = 30;
-constexpr int sort_key_threads = 256;  // of the kernels that take one key a thread
+constexpr int sort_key_threads = 256;  // block size of kernels whose threads have one key each
 // Threads of a block and elements of a thread, by the bits of a key; wide pairs have indices of 64
 // bits.
 constexpr int sort_keys_8_threads = 512;

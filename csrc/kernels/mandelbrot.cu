@@ -40,7 +40,7 @@ __device__ bool usual_row(float c_imag, int iterations, float bound) {
 constexpr float usual_norm = 3.996f;
 
 // A shortcut finds orbits that never leave. This one finds none, so each orbit is followed to its
-// end. benchmarks/kernels.cu has another one, which examines the orbit.
+// end. benchmarks/kernels.cu has a proof that examines the orbit.
 struct Follow {
     static __device__ bool known(float, float) { return false; }
     static __device__ bool trapped(const Orbit&, float, const Orbit&) { return false; }

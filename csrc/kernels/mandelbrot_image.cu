@@ -4,7 +4,7 @@
 
 namespace {
 
-constexpr float image_bound = 0x1p16f;  // of |z|^2; a large one makes the colours smooth
+constexpr float image_bound = 0x1p16f;  // bound of |z|^2; a large bound makes the colours smooth
 constexpr float cycles = 0.385f;        // colour cycles for each doubling of the escape time
 constexpr float first_hue = -0.766f;    // the whole set is surrounded by dark blue
 

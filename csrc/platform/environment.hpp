@@ -1,5 +1,5 @@
 // csrc/platform/environment.hpp - numbers in environment variables, read in the same way by
-// both libraries. Other text is an error: a wrong setting must not act as another one.
+// both libraries. Other text is an error: a wrong setting must not act as another setting.
 #pragma once
 
 #include <cmath>

@@ -66,7 +66,7 @@ class Calls {
     Module& module_;
     Parameters& parameters_;
     InsertedCode& code_;
-    std::vector<Prototype> prototypes_;                        // of the current function
+    std::vector<Prototype> prototypes_;  // prototypes that the current function declares
     std::unordered_map<std::uint32_t, std::uint32_t> tables_;  // Module::targets, by variable
     // Bytes of the longest argument that a call passes to a parameter array without a size.
     std::uint64_t open_bytes_ = 0;

@@ -16,7 +16,7 @@ enum class ContractRole : std::uint8_t {
     negation,
     copy,
     load,
-    comparison,  // of f32
+    comparison,  // a comparison of f32
     iteration,   // NVIDIA's assembler makes a call of it
     fence,
     branch,

@@ -115,7 +115,7 @@ bool DeclaredKernels::parameters(std::vector<DeclaredParameter>& out) const {
 
 std::vector<std::string> declared_variables(std::string_view text) {
     std::vector<std::string> names;
-    int depth = 0;          // of braces: bodies of functions, initialisers
+    int depth = 0;          // number of open braces: bodies of functions, initialisers
     bool declares = false;  // since .global or .const, up to ';'
     bool named = false;     // since the last ','
     try {
@@ -133,7 +133,7 @@ std::vector<std::string> declared_variables(std::string_view text) {
                 continue;
             } else if (is_the_mark(token, ',')) {
                 named = false;
-            } else if (is_the_mark(token, '(')) {  // of .attribute
+            } else if (is_the_mark(token, '(')) {  // the arguments of .attribute
                 while (token.kind != Token::Kind::end && !is_the_mark(token, ')'))
                     token = take_token(text);
             } else if (!named && token.kind == Token::Kind::word) {

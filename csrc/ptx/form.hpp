@@ -74,7 +74,7 @@ struct Form {
     Types types, types2;
     OperandConstraints operands;
     std::uint16_t since;       // PTX version, major * 10 + minor
-    std::string_view section;  // of the PTX ISA manual
+    std::string_view section;  // section of the PTX ISA manual
 };
 
 }  // namespace cupola::ptx

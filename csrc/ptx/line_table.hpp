@@ -14,7 +14,7 @@ class LineTable {
   public:
     // A place in a source file. `scope` 0: the function itself; else an inlined call.
     struct Place {
-        std::uint32_t ptx_line = 0;  // of the .loc
+        std::uint32_t ptx_line = 0;  // line of the .loc directive
         std::uint32_t scope = 0, file = 0, line = 0, column = 0;
     };
     // An inlined call: where it stands, and the scope that it stands in.
@@ -39,7 +39,7 @@ class LineTable {
     std::vector<Place> places_;  // by line of PTX; file 0xffffffff ends a function
     std::vector<std::string> files_;
     std::vector<Scope> scopes_{Scope()};
-    std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // of .file, to index
+    std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // index by number of .file
     // Of the current function: the scope of the last .loc at a place, and known scopes.
     std::unordered_map<std::string, std::uint32_t> last_, known_;
 };

@@ -133,7 +133,7 @@ std::string Linker::linked() const {
         out += ";\n";
     }
     std::map<std::string_view, Chosen> missing;
-    std::map<std::string_view, std::size_t> files;  // of the linked text, by the rest of a .file
+    std::map<std::string_view, std::size_t> files;  // new numbers, by the rest of a .file
     LinkedSections sections;
     std::size_t number = 0;
     for (const auto& [text, unit] : all) {

@@ -31,7 +31,7 @@ struct MatrixForm {
     Element d, a, b, c;
     bool column_a, column_b;  // column-major; a load or store uses column_a
     bool saturate, bit_and, sparse, transposed;
-    unsigned matrices;  // of ldmatrix and stmatrix
+    unsigned matrices;  // number of matrices of ldmatrix and stmatrix
     Matrix which;       // the matrix of a wmma.load or wmma.store
     Round round;
 
@@ -44,7 +44,7 @@ struct MatrixForm {
 
 struct Fragment {
     unsigned registers;
-    Type type;  // of each
+    Type type;  // type of each register
 };
 
 constexpr unsigned bits_of(Element e) {

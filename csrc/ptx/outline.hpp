@@ -1,5 +1,5 @@
 // csrc/ptx/outline.hpp - finds the kernels of a PTX text without parsing their bodies, so that
-// one kernel can be parsed without the others.
+// one kernel can be parsed without the other kernels.
 #pragma once
 
 #include <cstdint>

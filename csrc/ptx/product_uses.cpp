@@ -105,7 +105,7 @@ void ProductUses::need(std::uint32_t reg) {
     }
 }
 
-// A copy, or a change of sign, of a product. It is no use of it by itself.
+// A copy, or a change of sign, of a product. This alone is no use of the product.
 bool ProductUses::alias(std::uint32_t n, Value& result) {
     const Instruction& i = f_.code[n];
     const Role r = contract_role(i);

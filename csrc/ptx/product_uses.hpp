@@ -26,7 +26,7 @@ struct Product {
     std::uint32_t fused = 0;
     bool constant = false;  // one factor is a constant, so that another block may compute it again
     bool blocked = false;   // its value is needed
-    std::uint32_t version[2] = {0, 0};         // of the factors' registers
+    std::uint32_t version[2] = {0, 0};         // how often each factor's register was written
     std::uint32_t kept[2] = {absent, absent};  // registers with copies of factors
 };
 
@@ -65,9 +65,9 @@ class ProductUses {
         unsigned side = 0;
     };
     struct RegisterInfo {
-        std::uint32_t line = absent;  // of the value
-        Value value;                  // of the only definition
-        bool exposed = false;         // a straight line reads what another one left in it
+        std::uint32_t line = absent;  // straight line that defines the value
+        Value value;                  // value of the only definition
+        bool exposed = false;         // another straight line reads the register
     };
 
     const Operand& operand(const Instruction& i, unsigned n) const {

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t absent = 0xffffffffu;
 // An address in a variable's initialiser.
 struct Relocation {
     std::uint64_t offset = 0;         // in the initialised variable
-    std::uint32_t variable = absent;  // of the module, or
+    std::uint32_t variable = absent;  // index of a variable of the module, or
     std::uint32_t function = absent;
     std::int64_t addend = 0;
     std::uint8_t bytes = 8, shift = 0;  // writes this many bytes of (address >> shift)
@@ -154,13 +154,13 @@ struct Instruction {
     std::uint32_t guard = absent;  // predicate register
     Bits modifiers = 0;
     std::uint32_t line = 0;
-    std::uint32_t operand = 0;  // index of the first in the function's operands
+    std::uint32_t operand = 0;  // index of its first operand in the function's operands
     std::uint32_t operands = 0;
     std::uint32_t call = absent;  // for a call: index into the function's calls
 };
 
 struct Call {
-    std::uint32_t function = absent;  // of the module, or
+    std::uint32_t function = absent;  // index of a function of the module, or
     std::uint32_t pointer = absent;   // the register that holds its address
     std::uint32_t targets = absent;   // index into Module::targets: the possible callees
     std::vector<std::uint32_t> arguments, results;  // frame variables of the caller

@@ -61,7 +61,7 @@ class RegisterDefinitions {
     // The instruction that alone gives a register its value, or null.
     const Instruction* only(std::uint32_t reg) const;
 
-    // Follows copies and changes of sign to an immediate, if there is one. `negated` is its sign.
+    // Follows copies and changes of sign to an immediate operand, if any. `negated` is its sign.
     const Operand* immediate(const Operand& from, bool& negated) const;
     bool is_zero(const Operand& from) const;
     // Whether an operand of a product is 1 or -1; the product is then a copy of the other one.

@@ -81,7 +81,7 @@ bool share_low_bits(std::int64_t step, std::int64_t bits) {
 bool KernelAnalysis::affine_step(std::uint32_t n, const std::vector<std::int64_t>& steps,
                                  AffineStep& result) const {
     const OpEffects& s = this->ops[n];
-    if (s.kind != Kind::lanes) return false;  // others may have no form
+    if (s.kind != Kind::lanes) return false;  // other kinds may have no instruction form
     if (!is_integer_or_bits(s.origin.key.type)) return false;
     std::size_t source = 0;
     bool narrow = false;  // a 16-bit result, which is followed only if it is uniform

@@ -35,7 +35,7 @@ enum class Kind : std::uint8_t {
     atomic,
     ballot,
     shuffle,
-    barrier,  // of all threads, without a result
+    barrier,  // a barrier of all threads, without a result
     exit,
     count,         // lanes, for coverage
     count_branch,  // lanes that take a branch
@@ -82,18 +82,18 @@ struct Register {
     bool single_assignment = false;   // never changes, and is spilled where it is written
     bool is_affine = false;           // likely to be affine with `step`
     std::int64_t step = 0;
-    bool per_half = false;  // of step 0, but the halves of a warp may have different values
+    bool per_half = false;  // the step is 0, but the halves of a warp may have different values
     std::uint64_t value = 0;
     std::uint32_t writes = 0, definition = 0;  // number of writes, and the last one
     bool is_read = false;
-    std::string name() const;  // of the variable in emitted code
+    std::string name() const;  // the variable's name in emitted code
 };
 
 struct Block {
     std::uint32_t first = 0, end = 0;  // operations
     bool entry = false;                // warps may enter machine code here
     bool yield_entry = false;          // the entry is a loop header where warps yield
-    std::uint32_t loop_end = 0;        // of a loop header: the last block of the loop
+    std::uint32_t loop_end = 0;        // for a loop header, the last block of the loop
     bool is_loop_header = false;
     std::int32_t loop = -1;  // header of the innermost loop that contains it; -1: none
     std::vector<std::uint32_t> successors;  // blocks
@@ -109,7 +109,7 @@ struct AffineStep {
 // An operation on the path of whole thread blocks: see find_block_batches.cpp.
 struct PathStep {
     std::uint32_t op;
-    bool taken;       // of a branch: whether the path takes it
+    bool taken;       // for a branch, whether the path takes it
     bool is_uniform;  // its predicate is the same for all threads of the block
 };
 
@@ -123,7 +123,7 @@ class KernelAnalysis {
     std::vector<OpEffects> ops;  // one for each DecodedOp
     std::vector<Register> registers;
     std::vector<Block> blocks;
-    std::vector<std::uint32_t> block_of;          // by operation
+    std::vector<std::uint32_t> block_of;          // an operation's block
     std::vector<std::uint32_t> returns;           // operations after calls
     std::vector<std::uint32_t> uniform;           // uniform registers, definitions before uses
     std::vector<std::uint32_t> invariant_affine;  // the same for affine registers that never change

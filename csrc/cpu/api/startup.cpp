@@ -47,7 +47,7 @@ void start(Device& device) {
     device.start(std::move(primary), Pool::make(device.driver(), place, 0, true));
 }
 
-// The debugger is the first: it chooses the operation that the others see.
+// The debugger comes first: it chooses the operation that the other observers see.
 void connect_observers() {
     observe::connect(debugger::observer());
     observe::connect(sanitizer::observer());

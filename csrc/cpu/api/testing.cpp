@@ -13,7 +13,7 @@ using namespace cupola::cpu;
 // cupola_cpu_take_output. Without it, the text goes to C's stdout.
 CUPOLA_API void cupola_cpu_hold_output(int on) { HeldOutput::get().hold(on != 0); }
 
-// The number of bytes that wait.
+// The number of bytes that the program has not taken yet.
 CUPOLA_API size_t cupola_cpu_held_output(void) { return HeldOutput::get().bytes(); }
 
 // Moves up to `room` of the oldest bytes to `to`, and returns their number.

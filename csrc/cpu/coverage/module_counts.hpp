@@ -18,7 +18,7 @@ class ModuleCounts final : public observe::ModuleCounters {
     ModuleCounts(std::string digest, ModulePlan made)
         : digest(std::move(digest)), plan(std::move(made)) {}
 
-    const std::string digest;  // of the text
+    const std::string digest;  // digest of the PTX text
     const ModulePlan plan;
 
     using Words = std::vector<std::uint64_t>;

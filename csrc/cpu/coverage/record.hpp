@@ -1,7 +1,7 @@
 // csrc/cpu/coverage/record.hpp - a piece of a coverage file, which package/cupola/coverage reads.
 //
 // The file is text: the line "cupola-coverage 1", then records of any processes. A record is a line
-// "record BYTES CRC32", then so many bytes, with one statement a line. Numbers are decimal; names
+// "record BYTES CRC32", then BYTES bytes, with one statement a line. Numbers are decimal; names
 // and paths have %XX for the characters that separate.
 //
 //   module DIGEST

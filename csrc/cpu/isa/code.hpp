@@ -51,13 +51,13 @@ enum class Pseudo : std::uint8_t {
     cluster_wait,
     sleep,
     read_clock,      // or a timer: writes `bytes`
-    runtime_call,    // of the device runtime: accesses the thread's frame only
-    load_parameter,  // of `bytes`
+    runtime_call,    // a call of the device runtime: accesses the thread's frame only
+    load_parameter,  // loads `bytes` bytes
     pack,            // `count` elements of `bytes` into one register
     unpack,
     count_lines,  // for coverage: imm is a counter
     count_branch,
-    count_table,  // of `slot` labels
+    count_table,  // counts a branch through a table of `slot` labels
 };
 
 struct DecodedOp {
@@ -72,7 +72,7 @@ struct DecodedOp {
     std::uint8_t count = 1;    // elements of a vector access
     std::uint32_t origin = 0;  // its instruction in KernelCode::origins, from 1; 0: none
     Pseudo pseudo = Pseudo::none;
-    std::uint8_t bytes = 0;  // of an element of some pseudo-operations
+    std::uint8_t bytes = 0;  // size of an element, for some pseudo-operations
 };
 
 // A handler, and what it executes: a row of the table or a pseudo-operation.
@@ -118,7 +118,7 @@ struct Waiting {
     std::uint32_t mask;
     const DecodedOp* pc;    // where they continue
     const DecodedOp* code;  // the instruction that they wait in
-    std::int32_t barrier;   // of the block; -1: of the warp
+    std::int32_t barrier;   // number of the block's barrier; -1: a barrier of the warp
     std::uint32_t want;     // barrier of the warp: lanes that must arrive
 };
 
@@ -153,13 +153,13 @@ struct Warp {
     std::uint32_t turn = 0;
     bool lenient = false;  // the next warp operation accepts missing lanes
     Status status = Status::ready;
-    std::uint8_t index = 0;     // in the block
+    std::uint8_t index = 0;     // the warp's index in the block
     Group resume;               // where a yielded warp continues
     Return* returns = nullptr;  // [lane][depth]
     std::uint32_t arrived = 0;  // lanes that arrived at the cluster's barrier in this phase
     std::int64_t wake = 0;      // a sleeping warp: wake-up time of the steady clock; else 0
     alignas(64) std::int32_t lane_mask[lanes] = {};  // 0 or -1, as in `masked`
-    alignas(64) std::uint64_t address[lanes];        // of the current access
+    alignas(64) std::uint64_t address[lanes];        // addresses of the current access
     Waiting waiting[lanes];
     Group ready[lanes + 1];  // sorted, lowest pc last
     std::uint32_t depth[lanes];
@@ -184,7 +184,7 @@ struct Block {
     // The shared memories of the cluster's blocks, at a fixed stride.
     std::uintptr_t cluster = 0;
     std::uint64_t cluster_bytes = 0, cluster_stride = 0;
-    std::uintptr_t local = 0;  // of thread 0
+    std::uintptr_t local = 0;  // local memory of thread 0
     std::uint64_t local_bytes = 0;
     std::uintptr_t parameters = 0;
     std::uint64_t parameter_bytes = 0;
@@ -193,7 +193,7 @@ struct Block {
     std::uint32_t shape[3] = {1, 1, 1};    // %ntid
     // Machine code runs blocks of a row up to this one.
     std::uint32_t batch_end = 0;
-    std::uint32_t batched_warps = 0;  // of the next block, the warps that it has run already
+    std::uint32_t batched_warps = 0;  // number of the next block's warps that ran already
     unsigned warp_count = 0, live_warps = 0, live_threads = 0;
     // Whether threads wait at a barrier: an exit may then complete it.
     bool awaited = false;

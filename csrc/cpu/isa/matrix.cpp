@@ -109,7 +109,7 @@ void add_group(typename Columns<W>::Ints& c, unsigned count, int fraction, const
     const auto bits = Longs(total);
     const auto high = Ints(__builtin_convertvector(bits >> 29, Words));
     const Ints made_sign = Ints(__builtin_convertvector(bits >> 32, Words)) & INT32_MIN;
-    const Ints length = ((high >> 23 & 511) + 1) & 511;  // of the sum, in bits, less one bit
+    const Ints length = ((high >> 23 & 511) + 1) & 511;  // the sum's length in bits, less one
     const Ints made_part = high & 0x7fffff, made = length + top - kept;
     Ints result = made_part | (made + 127) << 23;
     result = made > 127 ? Ints{} + 0x7f800000 : result;

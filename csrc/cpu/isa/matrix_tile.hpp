@@ -10,7 +10,7 @@ namespace cupola::cpu::interpreter {
 constexpr unsigned max_of_a = 1024, max_of_b = 8192;
 // Of D: 16 x 256 for one warp of a warpgroup.
 constexpr unsigned max_of_sums = 4096;
-// Columns are taken so many at a time. Every form has a multiple of them.
+// The number of columns of a step. The columns of every form are a multiple of it.
 constexpr unsigned tile_columns = 8;
 
 struct TileShape {

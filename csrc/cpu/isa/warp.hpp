@@ -6,7 +6,7 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// Whether all lanes of the member mask are active; else the active lanes must wait for the others.
+// Whether all lanes of the member mask are active; else the active lanes must wait.
 inline bool gathered(Warp& w, std::uint32_t members) {
     if ((members & w.live & ~w.mask) == 0) return true;
     if (!w.lenient) return false;

@@ -19,7 +19,7 @@ using Far = std::map<std::uint32_t, std::shared_ptr<const Times>>;
 
 // Immutable, and shared by threads with equal knowledge.
 struct Knowledge {
-    Times near;  // of the thread's own block
+    Times near;  // times of threads of the same block
     std::shared_ptr<const Far> far;
 };
 using Known = std::shared_ptr<const Knowledge>;

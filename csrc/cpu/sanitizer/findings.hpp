@@ -16,7 +16,7 @@ void write(const std::string& headline, const std::vector<std::string>& lines);
 
 // From now on, findings are kept for take_findings() instead of printed.
 void keep_findings();
-// The reports since the last call. Reports their findings again if they occur again.
+// Returns the reports since the last call. A finding of them that occurs again is reported again.
 std::string take_findings();
 
 std::uint64_t findings();  // number of different keys

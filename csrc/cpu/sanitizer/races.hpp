@@ -19,7 +19,7 @@ struct Access {
     std::uint16_t thread = 0;
     bool made : 1;    // false: no access
     bool strong : 1;  // atomic, volatile or ordered: two such accesses never race
-    bool atomic : 1;  // no race with plain reads either: compare-and-swap loops begin with one
+    bool atomic : 1;  // no race with plain reads: compare-and-swap loops begin with a plain read
     Time time = 0;
     std::uint32_t line = 0;  // in the PTX
 
@@ -45,9 +45,9 @@ class Races {
     static constexpr std::size_t word = 4, words = 1024;
     struct Cell {
         Access plain, strong;     // the last writes
-        std::uint32_t value = 0;  // of the plain write, if known
+        std::uint32_t value = 0;  // the value that the plain write stored, if known
         bool valued = false;
-        Access read[2];  // by different threads, since the last write
+        Access read[2];  // reads by different threads since the last write
         std::unique_ptr<std::array<Cell, word>> bytes;
     };
     using Page = std::array<Cell, words>;

@@ -166,7 +166,7 @@ void BlockChecks::look(const Warp& w, const DecodedOp* ip, const Effect& effect,
             break;
         }
         case Kind::cluster_wait:
-            cluster_passed(w, mask & ~w.arrived);  // the others wait
+            cluster_passed(w, mask & ~w.arrived);  // the other lanes wait
             break;
         default:
             break;

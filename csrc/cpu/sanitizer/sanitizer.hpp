@@ -34,7 +34,7 @@ class GridChecks final : public observe::GridObserver {
 
     Races races;
     std::map<std::uintptr_t, ReleaseClock> letters;  // by the address of the release
-    std::uint64_t versions = 0;                      // of the letters
+    std::uint64_t versions = 0;                      // number of the last release clock
     // A cluster's barrier: the releases of arriving lanes, and their join once it is complete.
     struct ClusterBarrier {
         ReleaseClock come, passed;

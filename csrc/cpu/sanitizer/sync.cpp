@@ -145,7 +145,7 @@ void BlockChecks::forced(const Warp& w, const Waiting& waiting) {
                more);
 }
 
-// Deadlock: threads wait at barriers that the others never reach.
+// Deadlock: threads wait at barriers that other threads never reach.
 void BlockChecks::stuck() {
     for (unsigned n = 0; n < block_.warp_count; ++n) {
         const Warp& w = block_.warp(n);

@@ -51,7 +51,7 @@ class Image {
     const void* code_ = nullptr;           // a fatbin
     const void* const* linked_ = nullptr;  // or several, which end with null: -rdc=true
     cudaError_t error_ = cudaSuccess;      // known without a device
-    std::mutex mutex_;                     // of `library_`
+    std::mutex mutex_;                     // guards `library_`
     std::atomic<CUlibrary> library_{nullptr};
     std::vector<std::unique_ptr<Function>> functions_;
     std::vector<std::unique_ptr<Variable>> variables_;

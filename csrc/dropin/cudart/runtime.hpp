@@ -82,7 +82,7 @@ class Runtime {
     cudaError_t load_error_ = cudaSuccess;
     std::vector<Device> devices_;  // constant after load()
     std::vector<int> preferred_;
-    std::mutex mutex_;  // of `retained`, `preferred_`
+    std::mutex mutex_;  // guards `retained` and `preferred_`
 };
 
 // An exported function's result is also the thread's last error.

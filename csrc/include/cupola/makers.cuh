@@ -267,7 +267,7 @@ __device__ T scan(long long begin, long long end, const Chunks& chunks, T prefix
         }
         return prefix;
     }
-    constexpr int items = 8;  // of a thread, one after the other
+    constexpr int items = 8;  // consecutive elements of a thread
     for (long long tile = begin; tile < end; tile += items * chunks.threads) {
         const long long first = tile + items * chunks.rank();
         T values[items];

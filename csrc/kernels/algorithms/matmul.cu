@@ -12,7 +12,7 @@ constexpr int lane_rows = 8, lane_columns = 4, warp_columns = 4;
 template <class T, int Parts>
 struct Product {
     static constexpr int size = Vector<T>::size;
-    static constexpr int depth = 16 / Parts;         // of a step
+    static constexpr int depth = 16 / Parts;         // columns of the left matrix in each step
     static constexpr int lines = 16 * size * Parts;  // rows and columns of a tile
     static constexpr int pitch = lines + size;       // keeps vectors aligned and spreads banks
     static constexpr int loads = lines * depth / size / threads;

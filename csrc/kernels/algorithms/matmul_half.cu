@@ -11,7 +11,7 @@ using u32 = std::uint32_t;
 
 constexpr int threads = matmul_threads;
 constexpr int lines = matmul_half_lines;  // rows and columns of a tile
-constexpr int depth = 32;                 // of a step
+constexpr int depth = 32;                 // columns of the left matrix in each step
 constexpr int size = Vector<half>::size;
 // Rows of 8 elements, which ldmatrix reads, begin in 8 different groups of banks.
 constexpr int deep_pitch = depth + size;

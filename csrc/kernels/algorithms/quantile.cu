@@ -66,7 +66,7 @@ __device__ void combine_elements(const S* sorted, O* out, i64 rows, i64 n, int c
             : between<S, R, O>(row[quantiles.low[i]], row[quantiles.high[i]], quantiles.weight[i]));
 }
 
-// Copies the elements `low`, or a NaN where a row has one.
+// Copies the elements `low` of each row, or a NaN where the row has a NaN.
 template <class K>
 __device__ void pick_elements(const K* sorted, K* out, i64 rows, i64 n, int count,
                               const Quantiles& quantiles, K infinity) {

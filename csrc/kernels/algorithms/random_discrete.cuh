@@ -19,7 +19,7 @@ __device__ __noinline__ double stirling_rest(double k) {
 }
 
 // The logarithm of ((k + x) / e)^k / k!. Loader: Fast and accurate computation of binomial
-// probabilities (2000): the error grows with x, while logarithms of factorials have one that grows
+// probabilities (2000): the error grows with x, while the error of logarithms of factorials grows
 // with k.
 __device__ inline double log_term(double k, double x) {
     return (k > 0 ? k * log1p(x / k) : 0) - stirling_rest(k);

@@ -1,4 +1,4 @@
-// csrc/kernels/algorithms/search.cu - places of values among sorted ones.
+// csrc/kernels/algorithms/search.cu - places of values among sorted values.
 #include "../array/types.cuh"
 #include "moved.cuh"
 

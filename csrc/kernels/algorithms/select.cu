@@ -10,8 +10,8 @@ namespace cupola::algorithms {
 
 using namespace constants;
 
-// The top two bits of a tile's state say what the others are: nothing, the tile's own count, or the
-// count of all elements up to its end.
+// The top two bits of a tile's state say what its other bits are: nothing, the tile's own count,
+// or the count of all elements up to its end.
 constexpr u64 own = u64(1) << 62, total_so_far = u64(2) << 62, count_bits = own - 1;
 
 // The count of the tiles before this one; called by all threads of one warp.

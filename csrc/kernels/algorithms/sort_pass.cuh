@@ -12,7 +12,7 @@ namespace cupola::algorithms {
 using namespace constants;
 
 constexpr int digits = sort_digits;
-// The two highest bits of a word say what the others count.
+// The two highest bits of a word say what its other bits count.
 constexpr u32 of_tile = 1u << sort_count_bits, of_all = 2u << sort_count_bits,
               count_mask = of_tile - 1;
 
@@ -22,8 +22,8 @@ struct PassSpec {
     i64 n;            // elements of a row
     i64 begin, end;   // the part of each row that this launch sorts: fewer than 2^30 elements
     i64 bins_stride;  // bins from one row to the next
-    u32 tiles;        // of this part of a row
-    int shift;        // of the digit
+    u32 tiles;        // number of tiles in this part of a row
+    int shift;        // position of the digit's lowest bit
     int first, last;  // pass: encode, decode
 };
 

@@ -27,7 +27,7 @@ struct TileTotals {
         return of_group(tiles >> 5) + static_cast<i64>(i) * pieces;
     }
 
-    // 32 bits of a total a word, with one that says that it is there.
+    // Each word has 32 bits of a total, and a flag that they are written.
     static __device__ void put(u64* slot, T total) {
         union Pieces {
             T total;

@@ -327,7 +327,7 @@ void Plan::add_index(const ReductionSpec& p) {
     if (r.segments > 1) add_finish(p, r, kernel);
 }
 
-// Reduces along one axis into scratch memory, then along the others.
+// Reduces along one axis into scratch memory, then along the other axes.
 void Plan::add_one_axis(const ReductionSpec& p, std::size_t which) {
     ReductionSpec first = p, rest = p;
     const Axis axis = p.reduced[which];

@@ -22,7 +22,7 @@ Error current_error();
 
 // Stores the exception in flight for cupola_last_error() of this thread; returns its status.
 int keep_current_exception() noexcept;
-Error& last_error() noexcept;  // of this thread
+Error& last_error() noexcept;  // the last error of this thread
 
 // Every C function runs its body in this: no exception leaves it.
 template <class F>

@@ -34,8 +34,8 @@ int device_of_address(std::uint64_t address, int device = -1);
 cupola_address_info describe_address(std::uint64_t address);
 bool is_exportable(std::uint64_t address);
 
-// Whether a device can access the memory pool of another one, which cuCtxEnablePeerAccess does not
-// cover.
+// Whether a device can access the memory pool of another device, which cuCtxEnablePeerAccess does
+// not cover.
 void open_pool(const Context& peer, const Context& device, bool enable);
 
 // The given stream; for null, the current stream of the current device.

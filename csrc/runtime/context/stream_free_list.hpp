@@ -20,7 +20,7 @@ class StreamFreeList {
         CUdeviceptr address = 0;  // 0: none
         std::size_t size = 0;
     };
-    static constexpr std::size_t max_bytes = std::size_t{1} << 20;  // of a piece
+    static constexpr std::size_t max_bytes = std::size_t{1} << 20;  // size of a piece at most
     static constexpr std::size_t max_pieces = 8;
 
     StreamFreeList(Context& context, CUstream stream) : context_(context), stream_(stream) {}

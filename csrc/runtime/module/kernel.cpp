@@ -37,7 +37,7 @@ void Kernel::read_parameters() {
         for (;;) {
             std::size_t offset = 0, size = 0;
             CUresult code = info(handle, parameters.size(), &offset, &size);
-            if (code == CUDA_ERROR_INVALID_VALUE) break;  // one past the last
+            if (code == CUDA_ERROR_INVALID_VALUE) break;  // one past the last parameter
             check(context.driver, code, "cuFuncGetParamInfo");
             Parameter p;
             p.offset = static_cast<std::uint32_t>(offset);
@@ -92,7 +92,7 @@ void Kernel::refresh_c_view() {
 
 void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
     std::vector<Parameter> given;
-    std::uint32_t end = 0;  // of the previous parameter
+    std::uint32_t end = 0;  // end of the previous parameter
     for (std::size_t i = 0; i < count; ++i) {
         const cupola_parameter& p = declared[i];
         given.push_back({p.offset, p.size, p.kind, p.name ? p.name : "", p.type ? p.type : ""});

@@ -62,12 +62,12 @@ class Kernel : public Object {
     mutable std::atomic<unsigned> allowed_shared_{
         0};  // largest dynamic shared memory enabled so far
     const char* interned_title_ = "";
-    std::vector<std::uint32_t> offsets_;  // of the parameters
+    std::vector<std::uint32_t> offsets_;  // offsets of the parameters
     std::atomic<bool> launched_{false};
 
   public:
     std::string name, demangled;
-    std::string title;  // for messages
+    std::string title;  // the kernel's name in messages
     std::vector<Parameter> parameters;
 
   private:

@@ -25,7 +25,7 @@ class CallPlan : public Object {
     bool try_launch(const cupola_op_call& call, std::size_t known, cupola_stream** used) const;
 
   private:
-    struct Form {  // of a tensor
+    struct Form {  // the form of a tensor
         bool given, empty, has_strides;
         std::uint8_t code, bits;
         std::int32_t ndim, device_type, device;
@@ -55,7 +55,7 @@ class CallPlan : public Object {
     cupola_attributes attributes_{};
     bool is_empty_;  // the grid
     std::vector<Form> forms_;
-    std::vector<std::int64_t> lengths_;  // of all tensors: shape, then strides
+    std::vector<std::int64_t> lengths_;  // for each tensor, its shape, then its strides
     std::vector<std::size_t> written_;   // tensors
     std::vector<cupola_op_scalar> scalars_;
     std::vector<char> buffer_;  // the arguments, with pointers and reals left out

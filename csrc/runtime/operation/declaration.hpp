@@ -14,7 +14,7 @@ namespace cupola {
 struct Length {
     enum Kind { binds, computed, broadcast } kind = binds;
     int symbol = -1;        // that it binds, or that it may be broadcast to
-    Expression expression;  // of a computed one
+    Expression expression;  // expression of a computed size
 };
 
 struct TensorDeclaration {
@@ -35,22 +35,22 @@ struct TensorDeclaration {
 struct ScalarDeclaration {
     enum Kind { real, integer, truth } kind = real;
     std::string name;
-    int symbol = -1;  // of an integer
+    int symbol = -1;  // index of the symbol that an integer defines
 };
 
 // One argument of the kernel.
 struct ArgumentDeclaration {
     enum Kind { tensor, scalar, value } kind = value;
-    int index = 0;          // of the tensor or the scalar
-    Expression expression;  // of a value
+    int index = 0;          // index of the tensor or the scalar
+    Expression expression;  // expression of a computed value
 };
 
 // A value that a call computes from its tensors, beside the sizes.
 struct DerivedSymbol {
     enum Kind { stride, present, element_size } kind = stride;
-    int index = 0;     // of the tensor or the type variable; -1: `type` is meant
-    int axis = 0;      // of a stride, counted without the pack
-    ElementType type;  // of an element's size
+    int index = 0;     // index of the tensor or the type variable; -1: `type` is meant
+    int axis = 0;      // axis of a stride, counted without the pack
+    ElementType type;  // type whose size is meant
     int symbol = 0;
 };
 
@@ -62,7 +62,7 @@ struct Declaration {
     std::string name;
     std::vector<std::string> variables;  // type variables
     struct Variant {
-        std::vector<ElementType> types;  // of the variables
+        std::vector<ElementType> types;  // type of each variable
         std::string kernel;              // its name in the image
     };
     std::vector<Variant> variants;

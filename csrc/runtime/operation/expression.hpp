@@ -31,7 +31,7 @@ class Expression {
     };
     struct Step {
         Op op;
-        std::int64_t value;  // of a constant, or a symbol's index into the values of an evaluation
+        std::int64_t value;  // a constant, or a symbol's index into the values of an evaluation
     };
     static constexpr int max_depth = 32;           // values on the stack
     static constexpr std::size_t max_text = 4096;  // bytes, and steps

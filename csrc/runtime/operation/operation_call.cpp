@@ -60,7 +60,7 @@ OperationCall::OperationCall(const Declaration& declaration, const cupola_op_cal
         check_device(i);
     }
     device_given_ = device_ >= 0;
-    if (!device_given_) device_ = current_device();  // all are in page-locked memory of the host
+    if (!device_given_) device_ = current_device();  // all tensors are in page-locked memory
     for (std::size_t i = 0; i < count; ++i)
         if (tensors_[i].given && declaration.tensors[i].role == TensorDeclaration::input)
             bind_lengths(i);

@@ -30,7 +30,7 @@ class OperationCall {
 
     OperationCall(const Declaration& declaration, const cupola_op_call& call);
 
-    const ElementType* types() const { return types_; }  // of the type variables
+    const ElementType* types() const { return types_; }  // the type of each type variable
     int device() const { return device_; }
     bool has_device_memory() const { return !on_host_ && device_given_; }
     void launch(Kernel& kernel);
@@ -89,7 +89,7 @@ class OperationCall {
     signed char binder_[Declaration::max_symbols];  // the tensor that bound it; -1: none
     int pack_ = -1;                                 // the tensor whose leading axes are the pack
     bool on_host_ = false;
-    bool device_given_ = false;  // by a tensor's memory
+    bool device_given_ = false;  // whether a tensor's memory named the device
     int device_ = -1;
 };
 

@@ -8,7 +8,7 @@
 
 namespace cupola {
 
-// Keeps the operation for the rest of the process. Throws where another one has the name.
+// Keeps the operation for the rest of the process. Throws where another operation has the name.
 void register_operation(const std::string& name, Ref<Operation> operation);
 // Throws where there is none.
 Operation& registered_operation(std::string_view name);

@@ -118,7 +118,7 @@ class XlaCall {
         for (const TensorDeclaration& one : declaration.tensors)
             inputs += one.role == TensorDeclaration::input;
         if (given.size() != inputs) wrong("cupola_given");
-        // A mutated input is the result that aliases it: XLA may have copied the input there.
+        // A mutated input is the result that aliases it: XLA may have copied the input to it.
         for (std::size_t i = 0; i < declaration.tensors.size(); ++i) {
             const TensorDeclaration& one = declaration.tensors[i];
             if (one.role != TensorDeclaration::input) continue;

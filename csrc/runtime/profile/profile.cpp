@@ -44,7 +44,7 @@ struct Recorder {
     std::mutex mutex;
     std::deque<Record> records;  // [0] has number `first`
     std::uint64_t first = 0;
-    std::size_t known = 0;  // this many from the front have their times
+    std::size_t known = 0;  // number of operations at the front whose times are known
     int profiles = 0, ranges = 0, stopping = 0;
     std::unordered_map<Context*, Timer> timers;
 };

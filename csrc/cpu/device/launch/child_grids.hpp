@@ -122,7 +122,7 @@ class ChildGrids final : public DeviceRuntime {
     std::map<std::uint64_t, std::size_t> streams_, events_;  // events: the item of the last record
     std::map<std::uintptr_t, Buffer> buffers_;
     std::map<const char*, std::uintptr_t> texts_;
-    std::unordered_map<std::uint64_t, int> errors_;  // of threads that have one
+    std::unordered_map<std::uint64_t, int> errors_;  // errors of threads that have an error
 };
 
 }  // namespace cupola::cpu

@@ -84,7 +84,7 @@ LaunchShape shape_of(const DeviceCall& call, std::size_t first) {
     return shape;
 }
 
-// The driver's code for a wrong grid or block is that of any wrong argument.
+// For a wrong grid or block, NVIDIA's driver returns the error of any wrong argument.
 template <class Body>
 void check_shape(Body body) {
     try {

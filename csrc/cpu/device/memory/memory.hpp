@@ -34,7 +34,7 @@ struct Allocation {
     Kind kind = Kind::device;
     unsigned flags = 0;
     int device = 0;
-    const Context* context = nullptr;  // its end frees the memory; null for memory of a pool
+    const Context* context = nullptr;  // its destruction frees the memory; null for memory of a pool
     const Pool* pool = nullptr;
     std::uint64_t id = 0;  // never reused
     bool sync_memops = false;
