@@ -22,7 +22,7 @@ import records
 
 import cupola
 
-TASKS = 1000  # for each round of the cost of a task
+TASKS = 1000  # in each round that measures the cost of a task
 MANY = 10_000
 ROUNDS = 3
 MEGABYTES = 64

@@ -14,9 +14,9 @@ import cupola
 
 SIZES = (64 << 10, 1 << 20, 16 << 20, 256 << 20)  # bytes
 ROUNDS = 15
-ALLOCATIONS = 1000  # a round
+ALLOCATIONS = 1000  # in each round
 ALLOCATED = 1 << 20  # bytes
-LARGE = 16 << 20  # from which on copies have goals
+LARGE = 16 << 20  # bytes; smaller copies have no goals
 
 
 def text(nbytes):

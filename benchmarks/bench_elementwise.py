@@ -54,7 +54,7 @@ class Case:
     def ways(self):
         """The copy of as many bytes first."""
         half = self.moved // 2
-        self.copied = [cupola.empty(half, np.uint8) for _ in range(2)]  # as long as it is used
+        self.copied = [cupola.empty(half, np.uint8) for _ in range(2)]  # alive while it is used
         target, source = [array.address for array in self.copied]
         ways = [Way(COPY, copying(target, source, half), [])]
         ways.append(Way("cupola", partial(getattr(np, self.ufunc), *self.inputs, out=self.out), []))

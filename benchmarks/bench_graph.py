@@ -12,7 +12,7 @@ import records
 
 import cupola
 
-BATCH = 200  # as many as are surely not more than the device's queue holds
+BATCH = 200  # launches; the device's queue holds more
 
 
 def run():

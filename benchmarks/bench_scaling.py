@@ -27,8 +27,8 @@ import cupola
 
 WORKERS = 1, 2, 4
 ROUNDS = 3
-ROWS = 1 << 21  # of the pipeline, for one worker
-SIDE, STEPS = 2048, 100  # of the plate, for one worker
+ROWS = 1 << 21  # rows of the pipeline's input, for one worker
+SIDE, STEPS = 2048, 100  # points along a side of the plate, and its steps, for one worker
 SOURCE = r"""
 extern "C" __global__ void logistic(const float* x, float* out, unsigned n) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -24,7 +24,7 @@ from cupola.build import processors
 
 SOURCE = Path(__file__).with_name("start.cpp")
 ROUNDS = 15
-DONE = "5.0"  # what each process prints when it is there
+DONE = "5.0"  # what each process prints when it has started
 NUMPY = "import numpy; print(5.0, flush=True)"
 CUPOLA = """
 import numpy, cupola

@@ -312,7 +312,7 @@ def access_patterns(scale, rng):
     }  # fmt: skip
 
 
-LOOPS = {  # of a kernel whose work is another's, that one's loop
+LOOPS = {  # kernels that compute what another kernel computes, and the loop of that kernel
     "convolution_flat": "convolution",
     "transpose_flat": "transpose",
     "jacobi_flat": "jacobi",

@@ -1,5 +1,5 @@
-// benchmarks/eight.cu - eight kernels as programs have them: what the CPU device is measured by.
-// The same work as loops of one thread stands in eight.cpp.
+// benchmarks/eight.cu - eight kernels of usual programs, which measure the CPU device.
+// eight.cpp has the same work as loops of one thread.
 
 extern "C" __global__ void mandelbrot(float* out, int n, int iterations) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;

@@ -32,7 +32,7 @@ def opencl_source():
     def signature(match):
         return re.sub(r"(const )?(unsigned char|\w+)\*", r"__global \g<0>", match[0])
 
-    text = re.sub(r"\bhalf\b", "step", text)  # a type there
+    text = re.sub(r"\bhalf\b", "step", text)  # `half` is a type in OpenCL C
     text = re.sub(r'extern "C" __global__ void \w+\([^)]*\)', signature, text)
     text = re.sub(r"static_cast<(.*?)>", r"(\1)", text)
     for cuda, opencl in (

@@ -51,7 +51,7 @@ def declared(module: str) -> dict[str, ast.FunctionDef]:
             if isinstance(node, ast.ClassDef):
                 collect(node.body, f"{prefix}{node.name}.")
             elif isinstance(node, ast.FunctionDef):
-                found.setdefault(prefix + node.name, node)  # of overloads the first
+                found.setdefault(prefix + node.name, node)  # the first of several overloads
 
     collect(ast.parse(path.read_text()).body, "")
     return found

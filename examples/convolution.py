@@ -90,7 +90,7 @@ def convolved(module, image, weights):
     height, width = image.shape
     size = len(weights)
     kernel = module[f"convolve<{size}, {width}>"]
-    block = kernel.max_potential_block_size()  # of the highest occupancy
+    block = kernel.max_potential_block_size()  # the block size of the highest occupancy
     grid = 4 * cupola.Device().multiprocessor_count
 
     stages = Stages()

@@ -52,7 +52,7 @@ memory.release()
 print("doubled three times more:", result, sep="\n")
 assert (result == 16 * a).all()
 
-# 4. A device array knows its shape and type, is freed by itself, and goes straight into a launch.
+# 4. A device array knows its shape and type, is freed automatically, and is passed to launches.
 on_device = cupola.to_device(a)
 doublify[grid, block](on_device)
 print("a device array, doubled:", on_device.get(), sep="\n")

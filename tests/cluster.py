@@ -40,6 +40,6 @@ def processes(client, count, without=None, seconds=60):
     while len(found) < count or without in found:
         assert time.monotonic() < end, f"{found} of {count} workers"
         time.sleep(0.1)
-        with contextlib.suppress(OSError):  # one that just ended
+        with contextlib.suppress(OSError):  # the process just ended
             found = sorted(client.run(os.getpid).values())
     return found

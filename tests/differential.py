@@ -421,7 +421,7 @@ class Program:
         if refused is not None:
             raise Mismatch(f"NumPy refuses: {refused}")
         if self.captured and isinstance(found, cupola.Array):
-            found = found.copy()  # of a view, before a later operation writes its memory
+            found = found.copy()  # copies a view before a later operation writes its memory
         checks.append((found, expected.copy(), operation.exact))
         expected = np.asarray(expected)
         small = expected.size < 3000 and np.all(np.abs(expected.astype(complex)) <= MOST)

@@ -17,7 +17,7 @@ from cupola.build.error import BuildError
 from cupola.toolkit import libraries
 
 SOURCE = Path(__file__).with_name("kernels.cu")
-NAMED = Path(__file__).with_name("named.cu")  # of which no more is asked than test_names does
+NAMED = Path(__file__).with_name("named.cu")  # only test_names reads its kernels
 SCALE = Path(__file__).with_name("scale.ptx")  # needs no compiler
 
 

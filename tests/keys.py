@@ -71,7 +71,7 @@ def keys(draw, shape):
     joint = tuple(draw(st.lists(st.integers(0, 3), max_size=2)))
     before = draw(st.integers(0, len(shape)))
     skipped = draw(st.integers(0, len(shape) - before))
-    masks = len(joint) < 2  # of several masks, counts would have to broadcast
+    masks = len(joint) < 2  # the counts of several masks would have to broadcast
     pairs = []
     for axes in (shape[:before], ..., shape[before + skipped :]):
         if axes is ...:

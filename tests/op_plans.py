@@ -196,7 +196,7 @@ def test_a_stream(scale, arrays):
     assert (arrays[2].get() == 7 * arrays[0].get()).all()
 
 
-# Changes of the tensor at an index, which make a call another one.
+# Changes of the tensor at an index. Each changed call needs a plan of its own.
 CHANGES = [
     (0, {"shape": (4, 2, 6)}),
     (0, {"shape": (8, 6), "ndim": 2}),

@@ -50,7 +50,7 @@ def check(found, a, b, product=np.matmul):
         return
     wide = np.complex128 if expected.dtype.kind == "c" else np.float64
     n = a.shape[-1] + 1
-    # A sum of n products, the rounding to the result, and for complex numbers twice as many.
+    # A sum of n products, and the rounding of the result. Complex numbers have twice the products.
     sums = np.float32 if expected.dtype == np.float16 else expected.dtype
     bound = 2 * n * np.finfo(sums).eps + np.finfo(expected.dtype).eps
     exact = product(a.astype(wide), b.astype(wide))

@@ -61,7 +61,7 @@ def test_a_capture_goes_on_beside(driver, call, mode, elsewhere):
     def work():
         try:
             call(things)
-        except Exception as error:  # of whichever thread
+        except Exception as error:  # an error of either thread
             failed.append(error)
 
     with stream.capture(mode) as graph:

@@ -17,7 +17,7 @@ import cupola.coverage
 from cupola.coverage.file import HEADER
 
 N = 100
-INTERNAL_CALLS = 7  # of fibonacci(5), of 15 calls
+INTERNAL_CALLS = 7  # the calls that call again, of the 15 calls of fibonacci(5)
 
 
 def counts_of(file):

@@ -92,7 +92,7 @@ def test_a_method_at_the_end_leaves_those_before(tmp_path):
 def test_each_public_class_is_marked():
     marked = {one.name for path in PYX.glob("*.pxd") for one in declarations.read(path)}
     assert {"Array", "Device", "Event", "Kernel", "Launch", "Memory", "Stream"} <= marked
-    assert "Signature" not in marked  # of a .pxd that is cupola's own
+    assert "Signature" not in marked  # a .pxd of cupola itself
 
 
 def edit(text, old, new):

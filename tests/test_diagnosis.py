@@ -65,7 +65,7 @@ with fault():
     assert "ILLEGAL_ADDRESS" in text
     assert "wrecker, grid (2, 3, 1), block (4, 5, 6)" in text
     assert "bystander, grid (7, 1, 1), block (64, 1, 1)" in text
-    assert "bystander, grid (3, 1, 1)" not in text  # it was waited for
+    assert "bystander, grid (3, 1, 1)" not in text  # the stream was waited for
     assert LOST in text
 
 
@@ -197,7 +197,7 @@ with fault():
     line = text.split()[1]
     name = "graph of 3 nodes (kernels bystander x2, wrecker)"
     assert f"{name}, launched at <string>:{line}" in text
-    assert "bystander, grid (3, 1, 1)" not in text  # it was captured, and not launched by itself
+    assert "bystander, grid (3, 1, 1)" not in text  # it was captured; only the graph was launched
     assert "bystander, grid (5, 1, 1)" in text
     assert LOST in text
 
@@ -225,7 +225,7 @@ def test_sync_tells_of_a_fault_at_the_launch_of_its_graph(driver):
     text = told(
         GRAPH
         + """
-with stream.capture() as around:  # this launches nothing
+with stream.capture() as around:  # a capture launches nothing
     run(stream=stream)
 with fault():
     run(stream=stream)

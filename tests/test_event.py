@@ -58,7 +58,7 @@ def test_elapsed_is_within_what_the_clock_says(driver, work, blocking):
     stop.record(stream)
     elapsed = stop.elapsed_since(start)
     wall = time.perf_counter() - before
-    assert stop.done and start.done  # it waited
+    assert stop.done and start.done  # synchronize() waited for both
     assert 1e-4 < elapsed <= 1.02 * wall
 
 
@@ -129,7 +129,7 @@ def test_an_event_outlives_its_stream_and_may_go_before_it(driver):
     with Gate(stream):
         event = stream.record()
         other.wait(event)
-        del event  # the wait holds all the same
+        del event  # the stream still waits for the event's work
         assert not other.done
     assert other.done
 

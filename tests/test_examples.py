@@ -186,7 +186,7 @@ def test_host_launcher(driver, tmp_path, plots):
     text = run_cuda("host_launcher/host_launcher.py", "m.png", folder=tmp_path, driver=driver)
     points, area, picture = text.splitlines()
     assert points.startswith("768 x 512 points, kernel ") and picture == "picture: m.png"
-    assert area == "area of the set: 1.524"  # it is 1.507; the limit of steps adds to it
+    assert area == "area of the set: 1.524"  # the true area is 1.507; the limit of steps adds to it
     assert plots(tmp_path / "m.png").shape == (512, 768, 3)
 
 

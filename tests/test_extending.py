@@ -296,7 +296,7 @@ def test_events(extending, saxpy):
     stream, other = cupola.Stream(), cupola.Stream()
     seconds, done = extending.marks(cupola.Event(), cupola.Event(), launch, stream, other)
     assert 0 <= seconds < 60 and done is True
-    with pytest.raises(cupola.DriverError):  # of events without timing
+    with pytest.raises(cupola.DriverError):  # the events have no timing
         extending.marks(
             cupola.Event(timing=False), cupola.Event(timing=False), launch, stream, other
         )

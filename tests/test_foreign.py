@@ -48,7 +48,7 @@ def known(module, base, array):
 
     kernel = module["increment"]
     first = Known() if base is object else Known(array.address, array.shape, code=0)
-    kernel[1, 1](first, 1)  # in full
+    kernel[1, 1](first, 1)  # reads the dictionary as Python objects
     asked.clear()
     return Known, asked
 
@@ -117,7 +117,7 @@ def test_elements_are_checked(exchange, x):
     Floats.answer = {**x.__cuda_array_interface__, "typestr": "<f4"}
 
     kernel[1, 1](kind(x.address, x.shape, code=0), 1)
-    kernel[1, 1](kind(x.address, x.shape, code=2), 1)  # read in full, the interface decides
+    kernel[1, 1](kind(x.address, x.shape, code=2), 1)  # by the full reader, the interface decides
     with refused(cupola.ArgumentTypeError, saying=("increment", "float32")):
         kernel[1, 1](Floats(x.address, x.shape, code=2), 1)
     assert x.get()[0] == 3
@@ -157,7 +157,9 @@ def names(array, stream):
         def __cuda_array_interface__(self):
             return {**array.__cuda_array_interface__, "stream": stream.handle}
 
-    images.module()["axpy"][1, 1](0.0, Named(), Named(), Named(), 0)  # read in full
+    images.module()["axpy"][1, 1](
+        0.0, Named(), Named(), Named(), 0
+    )  # the fast path refuses its type
     return Named()
 
 

@@ -197,7 +197,7 @@ def test_a_refused_call_leaves_the_capture_valid(stream):
 def test_an_invalidated_capture_is_reported(stream):
     native = ctypes.CDLL(cupola.driver.info().path)
     with refused(cupola.DriverError, saying="capture"), stream.capture() as graph:
-        assert native.cuCtxSynchronize() != 0  # of another library
+        assert native.cuCtxSynchronize() != 0  # as a call of another library
     with refused(cupola.ArgumentError, saying="capture"):
         graph.instantiate()
     x = ints(0)

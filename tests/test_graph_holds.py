@@ -196,7 +196,7 @@ def test_raw_memory_is_copied_by_each_launch(stream):
     run = graph.instantiate()
     del graph
     with pytest.raises(BufferError):
-        source.append(0)  # it must not move
+        source.append(0)  # the bytearray must keep its address
     source[:] = b"ABCDEFGH"
     run(stream)
     stream.synchronize()

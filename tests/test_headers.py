@@ -14,7 +14,7 @@ from cupola.compiler import front_end
 from cupola.pycuda import gpuarray
 from cupola.pycuda.compiler import SourceModule
 
-# The headers that cupola has for NVRTC, and what device code takes from each of the others.
+# The headers that cupola has for NVRTC, and what device code takes from each other header.
 OWN = sorted(os.listdir(front_end.HEADERS))
 USED = """
 extern "C" __global__ void f(float* out, double* wide, std::uint64_t* bits) {

@@ -353,10 +353,10 @@ def test_memory_waits_for_each_stream_that_used_it(driver):
     x = cupola.zeros(64, np.int32)
     cupola.Device().synchronize()  # the non-blocking streams do not wait for the zeros
     increment[1, 1, first](x, 1)
-    for n in range(20):  # of another object for the same stream nothing is kept
+    for n in range(20):  # nothing is kept of another object for the same stream
         increment[1, 1, cupola.Stream.from_handle(first.handle)](x, 1)
         stream = cupola.Stream(non_blocking=True)
-        increment[1, 1, stream](x[1 + n :], 1)  # in no order with the others
+        increment[1, 1, stream](x[1 + n :], 1)  # in no order with the launches of other streams
     cupola.Device().synchronize()  # a copy does not wait for streams that are in no order with it
     assert x.get().tolist() == [21] + [1] * 20 + [0] * 43
     with Gate(last) as gate:

@@ -12,7 +12,7 @@ SOURCE = r"""
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 
-// Each block adds up what its number is in all rounds; a round begins when all blocks are there.
+// Each block adds up its numbers of all rounds. A round begins when all blocks have arrived.
 extern "C" __global__ void rounds(int* seen, int* out, int n) {
     cg::grid_group grid = cg::this_grid();
     for (int round = 0; round < n; ++round) {

@@ -150,7 +150,7 @@ def test_the_compiler_of_ziglang_is_named_and_not_imported(tmp_path):
         return named
 
     variables.pop("CUPOLA_CPU_ZIG", None)
-    assert said() != str(zig)  # it is not executable
+    assert said() != str(zig)  # the file is not executable
     zig.chmod(0o700)
     assert said() == str(zig)
     assert said(CUPOLA_CPU_ZIG="/other") == "/other"

@@ -186,7 +186,7 @@ def test_memory_is_reused_after_the_operation(ranks):
     gc.collect()
     others = [cupola.full(1000, 7, np.int32) for _ in range(SIZE)]
     assert addresses & {array.ptr for array in others}
-    assert not cupola.Stream.current().done  # they are filled later
+    assert not cupola.Stream.current().done  # the arrays are filled later
     opened.set()
     ranks.wait()
     for one, other in zip(found, others, strict=True):

@@ -37,7 +37,7 @@ def test_a_call_like_one_before(cupy):
     assert isinstance(v, cupy.ndarray) and (v == 3 * u).all()
     assert step.eager.call((u, 4), {"out": v}) is v and (v == 4 * u).all()
     step(u.T)
-    assert step.eager.call((u.T,), {}) is UNKNOWN  # it is copied each time
+    assert step.eager.call((u.T,), {}) is UNKNOWN  # the transposed array is copied each time
 
 
 def test_on_cupys_stream(cupy):

@@ -95,7 +95,7 @@ def test_a_size_of_zero(driver):
 
 def test_strides(u):
     step = made(operations.PLANE)
-    assert unknown(step, u.T)  # it is copied each time
+    assert unknown(step, u.T)  # the transposed array is copied each time
     weigh = made(
         operations.WEIGH,
         inputs={"x": "float32[rows, n]", "w": "float32[n]", "bias": "float32[n]?"},

@@ -276,7 +276,7 @@ def test_vmap_with_leading_axes(square):
     x = jnp.arange(24, dtype=jnp.float32).reshape(2, 2, 6)
     w = jnp.arange(12, dtype=jnp.float32).reshape(2, 6)
     assert (jax.vmap(lambda x: weigh(x, w[0]))(x) == x * w[0]).all()
-    assert (jax.vmap(weigh)(x, w) == x * w[:, None]).all()  # one after the other
+    assert (jax.vmap(weigh)(x, w) == x * w[:, None]).all()  # one call after another
     assert (jax.vmap(lambda w: weigh(x, w))(w) == x * w[:, None, None]).all()
 
 

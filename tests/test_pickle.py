@@ -75,7 +75,7 @@ def test_launches_with_their_arguments(driver, other, form):
     result = other(sent, launch)
     np.testing.assert_array_equal(result[3], 3 * np.arange(6))
     assert result[0] == 2 and result[4] == 6
-    np.testing.assert_array_equal(out.get(), np.zeros(6))  # its own copy was written there
+    np.testing.assert_array_equal(out.get(), np.zeros(6))  # the process changed its own copy
     copied = pickle.loads(pickle.dumps(launch))
     assert (copied.grid, copied.block, copied.shared) == ((2, 1, 1), (4, 1, 1), 64)
     assert copied[1] is copied[2]  # as it was here

@@ -303,7 +303,7 @@ def test_wrong_arguments_are_refused(add):
         for value in of_another_type:
             given = {"block": 32} if name == "grid" else {}
             if name == "devices" and isinstance(value, tuple):
-                continue  # names a device that isn't there, too
+                continue  # some of these arguments name a device that does not exist
             with refused(cupola.ArgumentTypeError, saying=name.removesuffix("s")):
                 cupola.pipeline(add, x, out, **{**given, name: value})
     with refused(cupola.ArgumentTypeError, saying="kernel or a function"):

@@ -186,7 +186,7 @@ def test_a_mapped_input_is_sent_as_a_place(client, module, tmp_path, monkeypatch
     cupola.pipeline(module["add"], x, out, chunk=900, client=client)
     np.testing.assert_array_equal(out, np.asarray(x) + 1)
     assert type(sent[0][0]) is FilePart and isinstance(scattered[-1][0], np.ndarray)
-    # In place, a worker must not read what another one's chunk changed.
+    # In place, a worker must not read what the chunk of another worker changed.
     cupola.pipeline(module["add_in_place"], x, x, chunk=900, client=client)
     np.testing.assert_array_equal(x, out)
 
@@ -374,7 +374,7 @@ def test_no_worker_is_left(odd):
         time.sleep(0.1)
     with refused(cupola.ChunkError, saying=("has had no worker for 1 s", "start workers")):
         cupola.pipeline(copied, x, out, client=odd, worker_timeout=1)
-    threading.Timer(1, odd.cluster.scale, (1,)).start()  # one that comes late
+    threading.Timer(1, odd.cluster.scale, (1,)).start()  # a worker that joins later
     cupola.pipeline(copied, x, out, client=odd)
     np.testing.assert_array_equal(out, x)
 
@@ -455,7 +455,7 @@ def test_another_version_of_cupola(client, module):
     finally:
         client.run(becomes(here), workers=[victim])
     published = cupola.distributed.publish(module["add"], client)
-    client.run(becomes("0.0.2"), workers=[victim])  # as of one that joined later
+    client.run(becomes("0.0.2"), workers=[victim])  # the version of a worker that joined later
     try:
         with refused(cupola.LibraryError, saying=("process ", "0.0.2", here, "add")):
             client.submit(lambda one: one.get(), published, workers=[victim]).result()
@@ -504,7 +504,7 @@ def test_a_kernel_is_published_once(client, module):
         found = client.gather(client.map(sums, [published] * 8, range(8)))
         assert [values for values, _, _ in found] == [list(range(i + 1, i + 5)) for i in range(8)]
         kernels = {(kernel, pid) for _, kernel, pid in found}
-        assert len(kernels) == len({pid for _, pid in kernels})  # one a process
+        assert len(kernels) == len({pid for _, pid in kernels})  # each process has its own kernels
         victim = found[0][2]
         os.kill(victim, signal.SIGKILL)
         cluster.processes(client, 2, without=victim)  # a worker that joined later has it, too

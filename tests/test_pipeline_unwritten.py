@@ -41,7 +41,7 @@ def test_a_kernel_whose_rows_are_blocks_needs_its_grid(driver, rows, name, chunk
     }  # fmt: skip
     with pytest.raises(cupola.ArgumentValueError, match=r"rows are blocks of the grid; pass grid="):
         cupola.pipeline(kernel, x, out, **options)
-    assert schedule or not done  # it ends with the first chunk
+    assert schedule or not done  # the call ends with the first chunk
     height = 4 if name == "plane" else 1
     cupola.pipeline(
         kernel, x, out, block=(64, height),

@@ -272,7 +272,7 @@ def test_in_out_copies_both_ways(module):
     module["increment"][1, 12](cupola.InOut(host), 12)
     np.testing.assert_array_equal(host, np.arange(1, 13).reshape(3, 4))
     raw = bytearray(host.tobytes())
-    kernel = images.module()["increment"]  # of a pointer to what is not known there
+    kernel = images.module()["increment"]  # its parameter points to an unknown type
     kernel[1, 12](cupola.InOut(array.array("i", host.ravel())), 12)
     kernel[1, 12](cupola.InOut(memoryview(raw).cast("i")), 12)
     np.testing.assert_array_equal(np.frombuffer(raw, np.int32), np.arange(2, 14))

@@ -132,7 +132,7 @@ def test_operations_of_all_threads_are_reported(increment):
                 increment[1, 4](array, 4)
             stream.synchronize()
             assert array.get().tolist() == [20] * 4
-            all_done.wait(60)  # a stream that is gone may have another one's handle
+            all_done.wait(60)  # the handle of a destroyed stream may come again
 
     all_done = threading.Barrier(4)
     threads = [threading.Thread(target=work, name=f"worker {i}") for i in range(4)]

@@ -79,7 +79,8 @@ def test_the_summary_adds_up_equal_operations(increment):
     head, *rows = str(summary).splitlines()
     assert head.split()[:2] == ["operation", "calls"] and len(rows) == len(summary)
     assert any(row.startswith(f"launch {launch.name} ") and " 3 " in row for row in rows)
-    assert str(cupola.profile().summary()).split() == head.split()  # of a block that has not run
+    # The profile of a block that has not run.
+    assert str(cupola.profile().summary()).split() == head.split()
 
 
 def test_default_streams_of_threads_have_their_own_tracks(increment):

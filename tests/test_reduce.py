@@ -134,7 +134,7 @@ def test_argmax_returns_the_first_of_equal_elements(driver):
 def test_a_sum_has_the_same_bits_at_each_alignment(driver, dtype):
     here = filled(np.dtype(dtype), 100003)
     aligned = cupola.to_device(here[1:])
-    shifted = cupola.to_device(here)[1:]  # of another alignment
+    shifted = cupola.to_device(here)[1:]  # an array of another alignment
     first = aligned.sum().get().tobytes()
     assert all(aligned.sum().get().tobytes() == first for _ in range(5))
     assert shifted.sum().get().tobytes() == first

@@ -290,7 +290,7 @@ def test_who_only_looks_is_in_nobodys_way(add):
 
     def looks(slot):
         while not over.is_set():
-            with contextlib.suppress(cupola.ArgumentValueError):  # it has nothing under way now
+            with contextlib.suppress(cupola.ArgumentValueError):  # the pipeline has no work now
                 seen.add(slot.ready)
 
     def watched(pipeline):

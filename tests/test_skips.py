@@ -59,7 +59,7 @@ def outcome(tmp_path):
 
 def test_a_skip_is_a_failure_where_none_is_wanted(outcome):
     text, status = outcome("--no-skips")
-    assert status == 2  # of a whole file
+    assert status == 2  # a skip of a whole file
     assert "ERROR tests/test_whole.py" in text and "skips.txt does not name it" in text
     text, status = outcome("--no-skips", "tests/test_few.py")
     assert status == 1

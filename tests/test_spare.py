@@ -106,7 +106,7 @@ def test_in_a_forked_child_a_stream_ends_while_another_thread_gave_it_back(count
     closed.value = 1
     trim = threading.Thread(target=cupola.Device().pool.trim, daemon=True)
     trim.start()
-    assert has_come(lambda: count("frees") > frees)  # it stands in the driver
+    assert has_come(lambda: count("frees") > frees)  # the thread is inside the driver's function
     child = os.fork()
     if not child:
         del stream

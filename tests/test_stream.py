@@ -373,7 +373,7 @@ def test_the_default_streams_as_objects(driver):
     seen = {}
 
     def other():
-        with cupola.Stream.per_thread() as mine:  # this thread's, which no gate holds
+        with cupola.Stream.per_thread() as mine:  # the stream of this thread, which no gate holds
             images.module()["congruential"][1, 1](y, 1)
             mine.synchronize()
         seen["done"] = y.get(out=np.empty((), np.uint32), stream=mine)

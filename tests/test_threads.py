@@ -184,6 +184,6 @@ def test_kernels_are_found_while_their_module_is_described_and_unloaded(driver):
                         library.cupola_kernel_release(found)
             return library.cupola_module_kernel(module, names[0], ctypes.byref(found)) != 0
 
-        assert at_once(one)[1]  # it was unloaded
+        assert at_once(one)[1]  # the module was unloaded
         assert library.cupola_module_loaded(module) == 0
         library.cupola_module_release(module)

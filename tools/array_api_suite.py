@@ -28,7 +28,7 @@ SOURCE = "https://github.com/data-apis/array-api-tests"
 REVISION = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
 STANDARD = "2024.12"
 PACKAGES = ("ndindex>=1.8",)
-EXAMPLES = 20  # of each property
+EXAMPLES = 20  # examples of each property
 SECONDS = 3600
 FACTORED = "cholesky|det|eigh|eigvalsh|inv|matrix_rank|pinv|qr|slogdet|solve|svd|svdvals"
 # Why a test can't pass, by a pattern of its name.

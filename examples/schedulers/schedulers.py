@@ -87,7 +87,7 @@ def main():
                 out,
                 arguments=(2.0, x, y, out, cupola.Chunk.length),
                 schedule=schedule,
-                memory=2 * x.nbytes,  # of the device's: less than the arrays take
+                memory=2 * x.nbytes,  # bytes of device memory: less than the arrays take
             )
             seconds[name].append(time.perf_counter() - start)
             assert np.array_equal(out, np.float32(2) * x + y)

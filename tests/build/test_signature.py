@@ -244,7 +244,7 @@ def integer(name, size=4):
 @pytest.mark.parametrize(
     ("declared", "described"),
     [
-        ([Declaration("a", "int")], []),  # of two
+        ([Declaration("a", "int")], []),  # one declaration for two parameters
         ([Declaration("a", "int"), Declaration("b", "int")], [integer("c")]),
         ([Declaration("a", "int"), Declaration("b", "int")], [integer("b"), integer("a")]),
         ([Declaration("a", "int"), Declaration("b", "int")], [integer("a", 8)]),

@@ -74,7 +74,7 @@ def test_changed_flags_and_removed_files(tree):
     executor.run(library(tree), tree)
     assert executor.run(library(tree, flags=("-DN=2",)), tree) == 4
     (tree / "out" / "a.o").unlink()
-    assert executor.run(library(tree, flags=("-DN=2",)), tree) == 1  # of the same content
+    assert executor.run(library(tree, flags=("-DN=2",)), tree) == 1  # a file of the same content
     (tree / "two.hpp").unlink()
     with pytest.raises(BuildError, match=r"two\.hpp"):
         executor.run(library(tree, flags=("-DN=2",)), tree)
@@ -95,7 +95,7 @@ def test_content_decides_where_the_time_changed(tree):
     os.utime(tree / "c.cpp", (1, 1))
     assert executor.run(library(tree), tree) == 0
     (tree / "c.cpp").write_text(before.replace("3", "4"))
-    os.utime(tree / "c.cpp", (2, 2))  # of the same size, and older than the object
+    os.utime(tree / "c.cpp", (2, 2))  # a source of the same size, older than the object
     assert executor.run(library(tree), tree) == 2
 
 

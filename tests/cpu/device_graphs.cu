@@ -6,7 +6,7 @@ __device__ void add(int* list, int number) { list[1 + atomicAdd(list, 1)] = numb
 
 extern "C" __global__ void append(int* list, int number) { add(list, number); }
 
-// Appends the error of a launch, if there is one, and then `number`.
+// Appends the error of a failed launch, and then `number`.
 __device__ void launch(int* list, cudaGraphExec_t graph, cudaStream_t stream, int number) {
     const cudaError_t error = cudaGraphLaunch(graph, stream);
     if (error != cudaSuccess) add(list, -static_cast<int>(error));

@@ -152,7 +152,7 @@ def test_mipmapped_arrays(cuda):
     code = cuda.code("cuMipmappedArrayGetMemoryRequirements", requirements, handle, 0)
     assert code == INVALID_VALUE
     cuda.cuMipmappedArrayGetLevel(byref(array), handle, 1)
-    cuda.cuArrayDestroy(array)  # of a level: it stays
+    cuda.cuArrayDestroy(array)  # the array of a level can't be destroyed: it stays
     cuda.cuArray3DGetDescriptor_v2(byref(told), array)
     cuda.cuMipmappedArrayDestroy(handle)
 

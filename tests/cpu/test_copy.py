@@ -277,7 +277,7 @@ def test_a_copy_of_freed_memory_is_a_fault(cuda, own, work, free):
     """CUDA leaves it undefined. Here the work fails, and the process goes on."""
     mine, second, pool, lost = c_void_p(), c_void_p(), c_void_p(), c_uint64()
     cuda.cuCtxCreate_v2(byref(second), 0, 0)
-    cuda.cuMemAlloc_v2(byref(lost), SIZE)  # of this context, unless it is a pool's
+    cuda.cuMemAlloc_v2(byref(lost), SIZE)  # memory of this context, unless it is a pool's
     cuda.cuCtxCreate_v2(byref(mine), 0, 0)
     stream, other, kept = cuda.stream(NON_BLOCKING), cuda.stream(NON_BLOCKING), cuda.alloc(SIZE)
     held = cuda.pinned(64)

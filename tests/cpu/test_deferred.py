@@ -117,7 +117,7 @@ def test_names_and_attributes(cuda, module):
     assert function in list(found)  # every call returns the same handle
     value, offset, size = c_int(), c_size_t(), c_size_t()
     cuda.cuFuncGetAttribute(byref(value), 1, function)
-    assert value.value == 16  # of shared memory
+    assert value.value == 16  # bytes of shared memory
     cuda.cuFuncGetAttribute(byref(value), 0, function)
     assert value.value == 64
     cuda.cuFuncGetParamInfo(function, c_size_t(1), byref(offset), byref(size))
@@ -269,7 +269,7 @@ def test_an_error_in_a_library_s_kernel_is_found_with_it(cuda, mode, library):
 @pytest.mark.parametrize(
     "more",
     [
-        ".global .u32 nothing = frobnicate;\n",  # of no kernel
+        ".global .u32 nothing = frobnicate;\n",  # a mistake outside of all kernels
         ".func broken() {\n    frobnicate;\n}\n",
         "}\n",
         ".visible .entry open() {\n",

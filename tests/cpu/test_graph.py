@@ -207,7 +207,7 @@ def test_a_child_graph_runs_as_a_node(cuda, kernel, graph, memory, stream):
     fill = graph.fill(memory, 10, 32)
     node = graph.node("cuGraphAddChildGraphNode", child.handle, after=[fill])
     graph.launch("add1", 1, 32, c_uint64(memory), after=[node])
-    cuda.cuGraphDestroy(child.handle)  # it was copied
+    cuda.cuGraphDestroy(child.handle)  # the parent graph has a copy
     ready = graph.instantiate()
     run(cuda, ready, stream, 2)
     assert cuda.read(memory, 32) == [13] * 32

@@ -229,7 +229,7 @@ def test_more_references_than_exist_are_refused(cuda, own):
     assert cuda.code("cuGraphReleaseUserObject", graph.handle, thing, 1) == INVALID_VALUE
     cuda.cuGraphRetainUserObject(graph.handle, thing, 1, 1)
     assert cuda.code("cuGraphRetainUserObject", graph.handle, thing, 2, 1) == INVALID_VALUE
-    assert cuda.code("cuUserObjectRelease", thing, 2) == INVALID_VALUE  # one is the graph's
+    assert cuda.code("cuUserObjectRelease", thing, 2) == INVALID_VALUE  # the graph has a reference
     cuda.cuUserObjectRelease(thing, 1)
     assert cuda.code("cuUserObjectRelease", thing, 1) == INVALID_VALUE and gone == []
     cuda.cuGraphDestroy(graph.handle)

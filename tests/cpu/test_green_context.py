@@ -168,7 +168,7 @@ def test_the_context_of_a_green_one_has_a_handle_of_its_own(cuda, green):
     cuda.cuCtxGetCurrent(byref(now))
     assert now.value == primary.value
     cuda.cuGreenCtxDestroy(contexts[0])
-    if not cuda.on_hardware:  # driver 580 ends the process there
+    if not cuda.on_hardware:  # on hardware, driver 580 ends the process
         assert cuda.code("cuCtxSetCurrent", c_void_p(handles[0])) != SUCCESS
         cuda.cuCtxSetCurrent(primary)
     cuda.cuDevicePrimaryCtxRelease_v2(0)

@@ -107,7 +107,7 @@ def test_an_event_of_a_killed_process_is_an_error(cuda, own, other):
     assert owner.hear() == "done"
     child = other(LOST, mark)
     assert child.hear() == "waits"
-    os.kill(owner.process.pid, signal.SIGKILL)  # it stays a zombie
+    os.kill(owner.process.pid, signal.SIGKILL)  # the process stays a zombie
     assert child.end() == f"{EXTERNAL_DEVICE} {EXTERNAL_DEVICE} {EXTERNAL_DEVICE}"
 
 

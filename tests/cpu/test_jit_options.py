@@ -157,7 +157,7 @@ def test_a_link_fills_in_values_at_each_step(cuda, own):
         time.append(values[2] or 0)
     assert log.value.count(b"unknown instruction") == 2 and values[1] == len(log.value) + 1
     cuda.cuLinkComplete(state, byref(c_void_p()), byref(c_size_t()))
-    assert values[2] > time[2] > time[1]  # of a positive float the bits rise with it
+    assert values[2] > time[2] > time[1]  # the bits of a positive float rise with its value
     cuda.cuLinkDestroy(state)
 
 

@@ -185,7 +185,7 @@ def test_registered_memory(cuda):
     here = ctypes.create_string_buffer(3 * 4096)
     pointer = (ctypes.addressof(here) + 4095) // 4096 * 4096
     flags = c_uint()
-    for asked, told in [(1, 3), (0, 2)]:  # it is mapped in any case
+    for asked, told in [(1, 3), (0, 2)]:  # the memory is always mapped
         cuda.cuMemHostRegister_v2(pointer, 4096, asked)
         cuda.cuMemHostGetFlags(byref(flags), pointer)
         assert flags.value == told

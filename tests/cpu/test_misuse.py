@@ -31,7 +31,7 @@ def test_answers_are_nvidias(found, started):
     for case, there in json.loads(RECORD.read_text()).items():
         here = found[case]
         if started.on_hardware and lone(case):
-            right = here != 0  # it depends on what lies where the object was
+            right = here != 0  # the result depends on what replaced the object in memory
         elif there == "crash":
             right = started.on_hardware or (isinstance(here, int) and here != 0)
         else:

@@ -102,7 +102,7 @@ def test_memory_is_seen_by_both(cuda, pool, stream):
         cuda.cuMemsetD32Async(at, value + 100, count - 1, stream)
         cuda.cuMemFreeAsync(at, stream)
     cuda.cuStreamSynchronize(stream)
-    assert cuda.code("cuMemsetD32_v2", at, 0, 4) != SUCCESS  # it is gone
+    assert cuda.code("cuMemsetD32_v2", at, 0, 4) != SUCCESS  # the mapping is gone
     cuda.cuMemPoolDestroy(pool)
     """
     said = other(text, descriptor, named(cuda, first), named(cuda, second))
@@ -303,7 +303,7 @@ def test_mistakes(cuda, pool, stream):
         assert cuda.code(import_pool, byref(made), c_void_p(given), DESCRIPTOR, 0) == UNKNOWN
         os.close(given)
         code = cuda.code("cuMemPoolImportPointer", byref(c_uint64()), pool, data)
-        assert code == INVALID_VALUE  # of a pool of this process
+        assert code == INVALID_VALUE  # a pointer from a pool of this process
         for wrong in (WINDOWS, 16):
             assert cuda.code("cuMemPoolCreate", byref(made), properties(wrong)) == INVALID_VALUE
         assert cuda.code("cuMemPoolCreate", byref(made), properties(FABRIC)) == NOT_SUPPORTED

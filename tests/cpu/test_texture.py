@@ -147,7 +147,7 @@ def test_a_view_of_some_levels(make, run):
 )
 def test_views_there_are_not(cuda, make, fields, request):
     if "last_level" in fields:
-        request.getfixturevalue("own")  # an H200 takes a last level that is not there
+        request.getfixturevalue("own")  # an H200 takes a last level that does not exist
     levels = [np.full((8 >> n, 8 >> n, 1), n + 1, np.float32) for n in range(4)]
     resource = ResourceDesc.mipmapped(make.mipmapped(levels).value)
     view = ViewDesc(**{"format": 0x16, "width": 8, "height": 8, **fields})

@@ -14,7 +14,7 @@ import os, sys, torch
 def gpu_libraries():
     maps = open("/proc/self/maps").read().split()
     return {one for one in maps if "/" in one and ("libcuda.so" in one or "libnvidia" in one)}
-before = gpu_libraries()  # those that PyTorch itself has loaded
+before = gpu_libraries()  # libraries that PyTorch itself has loaded
 import numpy as np, cupola
 u = torch.arange(35, dtype=torch.float32).reshape(5, 7)
 """

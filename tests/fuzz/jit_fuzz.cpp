@@ -109,7 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     try {
         const auto count = static_cast<unsigned>(options.size());
         JitOptions jit(count, options.data(), values.data());
-        std::vector<CUjit_option>().swap(options);  // it is the caller's, who may be done with it
+        std::vector<CUjit_option>().swap(options);  // the caller may free it
         logs[0].text = jit.information = bytes.rest(8192);
         logs[1].text = jit.errors = bytes.rest(300);
         jit.finish();

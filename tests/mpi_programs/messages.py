@@ -162,7 +162,7 @@ cupola.Device().synchronize()
 locked = sum(memory.nbytes for memory in page_locked_cache.spare)
 assert (0 < locked <= 32 * PIECE) if comm.transport.staged else locked == 0, locked
 
-# An exchange waits for its own stream alone: another one may be in the middle of its work.
+# An exchange waits for its own stream alone: another stream may be in the middle of its work.
 edge, inner = cupola.Stream(non_blocking=True), cupola.Stream(non_blocking=True)
 release = threading.Event()
 inner.launch_host_func(release.wait)

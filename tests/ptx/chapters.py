@@ -50,13 +50,13 @@ LANE = np.arange(32, dtype=np.uint32)
 
 @dataclass
 class Form:
-    body: str = ""  # in the kernel
+    body: str = ""  # instructions of the kernel
     value: Any = None  # %r2 of each thread; a form without one is loaded alone
     before: str = ""  # the kernel
-    directive: str = ""  # of the kernel
+    directive: str = ""  # directives of the kernel
     top: str = TOP
     refused: str = ""  # a part of the CPU device's message
-    reason: str = ""  # for refusing what ptxas takes; without one, ptxas refuses it too
+    reason: str = ""  # why we refuse what ptxas takes; "": ptxas refuses it too
     only_cpu: str = ""  # why the CPU device takes what ptxas refuses
 
     def text(self) -> str:

@@ -45,7 +45,7 @@ class Arithmetic:
     def value(self, expression, names, fused=True):
         fma = self.fma if fused else self.apart
         own = {"mul": self.mul, "add": self.add, "sub": self.sub, "fma": fma}
-        return eval(expression, own, names)  # of the test's own table
+        return eval(expression, own, names)  # an expression of the test's own table
 
 
 def bits_of(values, type_name):

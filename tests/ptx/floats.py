@@ -16,7 +16,7 @@ def width(fmt):
 
 
 def nan_bits(fmt):
-    return (1 << (width(fmt) - 1)) - 1  # the canonical one, where there is one
+    return (1 << (width(fmt) - 1)) - 1  # the canonical NaN, in formats that have a NaN
 
 
 @functools.cache

@@ -173,7 +173,7 @@ def record(options):
     run = Run(options, options.first, options.programs, expected)
     device = Driver().name()
     parts = {name: run.results[name] for name in RESULT.names}
-    if options.beside:  # what programs left that give others than there
+    if options.beside:  # arrays of programs that differ from those of the other driver
         differing = sorted(run.memory)
         parts["differing"] = np.array(differing, np.uint32)
         parts["memory"] = np.array([run.memory[n] for n in differing[:500]], np.uint64)

@@ -109,7 +109,7 @@ FORMS = [
     "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1], 2;", "mbarrier.arrive.relaxed.cta.b64 %d1, [%d2];", "mbarrier.arrive_drop.expect_tx.release.cta.shared::cta.b64 %d1, [%r1], 2;",
     "mbarrier.arrive_drop.noComplete.shared.b64 %d1, [%r1], 2;", "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r1];", "mbarrier.test_wait.relaxed.cluster.shared::cta.b64 %p1, [%r1], %d1;",
     "mbarrier.try_wait.parity.acquire.cta.b64 %p1, [%d1], 1, %r1;", "mbarrier.pending_count.b64 %r1, %d1;",
-    # stack, video, the rest
+    # chapters of stack, video and other instructions
     "alloca.u64 %d1, 16, 32; stacksave.u64 %d2; stackrestore.u64 %d2;", "vadd.s32.u32.s32.sat.max %r1, %r2.b3, %r3.h1, %r4;", "vsub.u32.u32.u32.sat %r1.h1, %r2, %r3, %r4;", "vmad.s32.u32.s32.sat.shr7 %r1, %r2.b1, -%r3.h0, %r4;",
     "vset.s32.u32.ge.add %r1, %r2, %r3.b1, %r4;", "vavrg4.s32.s32.u32.add %r1.b31, %r2.b7531, %r3.b0246, %r4;", "vset2.u32.s32.lt %r1.h0, %r2.h31, %r3.h02, %r4;", "vshl.u32.u32.u32.sat.clamp %r1, %r2, %r3.b0;",
     "setmaxnreg.dec.sync.aligned.u32 40;", "pmevent.mask 3;", "nanosleep.u32 %r1;", "brkpt;", "trap;", "exit;",

@@ -206,7 +206,7 @@ BODIES = {
 }  # fmt: skip
 # Those whose loops go several rounds at once.
 ROUNDS = ["rounds", "rounds_down", "rounds_around", "rounds_in_shared", "rounds_of_atomics", "rounds_in_turn"]  # fmt: skip
-# Those whose blocks may go at once, where all of a block's threads do the same.
+# Kernels whose blocks may run as a batch, where all threads of a block do the same.
 SWEEPING = [name for name in BODIES if name.startswith("sweeping")]
 # Blocks of other shapes than one of 96 threads, by threads of x, y and z.
 SHAPES = {
@@ -282,7 +282,7 @@ def in_parts():
 
 
 BATCH = 40  # rows a module
-SHARES = 3  # of the rows, since a compiler takes minutes for all
+SHARES = 3  # shares of the rows: a compiler takes minutes for all rows
 
 
 def row_kernels(rotation):

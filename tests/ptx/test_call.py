@@ -326,7 +326,7 @@ def test_an_exhausted_heap_gives_null(program, driver):
     call = ("a = np.zeros(1, np.uint64); module.run('exhaust', 1, 1, [a, np.uint64(1 << 20)]); "
             "b = a.copy(); module.run('exhaust', 1, 1, [b, np.uint64(1 << 20)]); print(a[0], b[0])")  # fmt: skip
     first, second = map(int, ptx.in_child(program, call).stdout.split())
-    assert 4 <= first <= 8  # of 8 MiB, less what the heap itself takes
+    assert 4 <= first <= 8  # pieces of 1 MiB, from 8 MiB less what the heap itself takes
     assert second == 0
 
 

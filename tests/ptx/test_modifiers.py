@@ -23,7 +23,7 @@ ANYHOW = {
     "setp.lt.ftz.f32": "%p0, %f1, %f2",
     "fence.acq_rel.gpu": "",
 }
-WRONG = [  # twice the same, types the other way round, what is no modifier there
+WRONG = [  # a modifier twice, types in the wrong order, a modifier that the row lacks
     "atom.gpu.gpu.add.u32 %r0, [%rd0], %r1;",
     "ld.global.global.u32 %r0, [%rd0];",
     "add.rn.rz.f32 %f0, %f1, %f2;",

@@ -50,7 +50,7 @@ def written(opcode, kind, count):
 
 def test_all_forms_load(load):
     forms = {written(*s) for s in statements()}
-    assert len(forms) == 132  # as many as NVIDIA's assembler takes
+    assert len(forms) == 132  # NVIDIA's assembler takes 132 forms
     orders = [
         f"multimem.{name}{order}{space}{operation}.u32 {operands}"
         for name, orders, operation, operands in [

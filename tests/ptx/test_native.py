@@ -33,7 +33,7 @@ def run(mode, cache, program=PROGRAM, **more):
         **os.environ,
         "CUPOLA_CPU_MODE": mode,
         "CUPOLA_CACHE_DIR": str(cache),
-        "CUPOLA_CPU_TIMEOUT": "5",  # of faults that never end; a busy machine takes 1 for others
+        "CUPOLA_CPU_TIMEOUT": "5",  # seconds, for endless faults; others take 1 s when busy
         "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
         **more,
     }

@@ -193,7 +193,7 @@ def test_a_kernel_is_interpreted_if_no_thread_starts(tmp_path):
     program = """
         module = driver.load(TEXT)
         refusing = ctypes.CDLL(os.environ["LD_PRELOAD"].split(":")[0])
-        ctypes.c_int.in_dll(refusing, "refuse").value = 1  # all but the stream's thread
+        ctypes.c_int.in_dll(refusing, "refuse").value = 1  # only the stream's thread exists
         while execution(module, "endure") == "interpreted":
             endure(module, 3000)
         print(execution(module, "endure"))

@@ -94,7 +94,9 @@ def test_what_is_asked_of_textures_samplers_and_surfaces(load, driver, mode, ope
         if taken and driver.on_hardware and operand != "s":
             try:
                 load(text)
-            except driver_abi.DriverError as error:  # of some queries, which its assembler takes
+            except (
+                driver_abi.DriverError
+            ) as error:  # some queries, which NVIDIA's assembler accepts
                 assert error.code == NOT_SUPPORTED, text
             continue
         if taken and not driver.on_hardware and not apart:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 FILES = sorted(pathlib.Path(__file__).with_name("triton").glob("*.ptx"))
-TESTS = {}  # of a kernel's name, or the part before '_'
+TESTS = {}  # test by a kernel's name, or by the part before '_'
 
 
 def kernel(test):
@@ -76,7 +76,7 @@ def factors(random, of, shape):
     if of == "bf16":
         high = (bits >> 16).astype(np.uint16)
         return high, (high.astype(np.uint32) << 16).view(np.float32).astype(float)
-    if of == "tf32":  # of which the tensor cores read the upper 19 bits
+    if of == "tf32":  # tensor cores read the upper 19 bits
         return x, (bits & 0xFFFFE000).view(np.float32).astype(float)
     if of == "e4m3":
         small = random.integers(0, 80, shape).astype(np.uint8) | (bits >> 24 & 128).astype(np.uint8)
@@ -154,7 +154,7 @@ def eight(run, random):
     x = random.normal(0, 50, 1000).astype(np.float32)
     out = np.zeros_like(x)
     run(2, x, out, np.int32(1000))
-    numbers = small_float(np.arange(256))[np.arange(256) % 128 != 127]  # those are NaN
+    numbers = small_float(np.arange(256))[np.arange(256) % 128 != 127]  # leaves out the NaNs
     assert (abs(out - x) == abs(numbers[:, None] - x.astype(float)).min(0)).all()
 
 

@@ -179,7 +179,7 @@ def simd(rng):
     name = rng.choice(["vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax", "vset"])
     kinds = [rng.choice(["u32", "s32"]) for _ in range(3)]
     sat, add = rng.random() < 0.5, rng.random() < 0.4
-    sat = sat and not add  # they exclude each other
+    sat = sat and not add  # .sat and .add exclude each other
     digits = [[rng.randrange(2 * n) for _ in range(n)] for _ in range(2)]
     given = [rng.random() < 0.7 for _ in range(2)]
     where = [

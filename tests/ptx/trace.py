@@ -107,7 +107,7 @@ class Trace:
     def _structure(self, structure):
         for name, *_ in structure._fields_:
             value = getattr(structure, name)
-            if isinstance(value, ctypes.Union):  # of a resource: memory, or a handle
+            if isinstance(value, ctypes.Union):  # the union of a resource: memory, or a handle
                 kinds = {LINEAR: "linear", PITCH: "pitch"}
                 value = getattr(value, kinds[structure.type]) if structure.type in kinds else 0
             if isinstance(value, ctypes.Structure):

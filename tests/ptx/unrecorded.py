@@ -48,7 +48,7 @@ NEVER = {
     "test_tensor_changes.py::test_a_map_changed_in_global_memory": "a map's layout is the driver's",
 }
 
-# These wait for the next recording, which takes them in; then they leave this list.
+# Tests that have no recording yet. Remove them when the next recording has them.
 AWAITING = {}
 
 

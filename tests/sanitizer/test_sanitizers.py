@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Not the tests whose kernels run for long: they read no more memory than the others.
+# Leaves out tests whose kernels run for long: they read no more memory than short kernels.
 TESTS = [
     "tests/cpu",
     "tests/test_shipped.py",

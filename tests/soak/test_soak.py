@@ -31,7 +31,7 @@ HOST_GROWTH, DEVICE_GROWTH = 2 * 2**20, 8 * 2**20
 # by no more for each call. The smallest leak is one block, of 32 bytes of malloc's.
 SLACK_BYTES, SLACK_BLOCKS = 4096, 10  # a look's own record is 7 blocks
 BYTES_A_CALL, BLOCKS_A_CALL = 1, 0.05
-PARTS = 5  # of the work; the first fills pools and caches
+PARTS = 5  # parts of the work; the first part fills pools and caches
 
 
 def host_bytes():

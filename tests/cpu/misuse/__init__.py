@@ -59,7 +59,7 @@ def answer(names):
         else:
             try:
                 code = CASES[name](world)
-            except (DriverError, AttributeError) as error:  # on the way there
+            except (DriverError, AttributeError) as error:  # in a step before the tested call
                 code = str(error)
         print(code, flush=True)
         if not early and world.code("cuCtxSynchronize") != SUCCESS:

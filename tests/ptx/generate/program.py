@@ -28,7 +28,7 @@ HEAD = f""".version 8.6
 .const .align 8 .b64 constants[64] = {{{", ".join(map(hex, CONSTANTS))}}};
 """
 PARAMETERS = ".param .b32 a0, .param .b64 a1, .param .b16 a2"
-RESULT = ".param .align 8 .b8 o[16]"  # one result alone can be passed in memory
+RESULT = ".param .align 8 .b8 o[16]"  # only one result can be passed in memory
 FUNCTION = f".func ({RESULT}) {{name}}({PARAMETERS})\n{{{{"
 TAKE = (
     "ld.param.b32 %r0, [a0]; ld.param.b64 %d0, [a1]; ld.param.b16 %h0, [a2];",
@@ -85,7 +85,7 @@ class Program(Warp):
         self.grid, self.block_shape = rng.choice(SHAPES)
         self.threads = math.prod(self.block_shape)
         self.base = rng.randrange(0, BASES, 2)
-        self.whole = self.threads % 32 == 0  # whether all lanes of each warp are there
+        self.whole = self.threads % 32 == 0  # whether each warp has 32 lanes
         self.left = False  # whether threads may have left: what they stored no barrier orders
         self.functions = []
         if rng.random() < 0.25:

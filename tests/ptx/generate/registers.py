@@ -221,7 +221,7 @@ class Instructions:
             more = ", %t2"
         # Sums over parts are several instructions, of which NVIDIA's compiler guards not all.
         guard = "" if many and opcode.endswith(".add") else self.guard()
-        if many and rng.random() < 0.4:  # parts of the destination, the others from c
+        if many and rng.random() < 0.4:  # some parts of the destination, the other parts from c
             d += (
                 "." + letter + "".join(str(i) for i in reversed(range(count)) if rng.random() < 0.6)
             )

@@ -44,7 +44,7 @@ class Warp(Memory):
         elif pick == 3:
             bits = rng.choice((32, 64))
             line = f"match.all.sync.b{bits} {self.some(32)}|{self.some(1)}, {self.some(bits)}, {members};"
-        elif pick == 4:  # some lane leads: one, which all know
+        elif pick == 4:  # one lane leads; its number is uniform
             at, p = self.some(32), self.some(1)
             return Piece(
                 f"elect.sync %t1|%q1, {members};",

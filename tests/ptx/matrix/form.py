@@ -26,7 +26,7 @@ class Form:
     a: str
     b: str
     c: str
-    selector: int | None = None  # of a sparse A
+    selector: int | None = None  # selector of a sparse matrix A
     layouts: tuple = ("row", "col")
 
     @property

@@ -19,7 +19,7 @@ class Group:
     front: str = ""  # before them
     negate: tuple = (1, 1)
     transpose: tuple = (0, 0)
-    selector: int | None = None  # of a sparse A
+    selector: int | None = None  # selector of a sparse matrix A
     m: int = 64
 
     @property

@@ -83,7 +83,7 @@ extern "C" __global__ void by_group(const int* in, int* out, int tiles) {
     out[threadIdx.x] = sum;
 }
 
-// Half of the threads fill, the others take.
+// Half of the threads fill the buffer, the other half reads it.
 extern "C" __global__ void by_pipeline(const int* in, int* out, int tiles, int split) {
     extern __shared__ int tile[];
     constexpr int stages = 3;
