@@ -29,7 +29,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
         c_void_p, c_int, c_int, c_longlong, c_int, c_int, c_int,
     ],
 }  # fmt: skip
-_MOST = 2**31 - 1  # of an int
+_MOST = 2**31 - 1  # the largest value of a C int
 _DEFAULT = -1  # CUBLAS_GEMM_DEFAULT
 
 

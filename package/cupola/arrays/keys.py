@@ -203,10 +203,10 @@ def _selected(array: Array, keys: list[Any]) -> Selection:
     if not any(part is Ellipsis for part in keys):
         keys = [*keys, Ellipsis]
     basic: list[Any] = []  # the key of the view
-    axis = 0  # of the array
+    axis = 0  # the array's axis that the next key is for
     arrays: list[Indices] = []
-    axes: list[int] = []  # of the array, for errors
-    indexed: list[int] = []  # of the view
+    axes: list[int] = []  # axes of the array, for errors
+    indexed: list[int] = []  # axes of the view
     count = 0  # axes of the view so far
     fancy: list[int] = []  # places of ints and arrays in the key
     front = 0  # the axes of the view before the first of these

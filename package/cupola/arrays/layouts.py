@@ -21,7 +21,7 @@ class Rows(NamedTuple):
     """Three groups of an array's axes; steps in bytes."""
 
     outer: Axis
-    steps: tuple[int, ...]  # of the axes between
+    steps: tuple[int, ...]  # strides of the axes between
     inner: Axis
 
     def is_contiguous(self, itemsize: int) -> bool:

@@ -23,7 +23,7 @@ from cupola.kernel_constants import (
     MATMUL_THREADS,
 )
 
-_MOST_BATCHES = 65535  # of a grid; a block takes further ones
+_MOST_BATCHES = 65535  # blocks along a grid's last axis; a block also computes further batches
 
 
 class Family(NamedTuple):

@@ -44,7 +44,7 @@ class Positions(NamedTuple):
 
     low: _Numbers
     high: _Numbers
-    weight: _Numbers | None  # of `high`; None: `low` is the result
+    weight: _Numbers | None  # weight of `high`; None: `low` is the result
 
 
 def positions(function: str, method: str, n: int, q: _Numbers) -> Positions:

@@ -127,7 +127,7 @@ def percentile(
 class _Sorted(NamedTuple):
     """An array whose rows are sorted and have the elements of one result each."""
 
-    x: Array  # of two axes
+    x: Array  # with two axes
     shape: tuple[int, ...]
     axes: tuple[int, ...]
     dtype: np.dtype

@@ -27,7 +27,7 @@ from cupola.kernel_constants import (
 # The longest rows of the kernels that sort a row in one block.
 _SHORT = SORT_ROW_THREADS * SORT_ROW_ITEMS
 _LONG = SORT_LONG_ROW_THREADS * SORT_LONG_ROW_ITEMS
-_ROWS = 1 << 30  # of one launch
+_ROWS = 1 << 30  # rows of one launch at most
 _PART = 1 << (SORT_COUNT_BITS - 1)  # elements that one launch sorts
 _WORDS = 32 << 20  # bytes of words that passes do not share
 _NARROW = 1 << 32  # the longest rows whose indices have 32 bits between passes

@@ -83,7 +83,7 @@ class Rows(NamedTuple):
 
     x: Array  # contiguous
     axis: int  # the axis in the shape of the result
-    shape: tuple[int, ...]  # of the result
+    shape: tuple[int, ...]  # shape of the result
 
     @property
     def n(self) -> int:

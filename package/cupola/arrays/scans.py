@@ -27,7 +27,7 @@ from cupola.kernel_constants import (
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
 
 _SHORT = 1024  # the longest rows that a warp scans
-_COLUMNS = 4096  # as many columns fill a device
+_COLUMNS = 4096  # this number of columns fills a device
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:

@@ -154,5 +154,5 @@ def rows_to_sort(function: str, a: Any, axis: Any, kind: Any, order: Any, stable
         )
     if kind is not None and stable is not None:
         raise ArgumentValueError(f"{function}: give kind= or stable=, not both")
-    # NumPy's functions that return indices take an array without axes; the others do not.
+    # Of NumPy's sorts, only those that return indices take an array without axes.
     return rows_of(function, with_axis(x, axis) if function in _OF_INDICES else x, axis)

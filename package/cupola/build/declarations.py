@@ -92,7 +92,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 def _blocks(statements: Iterator[tuple[int, str]]) -> list[tuple[str, list[str]]]:
     """(head, statements in it); `extern` declarations count only if they have fields."""
     blocks: list[tuple[str, list[str]]] = []
-    level = -1  # of the current block
+    level = -1  # indentation of the current block; -1: no block
     for indent, line in statements:
         if level >= 0 and indent > level:
             if line != "pass":

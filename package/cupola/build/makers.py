@@ -28,7 +28,7 @@ class DeclaredMaker:
 
     table: MakerTable
     written: Mapping[str, Any]
-    lines: Mapping[str, int]  # of the keys' texts in pyproject.toml
+    lines: Mapping[str, int]  # the lines in pyproject.toml, by key
 
     @property
     def definition(self) -> Definition:

@@ -168,7 +168,7 @@ def _ordered(parts: list[_Part]) -> list[str]:
             text = _LINKAGE.sub(linkage, part.text, count=1) if part.linkage else part.text
             declared.setdefault(text)
         elif part.linkage and part.defines and part is not chosen:
-            pass  # a weak definition that another one replaces
+            pass  # a weak definition that another definition replaces
         elif part.function or _ENTRY.search(part.text.partition("{")[0]):
             code.append(part.text)
         elif chosen is None or part is chosen:
@@ -178,7 +178,7 @@ def _ordered(parts: list[_Part]) -> list[str]:
 
     def place(part: _Part) -> None:
         if part.name not in texts:
-            texts[part.name] = ""  # it refers to itself
+            texts[part.name] = ""  # the part refers to itself
             for word in _WORD.findall(part.text.partition("=")[2]):
                 if word in variables:
                     place(variables[word])

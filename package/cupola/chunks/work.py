@@ -29,7 +29,9 @@ class Work:
     options: dict[str, Any]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    rows: list[tuple[tuple[int, ...], np.dtype[Any]]]  # of each array: the shape of a row, a dtype
+    rows: list[
+        tuple[tuple[int, ...], np.dtype[Any]]
+    ]  # for each array, the shape of a row and the dtype
 
     @classmethod
     def of(cls, kernel: Any, launches: Launches | None, hosts: HostArrays, **options: Any) -> Work:
@@ -51,7 +53,7 @@ class Work:
 class Span:
     """The successive chunks of a task."""
 
-    index: int  # of the first chunk
+    index: int  # index of the first chunk
     start: int  # rows
     stop: int
     length: int  # rows of a chunk

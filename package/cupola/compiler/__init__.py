@@ -188,7 +188,7 @@ def _target(arch: str | None, device: Device, compiler: FrontEnd, cpu: bool) -> 
     capability = 10 * major + minor
     if arch is not None:
         target = target_of(arch, compiler)
-        if cpu:  # it runs only PTX, of any architecture
+        if cpu:  # the CPU device runs only PTX, of any architecture
             return Target(target.architecture.replace("sm_", "compute_"), False)
         return target
     if not cpu and capability in compiler.architectures:

@@ -13,7 +13,7 @@ from cupola.compiler import headers as _headers
 from cupola.toolkit.nvjitlink import NvJitLink
 from cupola.toolkit.program import Compiled, Compiler, Program, line_directive
 
-FORMAT = 3  # of cached entries
+FORMAT = 3  # version of the format of cached entries
 ARCHITECTURE = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
 _INCLUDE_OPTION = re.compile(r"(?:-I|--include-path=?|-isystem=?|--system-include=?)(.*)")
 _PRE_INCLUDE_OPTION = re.compile(r"(?:-include|--pre-include)(?:=(.*))?")
@@ -44,7 +44,7 @@ class Built:
 
     image: bytes
     names: dict[str, str] = field(default_factory=dict)
-    ptx: str = ""  # of the same source, if the image is machine code
+    ptx: str = ""  # PTX of the same source, if the image is machine code
     log: str = ""
     types: KernelTypes = field(default_factory=dict)
 
@@ -53,7 +53,7 @@ class Built:
 class Source:
     """A source for the compiler."""
 
-    title: str  # in messages
+    title: str  # the source's name in messages
     text: str
     name: str  # passed to the compiler
 

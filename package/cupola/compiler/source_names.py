@@ -40,7 +40,7 @@ class Declaration:
     """One declaration of a function."""
 
     namespace: str  # as in "outer::inner"; "" outside of any
-    names: tuple[str, ...]  # of the parameters; "" for one without a name
+    names: tuple[str, ...]  # names of the parameters; "" for a parameter without a name
     defined: bool
 
 

@@ -13,7 +13,7 @@ from cupola.exceptions import ArgumentValueError
 # In smaller outputs a kernel that leaves out the last elements is like one whose rows are blocks.
 FEWEST = 64
 FEWEST_ROWS = 3
-PATTERN = 65521  # bytes; a prime, so that no row repeats another one
+PATTERN = 65521  # bytes; a prime, so that no row repeats another row
 
 Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 

@@ -76,7 +76,7 @@ class KernelPlugin(coverage.CoveragePlugin):
 
     def _start(self) -> None:
         inherited = os.environ.get(counting.VARIABLE)
-        if inherited:  # of the process that started this one, or the user's
+        if inherited:  # set by the parent process, or by the user
             self._path = Path(inherited)
         elif not self._settings.get_option("run:parallel"):
             self._path.unlink(missing_ok=True)

@@ -56,7 +56,7 @@ LIMITS = {
     "kernels": 256,
     "arguments": 128,
     "sizes": 256,  # with the scalars and the calls in expressions, such as stride(u, 0)
-    "lengths": 32,  # of one tensor
+    "lengths": 32,  # axes of one tensor
 }
 _LAUNCH = ("shared", "priority", "carveout")
 # The least and the most of each number of a launch on any device, and the most of the product.

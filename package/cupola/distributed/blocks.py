@@ -70,7 +70,7 @@ class _Launch:
         self, kernel: Kernel, arguments: list[Any], dtype: Any, check: bool, **options: Any
     ) -> None:
         self.kernel, self.arguments, self.options = kernel, arguments, options
-        self.dtype = dtype  # of the output
+        self.dtype = dtype  # dtype of the output
         self.check = check  # whether to test at the next launch that the default grid is enough
 
     def __call__(self, block: Block) -> None:

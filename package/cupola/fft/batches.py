@@ -14,7 +14,7 @@ from cupola.arrays.rows import packed
 from cupola.creation import empty, zeros
 from cupola.fft.cufft import FORWARD, Layout, library
 
-MOST_AXES = 3  # of a plan
+MOST_AXES = 3  # axes of a plan at most
 
 
 def resized(x: Array, axis: int, n: int) -> Array:

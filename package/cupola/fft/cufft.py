@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cupola.array import Array
 
 FORWARD, INVERSE = -1, 1
-MAX_PLANS = 32  # of a device
+MAX_PLANS = 32  # plans of a device at most
 _LENGTHS = POINTER(c_longlong)
 _DATA = [c_int, c_void_p, c_void_p]
 _PROTOTYPES: dict[str, list[Any]] = {

@@ -39,7 +39,7 @@ class Parameter(NamedTuple):
     type: str  # for a pointer, the type of its target
     offset: int
     size: int
-    dtype: np.dtype[Any] | None  # of a value, or of a pointer's target
+    dtype: np.dtype[Any] | None  # dtype of a value, or of a pointer's target
     restrict: bool
     hidden: bool = False  # added by the compiler: no caller gives it, and it is zero
     align: int = 1  # bytes, of an address, where the code relies on more than the type needs
@@ -83,7 +83,7 @@ class Manifest(Mapping[str, list[Parameter]]):
         self._whole: dict[str, dict[str, Any]] | None = None
         try:
             at = text.find(_HEAD)
-            # Whether each kernel has its own line, so that one can be parsed without the others.
+            # Whether each kernel has its own line, so that a kernel can be parsed alone.
             self._lines = text.startswith(_HEAD + _NAME, max(at, 0)) and text.endswith(_TAIL)
             self._head = _object(text[:at] + b'"kernels": []}' if self._lines else text)
             given = self._head["format"]

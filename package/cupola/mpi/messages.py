@@ -18,7 +18,7 @@ from cupola.mpi.buffers import Buffer, Call
 from cupola.mpi.staging import Lease, Staging
 from cupola.mpi.transport import DEVICE_POINTERS, STAGED
 
-# Pieces of a message that are sent at the same time: one is copied while another one travels.
+# Pieces of a message that are sent at the same time: one piece is copied while another travels.
 IN_FLIGHT = 2
 
 

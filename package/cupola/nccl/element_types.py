@@ -24,7 +24,7 @@ class Elements(NamedTuple):
     """How NCCL counts an array's elements."""
 
     code: int  # ncclDataType_t
-    factor: int  # of NCCL's elements for one of NumPy's
+    factor: int  # number of NCCL's elements for an element of NumPy
 
 
 def moved(dtype: np.dtype[Any]) -> Elements:

@@ -40,7 +40,7 @@ _MOST_CALLS = 64
 class Call(NamedTuple):
     """The arguments of one call."""
 
-    inputs: dict[str, Any]  # those that are given
+    inputs: dict[str, Any]  # the inputs that the call gives
     scalars: dict[str, Any]
     out: tuple[Any, ...] | None
     stream: Any

@@ -48,7 +48,7 @@ class BitGenerator:
         The state; assign it to continue from there. Its items are those of the class.
     """
 
-    _suffix = ""  # of its kernels' names
+    _suffix = ""  # end of the names of its kernels
 
     def __init__(self, seed: Any = None) -> None:
         if not isinstance(seed, ISeedSequence):

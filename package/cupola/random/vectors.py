@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cupola.random.bit_generator import BitGenerator
 
 Host = np.ndarray[Any, Any]
-_TOLERANCE = 1e-12  # of a sum of probabilities
+_TOLERANCE = 1e-12  # difference of a sum of probabilities from 1
 _METHODS = ("svd", "eigh", "cholesky")
 
 

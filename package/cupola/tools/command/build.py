@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
         raise BuildError(
             f"{folder} names no kernels: add a table [[tool.cupola.kernels]] to its pyproject.toml"
         ) from None
-    except (ValueError, ImportError, BaseError) as error:  # of setuptools, about the project
+    except (ValueError, ImportError, BaseError) as error:  # errors of setuptools about the project
         if (folder / "setup.py").is_file():
             raise  # with the lines of setup.py
         raise BuildError(f"{folder / 'pyproject.toml'}: {error}") from None
