@@ -157,9 +157,8 @@ def names(array, stream):
         def __cuda_array_interface__(self):
             return {**array.__cuda_array_interface__, "stream": stream.handle}
 
-    images.module()["axpy"][1, 1](
-        0.0, Named(), Named(), Named(), 0
-    )  # the fast path refuses its type
+    # The fast path refuses the type of the argument.
+    images.module()["axpy"][1, 1](0.0, Named(), Named(), Named(), 0)
     return Named()
 
 

@@ -63,9 +63,8 @@ def test_indexing_and_copies_both_ways(driver, seed):
         host_view, view = host.transpose(axes), there.transpose(axes)
         key = random_key(rng, host_view.shape)
         expected, part = host_view[key], view[key]
-        expected = np.asarray(expected).reshape(
-            part.shape
-        )  # NumPy makes a scalar from a key of ints
+        # NumPy makes a scalar from a key of ints.
+        expected = np.asarray(expected).reshape(part.shape)
         if host_view[(*key, ...) if Ellipsis not in key else key].ndim:
             same_places(part, host_view[key], host, there)
         same_bytes(part.get(), expected)

@@ -285,9 +285,7 @@ def test_misuse(cuda, own):
     cuda.cuLinkCreate_v2(0, nothing, nothing, byref(state))
     size, image = c_size_t(), c_void_p()
     assert cuda.code("cuLinkComplete", state, nothing, byref(size)) == INVALID_VALUE
-    cuda.cuLinkComplete(
-        state, byref(image), byref(size)
-    )  # a link without inputs makes an empty image
+    cuda.cuLinkComplete(state, byref(image), byref(size))  # makes an empty image
     assert cuda.module(ctypes.string_at(image, size.value))
     cuda.cuLinkDestroy(state)
     for call in (("cuLinkDestroy", state), ("cuLinkComplete", state, byref(image), byref(size))):

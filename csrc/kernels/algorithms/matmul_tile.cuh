@@ -70,7 +70,7 @@ struct Source {
         return vector ? *vector : partial(from, first_line, k, number);
     }
 
-    // Not inlined: only edges of the matrix need it, and inlined it would take registers of the sums.
+    // Not inlined: only edges of the matrix need it, and it would take registers of the sums.
     __device__ __noinline__ static Vector<T> partial(const Operand<T>& from, i64 first_line, i64 k,
                                                      int number) {
         const i64 line = first_line + line_of(from.deep, number);

@@ -34,7 +34,8 @@ struct Allocation {
     Kind kind = Kind::device;
     unsigned flags = 0;
     int device = 0;
-    const Context* context = nullptr;  // its destruction frees the memory; null for memory of a pool
+    // Its destruction frees the memory. Null for memory of a pool.
+    const Context* context = nullptr;
     const Pool* pool = nullptr;
     std::uint64_t id = 0;  // never reused
     bool sync_memops = false;
