@@ -148,7 +148,7 @@ __device__ void sort_two(unsigned char& a, unsigned char& b) {
     a = low;
 }
 
-// Of 3 x 3 pixels. The border stays as it is.
+// The median of 3 x 3 pixels. Pixels of the border stay as they are.
 extern "C" __global__ void median(const unsigned char* in, unsigned char* out, int width,
                                   int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -195,7 +195,7 @@ extern "C" __global__ void bfs_level(const int* first, const int* neighbours, in
     }
 }
 
-// The same, by a queue: vertices seen first are appended to the next frontier.
+// A breadth-first search by a queue: new vertices are appended to the next frontier.
 extern "C" __global__ void bfs_frontier(const int* first, const int* neighbours,
                                         const int* frontier, int size, int* next, int* next_size,
                                         int* distance, int level) {

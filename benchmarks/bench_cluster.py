@@ -198,7 +198,7 @@ def crowds():
             records.Row(f"a worker joins, {about}", joins[count] * 1e3, "ms"),
             records.Row(f"the scheduler's time for a task, {about}", tasks[count] * 1e6, "us"),
         ]
-    # Without the scheduler's own work, which does not grow with the workers.
+    # Work of the scheduler for each idle worker. Its other work does not grow with the workers.
     heartbeats = (idle[many] - idle[few]) / (many - few)
     rows.append(records.Row("the scheduler's time for an idle worker", heartbeats * 1e6, "us/s"))
     return rows, max(joins.values()), max(tasks.values()), heartbeats

@@ -19,7 +19,7 @@ import records
 import cupola
 
 SOURCE = Path(__file__).with_name("extension.pyx")
-# Of what changes an argument before each launch only the counts of instructions.py have goals.
+# Launches whose arguments change have goals only for the counts of instructions.py.
 GOALS = {
     "Launch.queue(stream)": "ratio <= 1.01",
     "Launch.queue(None)": "ratio <= 1.01",

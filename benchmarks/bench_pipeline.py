@@ -23,7 +23,7 @@ from cupola.build.error import BuildError
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples/schedulers"))
 import schedulers
 
-# As slow as it is told to be.
+# A kernel whose time the argument `steps` sets.
 HEAVY = r"""
 extern "C" __global__ void heavy(const float* x, float* out, unsigned n, unsigned steps) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

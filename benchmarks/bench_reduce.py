@@ -19,7 +19,7 @@ import cupola
 
 FIRST = ["x.sum()", "x.max()", "x.dot(x)", "x.argmax()", "x.reshape(10, 100).sum(0)"]
 
-# As fast as memory is read: what comes in is only kept from being left out.
+# The speed of reading memory: a use of each element keeps the compiler from removing its load.
 READ = r"""
 extern "C" __global__ void __launch_bounds__(256) read_all(const uint4* x, size_t n, unsigned* out)
 {

@@ -100,7 +100,7 @@ void loop_blur(const float* in, const float* weights, float* out, int width, int
         }
 }
 
-// By blocks of 32 x 32, for the caches.
+// Transposes blocks of 32 x 32 elements, for the caches.
 void loop_transpose(const float* in, float* out, int width, int height, int threads) {
 #pragma omp parallel for collapse(2) num_threads(threads)
     for (int top = 0; top < height; top += 32)

@@ -127,7 +127,7 @@ extern "C" __global__ void matmul(const float* a, const float* b, float* c, int 
     if (row < n && column < n) c[row * n + column] = sum;
 }
 
-// Of numbers from 0 to 1, in 64 bins.
+// A histogram of numbers from 0 to 1, in 64 bins.
 extern "C" __global__ void density(const float* in, int* bins, int n) {
     __shared__ int own[64];
     if (threadIdx.x < 64) own[threadIdx.x] = 0;

@@ -41,7 +41,7 @@ extern "C" std::size_t cub_select(void* temporary, std::size_t bytes, const floa
     });
 }
 
-// Of sorted elements, as cupola's numpy.unique has them after its sort.
+// The input is sorted, as it is in cupola's numpy.unique.
 FLOOR(unique, float, float) {
     return call(temporary, bytes, [&](void* where, std::size_t& size) {
         return cub::DeviceSelect::Unique(where, size, in, out, count, n, stream);

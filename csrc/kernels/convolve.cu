@@ -71,7 +71,7 @@ struct Row {
         }
     }
 
-    // For a 16-byte aligned position whose neighbouring pixels are all inside the image.
+    // Loads at a 16-byte aligned position whose neighbouring pixels are all inside the image.
     __device__ void load_vectors(const float* start) {
         constexpr int side = halo <= 2 ? 2 : 4;
         float all[4 + 2 * side];

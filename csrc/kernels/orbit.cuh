@@ -24,9 +24,9 @@ struct Orbit {
         set(__fadd_rn(__fsub_rn(real2, imag2), c_real), i);
     }
 
-    // The same bits with one operation less: twice a rounded product is exact, so the fma rounds
-    // like the sum. This fails if the product is subnormal beside a tiny c_imag, or if 2 real
-    // overflows; `usual_row` excludes both.
+    // Computes the same bits with one operation less: twice a rounded product is exact, so the fma
+    // rounds like the sum. This fails if the product is subnormal beside a tiny c_imag, or if 2
+    // real overflows; `usual_row` excludes both.
     __device__ void quick_step(float c_real, float c_imag) {
         const float i = __fmaf_rn(2, __fmul_rn(real, imag), c_imag);
         set(__fadd_rn(__fsub_rn(real2, imag2), c_real), i);

@@ -38,8 +38,8 @@ inline bool take_digits(std::string_view& text, std::uint64_t& out) {
     return used > 0;
 }
 
-// These leave `out` alone where the variable is not set. False, and why in `error`, where it has
-// another value than it can have.
+// The functions below leave `out` alone where the variable is not set. For a value that the
+// variable cannot have, they return false, and the reason in `error`.
 
 inline bool read_whole(const char* name, std::uint64_t low, std::uint64_t high, std::uint64_t& out,
                        std::string& error) {

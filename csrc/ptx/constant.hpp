@@ -17,7 +17,7 @@ struct Constant {
 
 // Whether a constant expression begins `ahead` tokens after the current token.
 bool at_constant(const TokenStream& tokens, std::size_t ahead = 0);
-// These read an expression. In messages, `what` names the expression.
+// The following functions read an expression. In messages, `what` names the expression.
 Constant constant(TokenStream& tokens);
 std::int64_t constant_integer(TokenStream& tokens, const char* what);
 Operand constant_operand(TokenStream& tokens);

@@ -25,7 +25,7 @@ class Declarations {
     Declarations(TokenStream& tokens, Scopes& scopes, Module& module)
         : tokens_(tokens), scopes_(scopes), module_(module), initialiser_(tokens, scopes, module) {}
 
-    // These read the variables of one declaration, after the state space.
+    // These functions read the variables of one declaration, after the state space.
     void module_variable(const Prefix& prefix, Space space);
     void local_variable(Function& f, Space space);
     // Reads a declaration up to its names: [.align n] [.v2 or .v4] .type [.ptr [.space] [.align n]]

@@ -10,7 +10,7 @@
 
 namespace cupola::ptx {
 
-// By scope of the table, which was read from the same text; "" where none is given.
+// The name of each scope of the table, which was read from the same text; "" where none is given.
 std::vector<std::string> inlined_names(std::string_view text, const LineTable& table);
 
 }  // namespace cupola::ptx

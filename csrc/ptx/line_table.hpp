@@ -40,7 +40,7 @@ class LineTable {
     std::vector<std::string> files_;
     std::vector<Scope> scopes_{Scope()};
     std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // index by number of .file
-    // Of the current function: the scope of the last .loc at a place, and known scopes.
+    // In the current function, the scope of the last .loc at a place, and the known scopes.
     std::unordered_map<std::string, std::uint32_t> last_, known_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace cupola::ptx {
 
-// Not in an unnamed namespace: Linker::Inputs has members of this type.
+// Chosen is outside the unnamed namespace: Linker::Inputs has members of this type.
 struct Chosen {
     const Unit* unit;
     const Statement* statement;
@@ -98,7 +98,7 @@ void Linker::add(std::string_view text) {
             if (!fresh && stronger(unit, s, name, at->second)) at->second = {&unit, &s};
         }
     }
-    // Nothing throws Error from here on.
+    // The following statements throw no Error.
     defined = std::move(chosen);
     for (const Statement& s : unit.statements)
         if (s.linkage != Linkage::own) shared.insert(s.names.begin(), s.names.end());

@@ -176,7 +176,7 @@ inline constexpr ModifierSlot a_float8 = slot(field::element_a, false, true, fal
                                               is("e4m3", Element::e4m3), is("e5m2", Element::e5m2));
 inline constexpr ModifierSlot a_real =
     slot(field::element_a, false, true, false, is("f16", Element::f16), is("f32", Element::f32));
-// Both factors have one type, and both are named.
+// Both factors have the same type, and the instruction names the type of each.
 inline constexpr ModifierSlot ab_bytes =
     slot(field::element_a, false, true, false, is("s8.s8", Element::s8), is("u8.u8", Element::u8));
 inline constexpr ModifierSlot ab_nibbles =

@@ -94,7 +94,7 @@ class ProductUses {
     std::vector<OutsideUse> outside_;
     std::vector<Comparison> comparisons_;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> leaves_;  // register, product
-    // Of the straight line at hand.
+    // State of the current straight line.
     std::uint32_t line_ = absent;
     std::vector<std::uint32_t> written_;  // registers
     std::vector<Value> current_;          // by register, where the stamp is this line

@@ -50,7 +50,7 @@ class Scopes {
     // Makes a scope the current one. The frame's bytes stay in use.
     void return_to(std::uint32_t scope) { scope_ = scope; }
 
-    // These return nullptr for an unknown name.
+    // The lookups return nullptr for an unknown name.
     const Symbol* find(std::string_view name) const;
     const Symbol* find_in_module(std::string_view name) const;
     const Symbol* find_register(Function& f, std::string_view name);

@@ -11,7 +11,7 @@ namespace cupola::cpu::compiler {
 
 namespace {
 
-// Of these, finds operations that loops would repeat, and the operations that they depend on.
+// Finds the invariant operations that loops would repeat, and the operations that they depend on.
 void find_hoisted(KernelAnalysis& analysis, const std::vector<std::uint32_t>& found) {
     // Loop depth of each block: counts the backward branches that span it, by prefix sums.
     std::vector<std::int32_t> loops(analysis.blocks.size() + 1);

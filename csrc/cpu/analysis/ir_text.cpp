@@ -150,7 +150,7 @@ class IrText {
         return text;
     }
 
-    // Of those that have no kind of their own.
+    // Names pseudo-operations that have no kind of their own.
     static std::string name_of(interpreter::Pseudo what) {
         using interpreter::Pseudo;
         switch (what) {

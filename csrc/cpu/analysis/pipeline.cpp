@@ -17,7 +17,7 @@ KernelAnalysis analyse(const KernelCode& kernel) {
     propagate_constants(analysis);
     find_uniform(analysis);
     find_affine(analysis);
-    // They are in the register file from the start, and are read there.
+    // Special registers are in the register file from the start, and machine code reads them there.
     for (Register& r : analysis.registers) r.in_file |= r.special && !r.uniform;
     hoist_invariants(analysis);
     relax_nans(analysis);

@@ -25,7 +25,7 @@ enum AtomicCapability : unsigned {
 };
 constexpr unsigned any_word = is_signed | is_unsigned | scalar_32 | scalar_64;
 
-// By the number of the operation. PTX has no minimum or maximum of 32-bit floats.
+// The capabilities by the number of the operation. PTX has no minimum or maximum of 32-bit floats.
 constexpr unsigned atomic_capabilities[] = {
     any_word | reduction,                                         // add
     any_word | reduction,                                         // min

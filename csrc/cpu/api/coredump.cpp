@@ -100,7 +100,7 @@ CUresult local(Access access, CUcoredumpSettings attribute, void* value, std::si
     });
 }
 
-// These work without cuInit.
+// Functions of the global settings work without cuInit.
 CUresult global(Access access, CUcoredumpSettings attribute, void* value, std::size_t* size) {
     return guarded([&] {
         require(size);

@@ -39,7 +39,7 @@ CUPOLA_API const char* cupola_cpu_coverage_write(void) {
     return reason_of([](std::string& error) { coverage::write(error); });
 }
 
-// The same; then nothing is counted.
+// Takes the counts as well, and stops counting.
 CUPOLA_API const char* cupola_cpu_coverage_stop(void) {
     return reason_of([](std::string& error) { coverage::stop(error); });
 }

@@ -132,7 +132,7 @@ CUPOLA_API CUresult cuInit(unsigned int flags) {
     return guarded([&] { return initialize(flags); });
 }
 
-// These work without cuInit and in a forked child.
+// The following functions work without cuInit and in a forked child.
 
 CUPOLA_API CUresult cuDriverGetVersion(int* version) {
     if (!version) return CUDA_ERROR_INVALID_VALUE;

@@ -35,7 +35,7 @@ CUstreamAttrValue initial(const Stream& stream, CUstreamAttrID id) {
     return value;
 }
 
-// The same rules as for a launch.
+// Applies the rules for the attribute of a launch.
 void check_value(CUstreamAttrID id, const CUstreamAttrValue& value) {
     CUlaunchConfig config{};
     CUlaunchAttribute one{};

@@ -75,7 +75,7 @@ bool try_complete(KeyedJob& keyed) try {
     if (!library) {
         Cache::Lock lock = cache().lock(keyed.key);
         if (lock.taken()) return false;
-        // Another process may have compiled it by now.
+        // Another process may have compiled the kernel by now.
         library = cache().load(keyed.key);
         if (!library) library = compiled_library(keyed.job, keyed.key, lock, why);
     }

@@ -43,7 +43,7 @@ struct Sources {
 bool compile(const Compiler& compiler, const Sources& sources, const std::string& library,
              std::string& why);
 
-// The same, with compilers that continue when the program ends (detached.hpp). `library` exists
+// A compilation that continues when the program ends (detached.hpp). `library` exists
 // only when it is complete. All temporary files are removed.
 struct DetachedJob {
     std::string output, library;  // `output` is renamed to `library`

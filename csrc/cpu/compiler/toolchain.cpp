@@ -85,7 +85,7 @@ std::string identity() {
     ProcessIdentity& all = identity_of_process();
     std::lock_guard running(all.running);
     if (all.run) return cached_identity(cache());
-    // Not under the other lock: a lookup of a function must not wait for this process.
+    // Runs the compiler without `all.mutex`: a lookup of a function must not wait for it.
     const std::string version = compiler().version(), text = compiler().file + "\n" + version;
     {
         std::lock_guard lock(all.mutex);

@@ -19,15 +19,15 @@ std::string objection_to_compiling();
 const Compiler& compiler();
 // Opened at first use. Throws std::runtime_error.
 const Cache& cache();
-// The same, or the cache of earlier processes; nullptr if there is none.
+// The cache of this process, or of earlier processes; nullptr if there is none.
 const Cache* existing_cache();
-// The same; nullptr if this process has not opened it.
+// The cache of this process; nullptr if this process has not opened it.
 const Cache* opened_cache();
 
 // The compiler and its version, which are part of a library's key. The compiler is run once, and
 // the cache keeps its answer.
 std::string identity();
-// The same from the cache, without a process; empty if the cache does not have it.
+// The identity that the cache has, without running a process; empty if the cache has none.
 std::string cached_identity(const Cache& cache);
 
 std::string key_of(const Job& job, const std::string& identity);

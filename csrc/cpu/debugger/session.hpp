@@ -62,7 +62,7 @@ class GridStops final : public observe::GridObserver {
     bool sees_effects() const override { return false; }
     bool pauses() const override { return true; }
 
-    // By the front end. The sizes of statements and breakpoints are those of the code.
+    // The front end calls these. Statements and breakpoints have the size of the code.
     void set_statements(Statements statements);
     void set_breakpoints(std::vector<Breakpoint> breakpoints);
     void begin_step(Step::Scope scope, bool into, bool leave, interpreter::BlockState& block,

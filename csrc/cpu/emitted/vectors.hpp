@@ -267,7 +267,7 @@ template <class Row, class M, std::size_t... I, class... O>
     apply_ports<Row, M>(mask, index, operands...);
 }
 
-// Without vectors. `Outlined`: calls a function that is compiled once for all uses.
+// Runs the lanes without vectors. `Outlined`: calls a function that is compiled once for all uses.
 template <bool Outlined, class Row, class M, std::size_t... I, class D, class... O>
 CUPOLA_INLINE void apply_each_lane(std::uint32_t mask, std::index_sequence<I...> index, const D& to,
                                    const O&... from) {
@@ -312,7 +312,7 @@ template <class Row, class M, bool Masked, class D, class... O>
 CUPOLA_INLINE void apply_lanes(std::uint32_t mask, D&& to, const O&... from) {
     apply_row<false, Row, M, Masked>(mask, std::index_sequence_for<O...>(), to, from...);
 }
-// The same in a split kernel.
+// apply_lanes for split kernels.
 template <class Row, class M, bool Masked, class D, class... O>
 CUPOLA_INLINE void apply_lanes_outlined(std::uint32_t mask, D&& to, const O&... from) {
     apply_row<true, Row, M, Masked>(mask, std::index_sequence_for<O...>(), to, from...);

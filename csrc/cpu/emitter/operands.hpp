@@ -21,7 +21,7 @@ struct Output {
 
 // The C++ type of the operation's row in the table.
 std::string row_name(const OpEffects& op);
-// The same, followed by the type of its modifiers.
+// The type of the row, followed by the type of its modifiers.
 std::string row_type(const OpEffects& op);
 
 class Operands {

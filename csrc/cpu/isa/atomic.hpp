@@ -114,7 +114,7 @@ struct AtomicAs {
         }
         if constexpr (Returns) d[i] = old;
     }
-    // Of all active lanes at one address: one update, which applies them in order.
+    // All active lanes have one address: one update applies their operations in order.
     template <class B, class C>
     [[gnu::noinline]] static void all(const Block& block, std::uint32_t mask, std::uint64_t address,
                                       B b, C c, T* d) {

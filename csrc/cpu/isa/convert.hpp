@@ -234,7 +234,7 @@ struct ConvertPackMore {
     }
 };
 
-// As above, for elements of 2 or 4 bits.
+// Converts and packs, for elements of 2 or 4 bits.
 struct ConvertPackFew {
     template <class M>
     static void lane(std::uint32_t& d, std::int32_t a, std::int32_t b, std::uint32_t c) {

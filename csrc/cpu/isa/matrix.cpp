@@ -26,8 +26,8 @@ struct Columns {
     using Doubles __attribute__((vector_size(W * 8))) = double;
 };
 
-// By reference: how vectors wider than the processor's are passed by value is no fixed part of the
-// ABI, and compilers warn of it.
+// Vectors are passed by reference. The ABI does not fix how a vector wider than the processor's is
+// passed by value, and compilers warn of it.
 template <class V, class T>
 void load(V& to, const T* from) {
     std::memcpy(&to, from, sizeof to);

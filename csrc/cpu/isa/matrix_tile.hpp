@@ -42,7 +42,7 @@ struct DoubleTile {
 };
 
 struct TileProducts {
-    // As sm_90 rounds it. False: a factor is infinite or NaN, and nothing is done.
+    // Rounds like sm_90. False: a factor is infinite or NaN, and nothing was computed.
     bool (*floats)(const FloatTile& tile);
     void (*integers)(const IntegerTile& tile);
     // False: the result has a NaN, and `sums` is undefined.

@@ -96,7 +96,7 @@ void put(std::uint64_t address, T value) {
 
 template <Window W, class T>
 struct LoadAs {
-    // Not inlined, so that its stack frame ends before the jump to the next handler.
+    // Not inlined: the function's stack frame must end before the jump to the next handler.
     [[gnu::noinline]] static const DecodedOp* body(const DecodedOp* ip, Warp& w, std::byte* r) {
         Pattern pattern;
         const unsigned count = ip->count;

@@ -110,7 +110,7 @@ class Observer {
 // in a process, before its first launch.
 void connect(Observer& observer);
 
-// Of all observers that are connected.
+// The grid observers of all connected observers.
 std::vector<std::shared_ptr<GridObserver>> launched(const Launch& launch);
 std::shared_ptr<ModuleCounters> counters_of(const ptx::Module& module, std::string_view text);
 void faulted(const Launch& launch, const FaultReport& report);

@@ -12,8 +12,8 @@ Driver driver_tables[2];
 
 namespace {
 
-// It may ignore the arguments: in the C calling conventions of x86-64 and aarch64 Linux, the caller
-// passes and removes them.
+// The function may ignore the arguments: in the C calling conventions of x86-64 and aarch64 Linux,
+// the caller passes and removes them.
 int missing() { return 36; }  // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, a name of CUDA 13's headers
 
 PFN_cuGetProcAddress_v12000 get_address = nullptr;

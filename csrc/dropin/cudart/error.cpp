@@ -5,7 +5,7 @@
 using namespace cupola::cudart;
 using cupola::runtime_error::find_error;
 
-// Without a usable driver both return why, as every call does.
+// Without a usable driver, both functions return the reason, as every call does.
 CUPOLA_CUDART cudaError_t cudaGetLastError() {
     if (const cudaError_t error = Runtime::get().start(); error != cudaSuccess) return error;
     const cudaError_t last = this_thread.last;

@@ -11,7 +11,8 @@
 namespace cupola::cudart {
 namespace {
 
-// All forms begin with it. The rest are the attributes of `property_rows`, then zeros.
+// All versions of the structure begin with this head. Then follow the attributes of
+// `property_rows`, then zeros.
 struct PropertyHead {
     char name[256];
     CUuuid uuid;

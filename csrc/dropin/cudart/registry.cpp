@@ -85,7 +85,7 @@ cudaError_t Image::load(CUlibrary& library) {
     return cudaSuccess;
 }
 
-// What nvcc -dlink would do ahead, for PTX that it leaves to the driver.
+// Links at run time what nvcc -dlink would link, for PTX that nvcc leaves to the driver.
 cudaError_t Image::link(CUlibrary& library) {
     const Driver& d = driver_tables[0];
     CUlinkState state = nullptr;

@@ -27,7 +27,7 @@ struct RoundKeys {
     }
 };
 
-// The same in registers. The compiler would add them up again for each item, which takes a third
+// The keys in registers. The compiler would add them up again for each item, which takes a third
 // of the time of a uniform number.
 struct HeldKeys {
     u32 keys[10][2];

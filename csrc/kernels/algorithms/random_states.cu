@@ -45,7 +45,7 @@ struct Mrg32k3aThread {
         y[0] = y[1], y[1] = y[2], y[2] = static_cast<u32>(b);
         return static_cast<u32>((a + m1 - b) % m1);
     }
-    // All 32 bits: a step has slightly fewer values, so the low halves of two are joined.
+    // A number of 32 bits. A step has fewer values, so the low halves of two steps are joined.
     __device__ u32 next() { return step() << 16 ^ step() >> 8; }
     __device__ void skip(u64 count) {
         while (count--) next();

@@ -43,7 +43,7 @@ __device__ void scan_tile(const Op& op, const typename Op::In* in, typename Op::
 
     T* own = shared.elements[warp];
     T values[items];
-    // All loads are before the stores, which the compiler does not reorder.
+    // All loads come before the stores. The compiler does not reorder the stores.
     if (left == warp_items) {
 #pragma unroll
         for (int i = 0; i < items; ++i) values[i] = op.load(in[32 * i + lane]);

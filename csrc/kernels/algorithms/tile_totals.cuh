@@ -55,7 +55,7 @@ struct TileTotals {
         return all.total;
     }
 
-    // By one warp: publishes the total of a tile and returns that of the tiles before it, which
+    // Called by one warp. Publishes the total of a tile and returns that of earlier tiles, which
     // the first tile has not.
     __device__ T exchange(const Op& op, u32 tile, T total, int lane) const {
         const int in_group = tile % 32, group = static_cast<int>(tile / 32);

@@ -81,7 +81,7 @@ __device__ T wrapped_power(T x, T y) {
     }
 }
 
-// The same for the narrow integers of a word, without extracting them: in a product, higher
+// Powers of the narrow integers of a word, without extracting them: in a product, higher
 // integers only affect higher bits. The lowest 4 bits of y (2 for bytes) use repeated squaring, and
 // the series has three terms (two for bytes). An even x to the power of its width is 0.
 template <class S>

@@ -9,7 +9,7 @@ using namespace cupola;
 
 namespace {
 
-// Nothing to do for zero bytes, whatever the addresses.
+// A copy of zero bytes does nothing, whatever the addresses are.
 template <class Call>
 int queue(size_t bytes, cupola_stream* stream, Call&& call) {
     return guard([&] {

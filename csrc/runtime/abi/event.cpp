@@ -14,7 +14,7 @@ using namespace cupola;
 
 namespace {
 
-// For an event of another driver, which the stream's driver can't wait for.
+// The event is of another driver, so the stream's driver can't wait for it.
 void wait_on_host(const Stream& stream, const Event& event) {
     if (stream.flight.capturing())
         fail(CUPOLA_ERROR_VALUE, "a captured stream of " + device_text(stream.context) +

@@ -17,7 +17,7 @@ constexpr int per_class = 256;
 
 inline Class class_of(int operation) { return static_cast<Class>(operation / per_class); }
 
-// By type code: the name in kernel names ("f32"), and the size in bytes.
+// For each type code, the name in kernel names ("f32"), and the size in bytes.
 extern const char* const element_names[elements::count];
 constexpr int element_sizes[elements::count] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
 

@@ -127,7 +127,7 @@ std::uint64_t blocks_of(const Reduced& r) {
 // Whether the kernels can't count the elements of several axes.
 bool is_beyond(const ReductionSpec& p) { return p.reduced.size() > 1 && p.length() >> 32; }
 
-// For reductions that cannot be split.
+// Throws for too many elements: the reduction cannot be split.
 void require_few(const ReductionSpec& p, const char* what) {
     if (p.reduced.size() > arrays::reduced_axes || is_beyond(p))
         fail(CUPOLA_ERROR_VALUE, std::string(what) +

@@ -38,7 +38,7 @@ int guard(F&& body) noexcept {
 [[noreturn, gnu::cold]] void fail(cupola_status status, std::string text);
 [[noreturn, gnu::cold]] void fail_null(const char* name);
 
-// For required pointers and handles. Inline: a launch checks several.
+// Checks required pointers and handles. Inline: a launch checks several.
 template <class T>
 [[gnu::always_inline]] inline T* check_not_null(T* pointer, const char* name) {
     if (__builtin_expect(!pointer, 0)) fail_null(name);

@@ -15,7 +15,7 @@ class Stream;
 // Devices of one driver, and devices of all.
 constexpr int max_devices = 64, max_ordinals = 2 * max_devices;
 
-// One for each device, opened at first use, never destroyed.
+// There is one Context for each device, opened at the first use and never destroyed.
 struct Context {
     explicit Context(const Driver& driver) : driver(driver) {}
 

@@ -12,8 +12,8 @@
 namespace cupola {
 namespace {
 
-// By ordinal. Where the CPU device was loaded before it became the main driver, the main driver's
-// ordinals and those from CUPOLA_CPU_DEVICE lead to the same contexts.
+// The contexts by ordinal. Where the CPU device was loaded before it became the main driver, the
+// main driver's ordinals and those from CUPOLA_CPU_DEVICE lead to the same contexts.
 std::atomic<Context*> contexts[max_ordinals];
 static_assert(CUPOLA_CPU_DEVICE == max_devices,
               "the CPU device's ordinals follow the main driver's");

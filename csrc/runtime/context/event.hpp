@@ -17,7 +17,7 @@ class Event : public Object {
 
     Context& context;
     CUevent handle = nullptr;
-    // Of the last record: the driver's number of the capture that the stream took part in, or 0.
+    // The driver's number of the capture in which the event was last recorded, or 0.
     std::atomic<std::uint64_t> capture{0};
 };
 

@@ -50,7 +50,7 @@ class Flight {
         else
             put(title, nullptr, d);
     }
-    // For a graph, whose title describes all of the launch.
+    // Adds the launch of a graph, whose title describes the whole launch.
     void add(const char* title) noexcept {
         add(title, {}, [] { return nullptr; });
     }

@@ -8,7 +8,8 @@
 namespace cupola {
 namespace {
 
-// Cheaper to read than the vector: with initial-exec its address is known at load time.
+// Whether the thread ever pushed a stream. A read of this flag is cheaper than of the vector: with
+// initial-exec, its address is known at load time.
 [[gnu::tls_model("initial-exec")]] thread_local bool ever_pushed = false;
 
 std::vector<Ref<Stream>>& pushed() {

@@ -93,7 +93,7 @@ class Kernel : public Object {
     [[gnu::cold]] void launch_again(CUresult code, const cupola_dimensions& d,
                                     const cupola_attributes* attributes, void** pointers,
                                     Stream& stream) const;
-    // With the log, synchronization or profile that is enabled.
+    // Launches with the log, the synchronization or the profile that is enabled.
     [[gnu::cold]] void launch_instrumented(const cupola_dimensions& d,
                                            const cupola_attributes* attributes, void** pointers,
                                            Stream& stream);

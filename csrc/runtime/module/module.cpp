@@ -180,7 +180,7 @@ bool refuses_entry(CUresult code) {
 
 }  // namespace
 
-// Of damaged or unsupported entries the driver gives the reason.
+// The driver gives the reason for damaged or unsupported entries.
 bool uses_output(const Context& context, const void* image, std::size_t size) {
     const std::vector<image::Entry> entries = entries_of(image, size);
     const image::Entry& entry = *candidates_for(context, entries).front().entry;

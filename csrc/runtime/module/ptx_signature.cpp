@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t max_bytes = 1 << 16;  // more than any kernel's parameters have
 
-// All that a value of the type can be; 0 where no parameter of a kernel has the type.
+// All kinds that a value of the type can have; 0 where no parameter of a kernel has the type.
 std::uint32_t kinds_of(ptx::Type type) {
     const std::uint32_t bytes = ptx::bytes_of(type);
     const std::uint32_t address = bytes == 8 ? CUPOLA_POINTER : 0;

@@ -54,7 +54,7 @@ class OperationCall {
         bool given;
         bool batched;
         cupola_tensor view;
-        // Without the batch's axis.
+        // The shape without the batch's axis.
         const std::int64_t* shape;
         const std::int64_t* strides;
         int ndim;

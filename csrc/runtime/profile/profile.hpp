@@ -27,7 +27,7 @@ struct Record {
 // one load.
 class Span {
   public:
-    // For work queued on the stream, whose context is current; null for host work.
+    // Measures work that is queued on the stream, whose context is current; null for host work.
     Span(int kind, const char* name, const Stream* stream, std::uint64_t bytes = 0,
          const cupola_dimensions* dimensions = nullptr) {
         if (__builtin_expect(active.load(std::memory_order_relaxed) != 0, 0))

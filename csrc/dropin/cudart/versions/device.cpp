@@ -112,7 +112,7 @@ CUPOLA_CUDART cudaError_t cudaLaunchCooperativeKernelMultiDevice(const LaunchPar
     });
 }
 
-// It differs from cudaEventElapsedTime in which errors of pending work it may return.
+// May return other errors of pending work than cudaEventElapsedTime.
 CUPOLA_CUDART cudaError_t cudaEventElapsedTime_v2(float* milliseconds, cudaEvent_t start,
                                                   cudaEvent_t end) {
     return entry([&](const Driver& d) {
