@@ -126,7 +126,7 @@ class BuildExt(setuptools_build_ext):
         if ext.name == SHARED:
             yield translator.step(None, generated, options)
         else:
-            # Not ext.sources: setuptools renames a .pyx there while Cython is not installed.
+            # ext.sources is not used: without Cython, setuptools renames its .pyx files.
             source = Path("pyx", *ext.name.split(".")).with_suffix(".pyx")
             # Written by the build and included by a module.
             names = ("declarations.h", "driver.pxi", "element_types.pxi")
@@ -140,7 +140,7 @@ class BuildExt(setuptools_build_ext):
         # The id is given to every module; that its change makes them all again is its purpose.
         # Calls into libcupola.so go through one table, not through a second one of jumps.
         effort = () if ext.name.rpartition(".")[2] in HOT_MODULES else OTHER_FLAGS
-        # Of a newer C++ Cython uses nothing, and its <cmath> takes a tenth of a second more.
+        # Cython needs no newer C++, and the <cmath> of C++17 takes a tenth of a second more.
         flags = [*recipe.RELEASE, *effort, "-std=c++14", "-fno-plt", "-fwrapv"]
         flags += ["-Wno-unused-function", *include]
         flags.append(build.native.define("CUPOLA_BUILD_ID", work.build_id()))

@@ -67,8 +67,8 @@ CUDART = {major: f"libcudart.so.{major}" for major in (12, 13)}
 CUDART_LINKS = ("libcudart.so", "libcudart_static.a")
 # The names under which programs load NVRTC; a library can have one of them.
 NVRTC = {major: f"libnvrtc.so.{major}" for major in (12, 13)}
-# What libcupola.so reads images with, and the sources of the library of readers that the build
-# itself loads.
+# The sources that read images in libcupola.so, and those of the library of readers, which the
+# build itself loads.
 READER_LIBRARY = BUILD / "native" / "build-machine" / "lib" / "libcupola_readers.so"
 FORMATS = ("image/*.cpp", "ptx/declared_kernels.cpp", "ptx/inlined_names.cpp", "ptx/lexer.cpp")
 FORMATS += ("ptx/line_table.cpp", "ptx/type.cpp")
@@ -592,7 +592,7 @@ class Recipe:
         def write() -> None:
             (self.root / SEMANTICS).parent.mkdir(parents=True, exist_ok=True)
             text = packing.gather_headers(self.root / "csrc")
-            # So that no process has to hash it before its first kernel.
+            # The digest is stored, so that no process has to hash the text before its first kernel.
             text += f"// {hashlib.sha256(text.encode()).hexdigest()}\n"
             (self.root / SEMANTICS).write_text(text)
 

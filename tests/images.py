@@ -139,7 +139,7 @@ def native():
 
 
 FORMS = {"ptx": ptx, "fatbin": fatbin, "described": described, "cubin": native}
-# For parametrize: those that the tests' driver runs.
+# For parametrize: the forms that the tests' driver runs.
 LOADABLE = [
     *(form for form in FORMS if form != "cubin"),
     pytest.param("cubin", marks=pytest.mark.cuda_only(reason="machine code runs on GPUs only")),

@@ -74,7 +74,7 @@ extern "C" __global__ void increment(int* values, int n) {
     if (i < n) values[i] += 1;
 }
 
-// The same through C++ names: types are in the mangled name.
+// A kernel with a C++ name: the mangled name has the types.
 __global__ void accumulate(const int* in, int* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] += in[i];

@@ -11,7 +11,7 @@ import cupola
 from cupola.arrays import radix_sort
 
 REALS = [dtype for dtype in TYPES if dtype.kind in "biuf"]
-# One for each size of a key and each order of bits.
+# One dtype for each size of a key and each order of bits.
 CHOSEN = [np.dtype(name) for name in ("int8", "float16", "uint32", "float32", "int64", "float64")]
 # Around the longest rows of one block, and a tile.
 BORDERS = [0, 1, 2, 31, 33, 511, 512, 513, 4095, 4096, 4097, 5760, 5761, 7297, 9728]

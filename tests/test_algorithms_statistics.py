@@ -15,7 +15,7 @@ quickly = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 NUMBERS = [dtype for dtype in TYPES if dtype.kind != "b"]
-# Of the sums of squares. Each step of float16 is rounded to float16, as NumPy does.
+# Relative tolerances of sums of squares. Each step of float16 is rounded to float16, as NumPy does.
 TOLERANCES = {"e": 4e-3, "f": 1e-5, "F": 1e-5}
 
 

@@ -64,7 +64,7 @@ def pipeline_with(it):
     cupola.pipeline(kernel("accumulate"), arguments=[it.y, it.z, N], outputs=host, threads=N)
 
 
-# By what a program writes; `on_other` makes the other stream the current one.
+# Refused calls, by their text in a program; `on_other` makes the other stream the current one.
 REFUSED = {
     "get": lambda it: it.y.get(stream=it.other),
     "get(out=)": lambda it: it.y.get(out=np.zeros(N, np.int32), stream=it.other),

@@ -98,7 +98,7 @@ def test_a_capture_goes_on_beside_staged_copies_and_a_pipeline(driver, elsewhere
             large.set(host, stream=other)
             large.get(out=back, stream=other)
             other.synchronize()
-            # Not on the thread whose current stream is captured.
+            # On another thread than the one whose current stream is captured.
             if {elsewhere}:
                 cupola.pipeline(
                     double, inputs=host, outputs=twice, chunk=1 << 18, staging=True)

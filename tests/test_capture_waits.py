@@ -47,7 +47,7 @@ def double(chunk, stream, inputs, outputs):
     outputs[0].set(inputs[0] + inputs[0], stream=stream)
 
 
-# By the public name, or by what a program writes where there is none.
+# Refused calls, by the public name, or by their text in a program.
 REFUSED = {
     "cupola.device.Device.synchronize": lambda it: cupola.Device().synchronize(),
     "cupola.stream.Stream.synchronize": lambda it: it.stream.synchronize(),

@@ -210,7 +210,7 @@ def test_inspect_finds_the_shipped_kernels_in_the_library():
     text = inspected(paths.library())
     assert "library with" in text and "compute_75" in text
     assert "saxpy(float a, const float* x, const float* y, float* out, unsigned long n)" in text
-    # Of the kernels of arrays there is one PTX text each, outside of any fatbin.
+    # Each kernel of arrays has a PTX text of its own, outside of any fatbin.
     assert "arithmetic_f32(struct of" in text and "PTX texts" in text
     only = inspected(paths.library(), "--kernel", "mandel*")
     assert "mandelbrot_ker(const float* lattice" in only and "saxpy" not in only

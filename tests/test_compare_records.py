@@ -39,7 +39,7 @@ def compare(old, new, *options):
     ("old", "new", "told"),
     [
         (ratio(100, 1.1), ratio(130, 1.3), "a call: 100 ns (1.100 x) -> 130 ns (1.300 x), 1.18"),
-        # Of a figure with a floor only the ratio counts: the machine may be another.
+        # With a floor, only the ratio counts: the records may be of different machines.
         (ratio(100, 1.1), ratio(200, 1.1), None),
         (ratio(100, 1.1), ratio(105, 1.15), None),
         (ratio(100, 1.1), ratio(50, 0.5), None),

@@ -18,7 +18,7 @@ from cupola.kernel cimport Kernel
 def buffer_bytes(Kernel kernel):
     return kernel.buffer_bytes()
 """
-# It neither names nor uses the class: `Launch` only has a field of that type.
+# This module neither names nor uses the class: `Launch` only has a field of that type.
 UNUSED = """
 from cupola.launch cimport Launch
 

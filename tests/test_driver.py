@@ -57,7 +57,7 @@ int cuGetProcAddress_v2(const char* n, void** p, int v, unsigned long long f, vo
     return 0;
 }
 """
-# These stand for drivers that a test machine lacks: a toolkit's stub, a driver without a device, an
+# Replacements of drivers that a test machine lacks: a toolkit's stub, a driver without a device, an
 # old one, another library. A test below uses the real stub where there is a toolkit.
 OLD = "int cuInit(unsigned flags) { return 0; }"
 OTHER = "int something(void) { return 0; }"

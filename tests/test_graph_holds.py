@@ -257,7 +257,7 @@ def test_a_graph_that_goes_while_it_runs(stream):
     assert x.get() == 1
 
 
-# Of so many bytes that it is neither a pattern of four nor sent by value alone.
+# So wide that a fill is neither a pattern of four bytes nor passed by value.
 WIDE = np.dtype([("key", np.int64), ("rest", np.uint8, 100)])
 ELEMENTS = {
     "four bytes": np.int32(0x01020304),

@@ -24,7 +24,7 @@ def built(tmp_path_factory):
     shutil.copytree(ROOT / "examples/heat", folder, ignore=unwanted)
     hooks.install(folder / "hooks")
     called(folder, "setup.py", "--quiet", "build_kernels", "--inplace")
-    # As `cythonize -i` does: what setup.py names, too.
+    # Builds like `cythonize -i`, also the modules that setup.py names.
     called(folder, "-m", "Cython.Build.Cythonize", "-3", "-i", "heat/_steps.pyx")
     return folder
 

@@ -10,7 +10,7 @@ from working import assert_works, refused
 import cupola
 
 HEAD = ".version 7.5\n.target sm_75\n.address_size 64\n"
-# As C++ names it: void add_N(unsigned*).
+# The mangled name of void add_N(unsigned*).
 KERNEL = """
 .visible .entry {symbol}(.param .u64 out)
 {{

@@ -123,7 +123,7 @@ def test_other_build(tmp_path):
 def exported(library):
     answer = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True)
     lines = [line.split() for line in answer.stdout.splitlines()]
-    # Without the version's own name, and without the version behind each other's.
+    # Leaves out the name of the version itself, and the version after each other name.
     return [words[-1].partition("@")[0] for words in lines if words[-2] != "A"]
 
 

@@ -13,7 +13,7 @@ from cupola.image.cubin import read_kernels
 from cupola.toolkit import libraries, nvjitlink, nvrtc
 from cupola.toolkit.program import Program
 
-# Both have a `helper` and a `hidden` of their own.
+# Both sources have a `helper` and a `hidden` of their own.
 CALLER = """
 extern __device__ int shared_value;
 __device__ int twice(int value);

@@ -16,7 +16,7 @@ def started(ranks, *arguments, seconds=120, **variables):
     """Run Python on so many ranks; a rank's error ends them all."""
     mpiexec = Path(sys.prefix) / "bin" / "mpiexec"
     command = [str(mpiexec), "-n", str(ranks), sys.executable, *map(str, arguments)]
-    # One thread a rank: three ranks poll on few processors.
+    # Each rank has one thread: three ranks poll on few processors.
     defaults = {"CUPOLA_MPI_DEVICE_POINTERS": "", "CUPOLA_CPU_THREADS": "1"}
     environment = {**os.environ, **defaults, **variables}
     return subprocess.run(

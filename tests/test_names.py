@@ -292,7 +292,7 @@ def test_dtypes_of_parameters(module, driver):
     assert dtypes == {"a": np.float32, "x": np.float32, "y": np.float32, "out": np.float32,
                       "n": np.uint32}  # fmt: skip
     assert [one.const for one in module["axpy"].params] == [False, True, True, False, False]
-    # Without a manifest, what the C++ name tells.
+    # Without a manifest, the types come from the C++ name.
     found = images.module("ptx")["accumulate"].params
     assert [one.dtype for one in found] == [np.int32, np.int32, np.int32]
     assert images.module("ptx")["axpy"].params[1].dtype is None

@@ -130,7 +130,7 @@ def test_the_printed_commands_build_and_test_it(driver, environment, tmp_path, n
     assert {"__init__.py", "kernels.fatbin", "kernels.json", "kernels.py", "kernels.pyi"} <= names
     assert {"ops.py", "ops.pyi"} <= names if op else any("_smooth.cpython" in n for n in names)
     (about,) = made.parent.glob(f"{package}-*.dist-info")
-    # One wheel of an operation is for every framework and platform.
+    # The wheel of an operation is for every framework and platform.
     assert ("py3-none-any" in (about / "WHEEL").read_text()) is bool(op)
     linted = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F,I,W"]
     linted += ["--config", f'lint.isort.known-first-party=["{package}"]', "--line-length", "100"]

@@ -51,7 +51,7 @@ def test_the_trace_is_in_chromes_format(increment, tmp_path):
     copies = [event for event in complete if event["cat"] == "copy to the host"]
     assert {event["args"]["bytes"] for event in copies} == {4 * N}
     rate = 4 * N / copies[1]["dur"] * 1e-3  # bytes a microsecond
-    # It is printed to three places: of a slow copy, that is less than a hundredth.
+    # The rate is printed with three decimals: for a slow copy, an error below 1 %.
     assert copies[1]["args"]["GB/s"] == pytest.approx(rate, rel=0.01, abs=0.0005)
 
 

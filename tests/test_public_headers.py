@@ -76,7 +76,7 @@ def test_headers_that_nvcc_takes(driver, tmp_path, door):
     found = {}
     for names in groups():
         found |= public_headers.failures(names, lambda part: error(door, part, tmp_path))
-    # Another toolkit than the record's may refuse more.
+    # A toolkit other than that of the record may refuse more headers.
     found = {name: text for name, text in found.items() if not public_headers.refusal(name.split())}
     assert not found, json.dumps(found, indent=1)
 

@@ -164,7 +164,7 @@ def test_parameters_may_be_arrays(driver):
     counts = rng.poisson(mean, (1000, 2)).get().mean(0)
     assert abs(counts[0] - 1) < 0.2 and abs(counts[1] - 1e6) < 200
     assert (rng.exponential(cupola.to_device(np.array([0.0, 5])), (9, 2)).get()[:, 0] == 0).all()
-    # The same numbers as with numbers, of those that are made one by one.
+    # Arrays as parameters give the same numbers as scalars, for methods that make one at a time.
     a, b = random.default_rng(5), random.default_rng(5)
     x = a.gamma(cupola.to_device(np.full(10, 2.0)), 3.0).get()
     np.testing.assert_array_equal(x, b.gamma(2.0, 3.0, 10).get())

@@ -150,7 +150,7 @@ def test_a_sum_has_the_same_bits_at_each_alignment(driver, dtype):
 
 
 def test_the_bits_of_a_sum_are_those_of_its_tree(driver):
-    # As many as a warp sums: each thread four packs of four at a time, then threads in halves.
+    # A warp sums like this: each thread takes four packs of four, then halves of threads are added.
     here = (np.arange(2000, dtype=np.float32) * np.float32(0.1)) ** 2
     packs = np.concatenate([here, np.zeros(2048 - len(here), np.float32)]).reshape(4, 4, 32, 4)
     pairs = packs[..., :2] + packs[..., 2:]

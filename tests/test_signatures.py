@@ -11,7 +11,7 @@ import cupola
 from cupola.compiler.source_names import declarations, parameter_names
 from cupola.toolkit.nvrtc import Nvrtc
 
-# Of extern "C" and without a manifest: the image tells sizes, and which parameters are floats.
+# extern "C", without a manifest: the image has sizes, and tells which parameters are floats.
 BARE = """
 .version 7.0
 .target sm_52
@@ -289,7 +289,7 @@ def test_a_source_that_does_not_bear_the_question(nvrtc):
     kernel = cupola.compile(taken)["axpy"]
     assert kernel.signature.known_by == "image"
     assert [one.name for one in kernel.params] == ["a", "x", "out", "n"]
-    # One of the kernels can't be named from where the question stands; the other still is.
+    # The stub cannot name one of the kernels; the other kernel is still described.
     hidden = '#define HIDE namespace hidden {\nHIDE\nextern "C" __global__ void f(int* x) {}\n}'
     module = cupola.compile(SOURCE + hidden)
     check_refusals(module["axpy"], "compiler")

@@ -25,7 +25,7 @@ SOURCES = by_module("pyx/cupola", "*.pyx")
 DEF = re.compile(r"^( *)(?:def|cpdef [\w ]*?) ?(\w+)\(", re.MULTILINE)
 CLASS = re.compile(r"^(?:cdef )?class (\w+)(?:\((\w+)\))?", re.MULTILINE)
 FIELD = re.compile(r"^    cdef (?:readonly|public) [\w.\[\]]+ (.+)$", re.MULTILINE)
-# Of modules and classes that only cupola itself calls: no stub has them.
+# Names that only cupola itself uses, by module or class: no stub has them.
 INTERNAL = {
     "kernel.take_kernel", "launch.take_launch", "module.link_images", "module.take_module",
     "creation.take_array", "graph_exec.instantiate", "arrays.reductions.dot_of", "Kernel.__call__",

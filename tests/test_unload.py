@@ -13,7 +13,7 @@ from working import refused
 import cupola
 
 BIG = 64 << 20
-# The same kernel, and a variable large enough to have an allocation of its own.
+# The kernel, and a variable so large that it has an allocation of its own.
 WITH_VARIABLE = images.SCALE.read_bytes() + b"\n.visible .global .align 4 .b8 big[%d];\n" % BIG
 
 

@@ -85,7 +85,7 @@ def tested(python: str, name: str, folder: Path) -> Iterator[tuple[str, str, str
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
     tests = folder / "source" / name / "tests"
     environment = {**os.environ, "PYTHONPATH": hooks.search_path(folder / "site")}
-    # Not in the example's folder, whose package would come before the wheel's.
+    # Runs outside of the example's folder, whose package would hide that of the wheel.
     subprocess.run([*command, str(tests)], cwd=folder, env=environment, check=False)
     if not report.exists():
         raise SystemExit(f"{python}: the tests of {name} did not run")

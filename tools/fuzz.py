@@ -184,7 +184,7 @@ def run(program: Path, seconds: int) -> bool:
         "-print_final_stats=1",
         f"-artifact_prefix={corpus}-",
     ]
-    # Of where memory came from a few frames will do: each allocation pays for the others.
+    # A few frames show where memory came from. Each further frame slows every allocation.
     environment = {"ASAN_OPTIONS": "malloc_context_size=4", **os.environ}
     log = corpus.with_suffix(".log")
     with log.open("wb") as out:

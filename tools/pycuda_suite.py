@@ -77,7 +77,7 @@ def run(tests: Path, folder: Path, left_out: list[str]) -> Path:
     result.unlink(missing_ok=True)
     packages = [str(folder / "packages"), *filter(None, [os.environ.get("PYTHONPATH")])]
     command = [sys.executable, "-m", "cupola", "run", "--pycuda", "--", "-m", "pytest", "-q"]
-    # Not the settings of this tree, which may be above the tests.
+    # Ignores the settings of this tree, which may be above the tests.
     command += ["-c", os.devnull, "-p", "no:cacheprovider", "-W", "ignore", f"--rootdir={tests}"]
     command += [f"--junitxml={result}", *(str(tests / name) for name in FILES)]
     command += ["-k", " and ".join(f"not {name}" for name in left_out)] if left_out else []

@@ -37,19 +37,19 @@ LEFT_OUT = [
     # for ever, or ends with its status (GCC 12).
     "tests/cpu/test_lifetime.py::test_a_forked_child_is_told_and_does_not_hang",
     "tests/test_callback.py::test_exit_of_a_forked_child_while_a_call_runs",
-    # It has pieces of address space of its own, and the address of freed memory is not used again.
+    # The sanitizer reserves address space, and does not use the address of freed memory again.
     "tests/cpu/test_memory.py::test_more_pieces_than_the_system_maps",
     "tests/test_spare.py::test_nor_does_another_librarys",
     "tests/soak/test_soak.py::test_the_smallest_leak_is_seen",
     "tests/soak/test_soak.py::test_launches",
     # pip, git and NVIDIA's compilers leak, and their status says so.
     "tests/install",
-    # They build the libraries that are in use here with other options, in the same place.
+    # Tests that build the libraries in use with other options, in the same place.
     "tests/sanitizer/test_sanitizers.py",
     # Its dlopen ignores the caller's RUNPATH, by which NVIDIA's wheels find their libraries.
     "tests/programs",
     "tests/test_cli_images.py::test_compile_to_a_cubin",
-    # They look at the package's own library, which another replaces here.
+    # Tests of the package's own library, which a sanitized library replaces.
     "tests/test_driver.py::test_cpu_is_taken_when_asked_for",
     "tests/test_driver.py::test_report_names_each_place",
     "tests/test_library.py::test_packaged_by_default",
@@ -57,7 +57,7 @@ LEFT_OUT = [
     "tests/build/test_recipe.py::test_libraries_show_their_interface_and_no_more",
     # The linker warns of functions in the run time.
     "tests/test_examples.py::test_nvrtc_saxpy_beside_cpp",
-    # They take seconds, and are limited to fewer than a sanitized library needs.
+    # Tests with a limit of seconds that a sanitized library exceeds.
     "tests/ptx/test_native_source.py::test_the_source_of_many_calls_stays_small",
 ]
 # ThreadSanitizer sees no end of a process whose threads were forked away or killed.

@@ -47,7 +47,7 @@ print(json.dumps([hashlib.sha256(out.get().tobytes()).hexdigest(),
 """
 LEVELS = processors.levels("all")
 OWN = processors.levels("native")
-# Those that this machine runs: its own and what is older.
+# Instruction set levels that this machine runs: its own and lower levels.
 RUNS = LEVELS[: LEVELS.index(OWN[0]) + 1]
 
 

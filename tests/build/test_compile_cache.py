@@ -72,7 +72,7 @@ def test_a_changed_header_source_or_option_is_compiled(places):
     two.write("value.cuh", "#define VALUE 2\n")
     runs, text = two.compile()
     assert runs == 1 and ", 2;" in text
-    # Both are known now, whichever a folder has.
+    # The cache has the results of both headers now, whichever a folder has.
     one.write("value.cuh", "#define VALUE 2\n")
     assert one.compile() == (0, text)
     one.write("value.cuh", "#define VALUE 1\n")
@@ -178,7 +178,7 @@ def test_another_compiler_of_the_host(places, tmp_path, monkeypatch, how):
     one, _two = places
     tools = tmp_path / "tools"
     tools.mkdir()
-    # That may be ccache, which runs the first of that name: not this one again.
+    # The compiler may be ccache, which runs the first gcc on PATH: that must not be this script.
     real = f"PATH='{os.environ['PATH']}' exec {shutil.which('gcc')}"
     fake = tools / ("my-gcc" if how == "name" else "gcc")
 

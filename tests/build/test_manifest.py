@@ -102,7 +102,7 @@ def test_a_parameter_that_debug_information_leaves_out():
     merged = merge(of_sizes(8, 4, 8), [named("a", 8), named("c", 8)])
     assert [p["name"] for p in merged] == ["a", None, "c"]
     assert merged[1] == {"name": None, "kind": "unknown", "type": None, "size": 4, "offset": 8}
-    # Which of two alike is missing can't be told: only what is sure is said.
+    # Two parameters are alike, and one is missing: only facts that hold for both are given.
     merged = merge(of_sizes(8, 4, 4), [named("a", 8), named("b", 4)])
     assert [p["name"] for p in merged] == ["a", None, None]
 

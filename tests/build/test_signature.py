@@ -99,7 +99,7 @@ def described(folder, declarations=True):
 
 @pytest.fixture(scope="session")
 def kernels(folder):
-    # As it comes out of a file.
+    # The description as a file stores it.
     written = json.loads(json.dumps(described(folder)))
     return {kernel["demangled"]: kernel for kernel in written["kernels"]}
 

@@ -6,7 +6,7 @@ import pytest
 
 from . import slices
 
-# Those that load PTX in their own process; others start processes whose mode is their own.
+# Tests that load PTX in their own process. Other tests start processes and choose the mode.
 NAMES = ["async", "call", "cluster", "columns", "control", "matrix", "mbarrier", "memory"]
 NAMES += ["modifiers", "multimem", "rows", "special", "stack", "tensor", "tensor_changes"]
 NAMES += ["texture", "texturing_modes", "video", "warp"]

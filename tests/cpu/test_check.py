@@ -125,7 +125,7 @@ FAULTY = [
 HEALTHY = [each for each in ALL if each not in FAULTY]
 
 
-# Those that end in another error than ILLEGAL_ADDRESS, or than none.
+# Cases that end in another error than ILLEGAL_ADDRESS.
 ERRORS = {
     "misaligned": 716,
     "misaligned_vector": 716,

@@ -146,7 +146,7 @@ assert library.nvmlDeviceGetName(handle, text, 64) == pynvml.NVML_ERROR_UNINITIA
 print("well")
 """
 
-# Not a missing symbol, which nvidia-ml-py reports as NVML_ERROR_FUNCTION_NOT_FOUND.
+# Prints the names without a symbol, which nvidia-ml-py would report as FUNCTION_NOT_FOUND.
 BOUND = """
 import ctypes
 import sys

@@ -34,7 +34,7 @@ SECONDS = 60  # a program that takes longer hangs
 # Programs whose calls return something else with cupola's runtime, and why. A reason that begins
 # with CPU_DEVICE holds for the CPU device alone: over NVIDIA's driver, the program agrees.
 CPU_DEVICE = "CPU device: "
-# One that begins with NVIDIA_DRIVER holds over NVIDIA's driver alone.
+# A reason that begins with NVIDIA_DRIVER holds with NVIDIA's driver alone.
 NVIDIA_DRIVER = "NVIDIA's driver: "
 OTHERWISE = {
     "arrays.channels_of_named_formats": "CPU device: no normalized or compressed formats of arrays",

@@ -86,7 +86,7 @@ def test_step_of_a_warp_keeps_divergent_lanes_together():
         or f"lanes 7-31: active, kernels.cu:{many}\n* warp 0, lanes 0-6: ready, kernels.cu:{few}"
         in (output)
     )
-    # Both sides have made their step, and are together at the store.
+    # Both sides of the branch have made their step, and wait at the store.
     assert f"* warp 0, lanes 0-31: active, kernels.cu:{line('store')}" in output
 
 

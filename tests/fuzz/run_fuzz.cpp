@@ -30,7 +30,7 @@ class Memory final : public cpu::AddressSpace, public cpu::DeviceHeap {
     void* place(std::size_t size, std::size_t align) {
         constexpr std::size_t limit = 1 << 20;
         if (size > limit || used_ + size > limit || blocks_.size() > 1000) return nullptr;
-        // Of exactly its size where malloc's alignment will do.
+        // The block has exactly the size of the memory where malloc's alignment is enough.
         const std::size_t whole = (size + align - 1) / align * align;
         void* p = align <= 16 ? std::malloc(size) : std::aligned_alloc(align, whole);
         if (!p) return nullptr;
@@ -89,7 +89,7 @@ void run(const cpu::Kernel& kernel, Memory& memory, bool checked) {
     launch.print = [](std::string_view) {};
     std::atomic<bool> stop{false};
     launch.stop = &stop;
-    // So it gives way to others at each end of a turn, and with that, here.
+    // A cooperative launch yields after each time slice, and so returns here.
     launch.cooperative = true;
     launch.checks = {checked, checked, checked, checked};
     cpu::sanitizer::Unwritten unwritten;

@@ -57,7 +57,7 @@ class Fresh:
         for place in printed.split():
             assert Path(place).is_relative_to(inside), printed
         self.pip("install", "pytest", "pillow")
-        # Not those of frameworks, MPI and Dask, which are not installed here: tests/test_heat.py
+        # Leaves out tests of frameworks, MPI and Dask, which are not installed: tests/test_heat.py
         # runs those of JAX, MPI and Dask, and make example-wheels all of frameworks.
         without = "not jax and not torch and not cupy and not ranks"
         command = [self.bin / "python", "-m", "pytest", "-q", "-k", without]

@@ -36,7 +36,7 @@ from .generate import minimise as small
 PATIENCE = 3600 if os.environ.get("CUPOLA_CPU_MODE") == "compile" else 60
 
 
-# Of each program: its number, a checksum of its text, a digest of what it leaves, and 16 bits for
+# For each program, its number, a checksum of its text, a digest of what it leaves, and 16 bits for
 # each word that a thread leaves, which tell where a difference lies.
 RESULT = np.dtype(
     [("number", "u4"), ("text", "u4"), ("digest", "u8"), ("columns", "u2", (batch.COLUMNS,))]

@@ -121,7 +121,7 @@ FORMS = [
     *(f"mov.u64 %d1, %{name};" for name in ("gridid", "clock64", "globaltimer", "pm3_64", "current_graph_exec")), "mov.pred %p1, %is_explicit_cluster;",
 ]  # fmt: skip
 
-# Of newer devices than compute_90a: neither ptxas for sm_90a nor the CPU device takes them.
+# Instructions of newer devices than compute_90a: neither ptxas for sm_90a nor the CPU device takes them.
 NEWER = [
     "add.rn.f32x2 %d1, %d2, %d3;", "add.rn.f32.f16 %f1, %h1, %f2;", "min.f32 %f1, %f2, %f3, %f4;", "redux.sync.min.f32 %f1, %f2, -1;", "st.bulk.weak.shared::cta [%r1], %d1, 0;",
     "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];", "tcgen05.fence::before_thread_sync;", "cvt.rn.satfinite.e2m1x2.f32 %h1, %f1, %f2;",

@@ -204,7 +204,7 @@ BODIES = {
     "sweeping_planes": """mov.u32 %r5, %tid.y; mov.u32 %r6, %ntid.y; mov.u32 %r7, %ctaid.y; mad.lo.u32 %r8, %r7, %r6, %r5; mov.u32 %r9, %tid.z; mad.lo.u32 %r10, %r9, 7, %r8; setp.lt.u32 %p0, %r4, 1; setp.lt.u32 %p1, %r10, 1; or.pred %p2, %p0, %p1; setp.gt.u32 %p3, %r10, 12; or.pred %p4, %p2, %p3; @%p4 bra OUT;
     mad.lo.u32 %r11, %r10, 480, %r4; mul.wide.u32 %rd6, %r11, 4; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6; ld.global.u32 %r12, [%rd7+-4]; ld.global.u32 %r13, [%rd7+1920]; ld.global.u32 %r14, [%rd8]; mad.lo.u32 %r15, %r12, 3, %r13; mad.lo.u32 %r16, %r14, 5, %r15; add.u32 %r17, %r16, %r9; st.global.u32 [%rd8], %r17; OUT:""",
 }  # fmt: skip
-# Those whose loops go several rounds at once.
+# Kernels whose loops run several iterations with one check.
 ROUNDS = ["rounds", "rounds_down", "rounds_around", "rounds_in_shared", "rounds_of_atomics", "rounds_in_turn"]  # fmt: skip
 # Kernels whose blocks may run as a batch, where all threads of a block do the same.
 SWEEPING = [name for name in BODIES if name.startswith("sweeping")]

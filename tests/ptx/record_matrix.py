@@ -168,7 +168,7 @@ def layouts(form, load):
     return out
 
 
-# Of these the words themselves are kept, so that a difference can be looked at.
+# Results whose words are kept, so that a difference can be examined.
 KEPT = (
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
     "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
@@ -213,7 +213,7 @@ def main():
                 out[f"{name} {o}"] = digests(held)
     for operand in "ab":
         out[f"probes {operand}"] = digests(probe_group(driver, operand))
-    # One array of all digests, and their names: a file of hundreds of small arrays is mostly heads.
+    # Joins all digests into one array: in a file of small arrays, most bytes are headers.
     small = [n for n in out if out[n].dtype == np.uint64 and not n.startswith("words")]
     kept = {n: x for n, x in out.items() if n not in small}
     counts = np.array([len(out[n]) for n in small])

@@ -202,7 +202,7 @@ CASES = {
         "add(mul(a0, a1), a2)",
     ),
 }
-# One and minus one, in their bits: no factors, except in packed numbers.
+# The bits of 1 and -1. They are no factors, except in packed numbers.
 UNITS = {"f16": "0x3c00", "bf16": "0x3f80", "f16x2": "0x3c003c00", "bf16x2": "0x3f803f80"}
 # Rules that packed numbers do not share: (scalar results, packed results).
 PACKED_DIFFER = {
@@ -222,7 +222,7 @@ NEGATION = (
     ("fma(-a0, a1, a2)", "fma(a0, a1, a3)"),
     ("add(-mul(a0, a1), a2)", "add(mul(a0, a1), a3)"),
 )
-# Of f32 alone.
+# A product by a constant, for f32 only.
 CONSTANT = "mul.f32 %t0, %a0, 0f41480000; "
 SINGLES = {
     "constant in another block": (CONSTANT + BRANCH + "add.f32 %o0, %t0, %a2;", "fma(a0, k, a2)"),

@@ -72,7 +72,7 @@ def verdicts(ptxas, started, tmp_path_factory):
             device.append(error.log)
     assembler = Assembler(ptxas, tmp_path_factory.mktemp("declarations"))
     answers = [None] * len(lines)
-    # One that is refused may hide others: those that should be taken are asked together.
+    # A refused form may hide later forms: forms that should be accepted are loaded together.
     for refused in (False, True):
         numbers = [n for n, why in enumerate(device) if (why is not None) == refused]
         for at in range(0, len(numbers), BATCH):

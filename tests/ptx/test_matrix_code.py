@@ -67,7 +67,7 @@ KERNEL(bytes, signed char, int, 16, 16, 16, row_major, col_major)
 KERNEL(doubles, double, double, 8, 8, 4, row_major, col_major)
 """
 
-# As hand-written and generated kernels have it: cp.async left out, tiles in shared memory whose
+# A loop of hand-written and generated kernels: cp.async left out, tiles in shared memory whose
 # rows are exchanged so that ldmatrix meets no bank twice, two tiles of 16 x 8 a warp.
 MMA = r"""
 #include <cuda_fp16.h>

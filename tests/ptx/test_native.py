@@ -142,7 +142,7 @@ def test_what_never_changes_is_made_once_for_all_rounds():
 def test_what_lies_among_the_parameters_is_one_value():
     module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
     text = native_kernels.printed(module, "structure")
-    # By name and by address, in the functions of whole blocks and of warps.
+    # Reads by name and by address, in the functions of whole blocks and of warps.
     assert text.count("parameter<std::uint32_t>(w, 16)") == 4
 
 
@@ -163,7 +163,7 @@ def test_large_kernels_are_functions_of_some_blocks_each(compiled):
 def test_what_was_compiled_is_kept(compiled, folder):
     kept = sorted((folder / "cpu").glob("*.so"))
     assert kept == files_in(folder)
-    # With a compiler that can't compile, what is there is all there is.
+    # With a compiler that fails, only the cached code can run.
     again = run("compile", folder)
     assert again.stdout.splitlines() == compiled
     assert sorted((folder / "cpu").glob("*.so")) == kept

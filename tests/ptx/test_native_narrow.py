@@ -91,7 +91,7 @@ PROGRAM = """
     rng = np.random.default_rng(5)
     a, b, c = (rng.integers(0, 1 << 16, n, np.uint16) for _ in range(3))
     a[: 1 << 16] = np.arange(1 << 16)
-    # Of every second triple c is close to -a * b, or far below: sums that lie between two halves.
+    # In every second triple, c is close to -a * b, or far below: the sum lies between two halves.
     product = (a.view(np.float16).astype(np.float32) * b.view(np.float16)).astype(np.float16)
     close = (product.view(np.uint16) ^ 0x8000) + rng.integers(-3, 4, n).astype(np.uint16)
     far = close - (rng.integers(8, 14, n) << 10).astype(np.uint16)

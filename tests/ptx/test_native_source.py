@@ -35,7 +35,7 @@ def test_the_source_of_many_calls_stays_small(tmp_path):
     """
     took, printed = run(program, "interpret", tmp_path)[:2]
     assert float(took) < 20
-    # As one function it would be a multiple of 16 MiB: each call returns to where all is alive.
+    # One function would need a multiple of 16 MiB: all registers are live after each call.
     assert int(printed.split()[0]) < 1 << 22, printed
 
 

@@ -10,7 +10,7 @@ from . import recording, table, texture_cases, unrecorded
 from .generate import kept
 from .trace import Trace
 
-# By a row's mnemonic, and a modifier where it has some spellings only without.
+# Reasons by a row's mnemonic, and a modifier if only spellings with it are not recorded.
 WITHOUT = {
     "brkpt": "ends the launch, or stops in a debugger",
     "multimem.ld_reduce": "an error without a multicast object, which one device does not have",

@@ -122,7 +122,7 @@ def test_a_register_and_a_constant(what, load):
     assert np.array_equal(run(load, body), words(*left))
 
 
-# By 64-bit arithmetic, signed but where a constant is unsigned.
+# Computed in 64 bits, signed unless a constant is unsigned.
 EXPRESSIONS = {
     "2+3*4": 14, "(2+3)*4": 20, "7/2": 3, "-7/2": -3, "7 % 4": 3, "-7>>1": -4, "1<<33>>32": 2, "1<<2+1": 8, "1-2-3": -4, "8/4/2": 1,
     "3<4": 1, "3==4": 0, "!3": 0, "!!3": 1, "~3": -4, "~0>>1": -1, "1?2:3": 2, "0?2:0?3:4": 4, "1|2^3&4": 3, "3&&4": 1, "0||0": 0,

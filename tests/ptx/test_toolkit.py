@@ -187,7 +187,7 @@ def test_atomics(library, driver):
     bits = 0
     for n in range(grid * block):
         bits ^= 1 << n % block % 31
-    # One thread exchanges 7 for 9, and it alone writes what it found.
+    # One thread exchanges 7 for 9. Only this thread writes the value that it found.
     assert list(out) == [2 * grid * block, grid * block - 1, bits, 9, 7] + [block] * grid
     assert total[0] == grid * block / 2
 

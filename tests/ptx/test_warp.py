@@ -97,7 +97,7 @@ def test_elect(load):
     out = run(
         load, "elect.sync %r3|%p0, 0xffffffff; selp.u32 %r2, 100, 0, %p0; add.u32 %r2, %r2, %r3;", A
     )
-    # Which lane leads is the device's choice; one does.
+    # Exactly one lane leads. The device chooses which.
     leader = int(out.argmax())
     assert list(out) == [100 + leader if i == leader else leader for i in range(32)]
 

@@ -28,5 +28,5 @@ extern "C" int leak_cycle(int) {
     return one == two;
 }
 
-// For a Python object that is never freed.
+// Allocates for a Python object that is never freed.
 extern "C" void* keep(int count) { return std::malloc(count); }

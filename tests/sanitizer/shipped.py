@@ -24,7 +24,7 @@ def mandelbrot(module):
             for _ in range(30):
                 z = z * z + c
                 stays &= abs(z) <= 2
-        # Another precision decides otherwise for a point on the edge, and for few.
+        # In another precision, only a few points on the edge differ.
         assert np.mean(graph.get() != stays) < 0.01
 
 

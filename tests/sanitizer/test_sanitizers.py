@@ -15,7 +15,7 @@ TESTS = [
     "tests/test_shipped.py",
     "tests/test_convolve.py",
     "tests/test_schedule.py",
-    # It runs tests of tests/cpu again, under the checks of the CPU device: left to `make sanitize`.
+    # This test runs tests/cpu again, under the checks of the CPU device: `make sanitize` does so.
     "--deselect=tests/cpu/test_check.py::test_nothing_is_reported_of_the_tests_own_kernels",
     "-k",
     "not borders and not never_leave",

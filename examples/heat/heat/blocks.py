@@ -38,7 +38,7 @@ import heat
 
 __all__ = ["spread"]
 
-# By default. A task has three blocks in memory.
+# The default size of a block. A task has three blocks in memory.
 BLOCK_BYTES = 256 << 20
 LEAST_DEPTH = 8
 EXCHANGES = 16  # in a graph: the scheduler has two graphs at a time

@@ -184,7 +184,7 @@ CASE(atomic_and_plain, 2, 32) {
     if (tid == 0 && bid == 0) x[255] = 1;  // race
     atomicAdd(&x[255], 1);                 // race
 }
-// As the CUDA C++ programming guide has it.
+// An example of the CUDA C++ programming guide.
 CASE(compare_and_swap, 2, 32) {
     int seen = x[0], mine;
     do {

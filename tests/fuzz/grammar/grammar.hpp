@@ -173,7 +173,7 @@ class Grammar {
         return reg(bytes);
     }
     std::string reg(unsigned bytes) {
-        // Of 32 and 64 bits, more seldom those that point somewhere.
+        // Addresses of 32 and 64 bits; few of them point to memory.
         const std::string n = one_in(12) ? number(8) : std::to_string(3 + below(5));
         return (bytes <= 2 ? "%rs" : bytes == 4 ? "%r" : bytes == 8 ? "%rd" : "%rq") + n;
     }

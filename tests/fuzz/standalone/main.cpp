@@ -13,7 +13,7 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size);
-// As libFuzzer has it: a fuzzer may know how its inputs are best changed.
+// libFuzzer's hook: a fuzzer may define how its inputs are changed.
 extern "C" [[gnu::weak]] std::size_t LLVMFuzzerCustomMutator(unsigned char* data, std::size_t size,
                                                              std::size_t most, unsigned seed);
 

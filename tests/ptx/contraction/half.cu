@@ -93,7 +93,7 @@ SHORT_KERNEL(short_loop) {
     OUT(0) = sum;
 }
 
-// Both precisions.
+// Kernels of both precisions.
 extern "C" __global__ void mixed_dot_f32(const float* in, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;

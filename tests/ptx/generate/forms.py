@@ -116,7 +116,7 @@ def any_spelling(row, rng):
         else:
             named[a.name] = rng.choice(a.choices)
     if row.chapter == "video" and row.mnemonic[-1] not in "24":
-        # For scalar ones that saturate, or take the minimum or maximum with c, NVIDIA's compiler
+        # For scalar forms that saturate, or take the minimum or maximum with c, NVIDIA's compiler
         # does not follow the manual.
         named.update((n, None) for n in ("saturate_video", "scale_video") if n in named)
         if "second_operation" in named:

@@ -18,7 +18,7 @@ CELL_KINDS = (
     "add.u32", "add.u64", "min.s32", "max.u32", "and.b32", "or.b32", "xor.b32", "min.u64",
     "max.s64", "and.b64", "or.b64", "xor.b64", "inc.u32", "dec.u32", "max.s32", "min.u32",
 )  # fmt: skip
-# By space: the address, the generic one, and what is added to it.
+# For each space, the address, the generic address, and the offset that is added.
 PLACES = {
     "global": ("%own", "%own", 96),
     "shared": ("%shared", "%gshared", 0),
