@@ -128,7 +128,7 @@ def _judge(lines: list[str], place: str, nvcc: str, taken: bool) -> bool:
 
 
 def _of_wheel(lines: list[str]) -> bool:
-    # Not with cuda-pathfinder: it ignores environments that are on sys.path but not in site.
+    # cuda-pathfinder is not used: it ignores environments that are on sys.path but not in site.
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

@@ -21,7 +21,7 @@ from cupola.exceptions import DriverError
 
 CONTEXTS = {"call": "run"}  # as pytest-cov names them
 NO_CONTEXT = (3, 4, 201)  # CUDA_ERROR_NOT_INITIALIZED, _DEINITIALIZED, _INVALID_CONTEXT
-# As a test sees the driver: which one, and why.
+# Prints which driver a test would use, and why.
 ASK = "import cupola; info = cupola.driver.info(); print(info.kind); print(info.reason)"
 
 

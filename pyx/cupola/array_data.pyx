@@ -94,7 +94,7 @@ cdef class ArrayData:
             return self.described()
         try:
             require_contents(current_stream(self.device_index), self.start)
-        except ArgumentValueError:  # of a running capture
+        except ArgumentValueError:  # memory that a running capture fills
             return self.described()
         try:
             return form(self)

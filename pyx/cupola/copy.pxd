@@ -14,7 +14,7 @@ cdef int upload(ArrayData target, object host, Stream queue, bint by_itself) exc
 # returns, unless `by_itself` is set and its memory is page-locked.
 cdef int download(ArrayData source, object host, Stream queue, bint by_itself) except -1
 
-# The same for a NumPy array of any dtype, which `check_out` accepts.
+# Copies to a NumPy array of any dtype that `check_out` accepts.
 cdef int download_converted(
     ArrayData source, object out, Stream queue, bint by_itself) except -1
 

@@ -29,7 +29,7 @@ cdef str dtype_source(object dtype)
 
 # The value as a NumPy array of the dtype; raises where that fails.
 cdef object converted(object value, object dtype)
-# The same, by NumPy's same_kind rule: for example, no float becomes an integer.
+# Converts by NumPy's same_kind rule: for example, no float becomes an integer.
 cdef object elements_of(object value, object dtype)
 # Raises where that rule does not convert the elements of one dtype to another.
 cdef int require_same_kind(object source, object target) except -1

@@ -141,7 +141,7 @@ def _functions_of(module: str) -> dict[Callable[..., Any], str]:
     if name := _MODULES.get(module):
         prefix, names = f"{name}.", getattr(cupola, name).__all__
     functions = vars(sys.modules[module])
-    # Some came after NumPy 2.0.
+    # Some functions are newer than NumPy 2.0.
     return {functions[name]: prefix + name for name in names if name in functions}
 
 

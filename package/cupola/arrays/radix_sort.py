@@ -46,7 +46,7 @@ def _form(name: str) -> _Form:
     return _Form(name, threads, threads * getattr(kernel_constants, f"{name.upper()}_ITEMS"))
 
 
-# By the bytes of a key, and of an index between passes.
+# The form of a pass, by the bytes of a key and of an index between passes.
 _FORMS = {
     (1, 0): _form("sort_keys_8"),
     (2, 0): _form("sort_keys_16"),

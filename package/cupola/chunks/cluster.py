@@ -31,7 +31,7 @@ TASKS = 2  # in flight for each thread of a worker: it computes one while the ne
 # Tasks for each thread, where there are enough chunks: so that all threads end at nearly one time.
 BALANCE = 4
 POLL = 1.0  # seconds between two looks at the workers
-# Of the connections, or because of workers that ended.
+# Errors of connections, and errors after workers ended.
 BROKEN = (KilledWorker, CancelledError, OSError, TimeoutError)
 
 
@@ -94,7 +94,7 @@ class _Run:
         self.worker_timeout = worker_timeout
         self.name = f"cupola-pipeline-{uuid.uuid4().hex}"
         self.arrived: queue.SimpleQueue[Future] = queue.SimpleQueue()
-        # By key: the task's number, its result, and its input where that was scattered.
+        # For each key, the task's number, its result, and its input if that was scattered.
         self.flying: dict[str, tuple[int, Future, Future | None]] = {}
         self.unsent = deque(range(len(spans)))
         self.failures: dict[int, int] = {}

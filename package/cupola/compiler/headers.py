@@ -25,7 +25,7 @@ _DIRECTIVE = re.compile(
     + rb'(?:"([^"\n]+)"|<([^>\n]+)>|(\w))',
     re.DOTALL,
 )
-# Also after macros of common names. `__has_include(NAME)` is in the macros themselves.
+# Matches macros such as BOOST_HAS_INCLUDE, too. Only these macros contain `__has_include(NAME)`.
 _ASKED = re.compile(rb'has_include(?:_next)?\s*\(\s*(?:"([^"\n]+)"|<([^>\n]+)>)', re.IGNORECASE)
 _SPLICE = re.compile(rb"\\[ \t]*\r?\n")
 
@@ -53,7 +53,7 @@ def scan(content: bytes) -> Scan:
     return Scan(tuple(names), whole, hashlib.sha256(content).digest())
 
 
-# By path, size, time of change and inode.
+# The results by path, size, time of change and inode.
 _scanned: dict[tuple[str, int, int, int], Scan] = {}
 _SETTLED = 2_000_000_000  # ns: newer files may change without a new time stamp
 

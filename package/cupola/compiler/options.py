@@ -40,7 +40,7 @@ _OUTPUTS = re.compile(
     r"|-dc|--device-c|-cudart=.*|--cudart=.*"
 )
 _OUTPUTS_WITH_VALUE = ("-L", "-l", "-m", "-code", "-cudart", "--cudart")
-# For the host's compiler.
+# Options for the host's compiler.
 _HOST = re.compile(
     r"-Xcompiler=.*|--compiler-options=.*|--compiler-bindir=.*|-ccbin=.*"
     r"|--?allow-unsupported-compiler|-Wno-deprecated-gpu-targets"

@@ -33,7 +33,7 @@ class Target:
         return f"--gpu-architecture={self.architecture}"
 
 
-# By a kernel's name in the image: the mangled name of a template whose argument is the kernel's
+# For each kernel's name in the image, the mangled name of a template whose argument is the kernel's
 # type, or "", and the parameters' names, where known.
 KernelTypes = dict[str, "tuple[str, list[str]]"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Origin = tuple[str, "str | None"]  # a package and a name in it; a kernel library and None
 
-# They stay loaded: else each task of a worker would load its image again.
+# Modules stay loaded: else each task of a worker would load its image again.
 _loaded: dict[tuple[Any, ...], Module] = {}
 
 

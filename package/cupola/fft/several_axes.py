@@ -134,7 +134,7 @@ def _to_real(title: str, a: Any, s: Any, axes: Any, norm: str | None, out: Any) 
     x = _transformed(title, x, numbers[-2::-1], lengths[-2::-1], INVERSE)
     made = to_real(title, resized(x, numbers[-1], lengths[-1] // 2 + 1), numbers[-1], lengths[-1])
     times = factor(title, norm, lengths, INVERSE)
-    # As NumPy: a float16 is none any more after a transform along another axis.
+    # As in NumPy, the first transform turns float16 into a wider type.
     kind = real_result(x if len(numbers) > 1 else array_of(title, "a", a))
     return finished(title, made, times, out, kind)
 

@@ -125,7 +125,7 @@ class Lines:
     """The source lines of a PTX text, by its .file and .loc."""
 
     files: list[str]
-    # Of each line of the text, from 1 on: an index of `files`, a line, a column, an index of
+    # For each line of the text, from 1 on, an index of `files`, a line, a column, an index of
     # `calls`; None where no .loc applies.
     places: list[tuple[int, int, int, int] | None]
     # Inlined calls: the index of the one around it, the place of the call, and the label of the

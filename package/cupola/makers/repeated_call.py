@@ -49,7 +49,7 @@ class RepeatedCall:
 
     def __init__(self, work: Work, positions: Sequence[int], results: Sequence[int]) -> None:
         self._positions, self._results = tuple(positions), tuple(results)
-        # Without the arguments themselves, which would stay alive.
+        # Keeps launches without their arguments, which would stay alive.
         self._launches = [
             (one.kernel, one.grid, one.block, one.arguments[len(positions) :])
             for one in work.launches

@@ -150,7 +150,7 @@ cdef class Reductions(Operators):
         implementation = numpy_functions.get(function)
         if implementation is not None:
             return implementation(*args, **kwargs)
-        if function in UNTOLD:  # they would return False for the error
+        if function in UNTOLD:  # these functions would return False for the error
             raise ArgumentTypeError(
                 f"numpy.{function.__name__} computes on the host, and arrays are not copied there "
                 "implicitly: use (x == y).all(), or copy the arrays with get()")

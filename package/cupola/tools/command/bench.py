@@ -239,7 +239,7 @@ def kernels(kind: str) -> list[Row]:
     size, iterations = (4096, 256) if kind == "cuda" else (256, 256)
     lattice = cupola.to_device(np.linspace(-2, 2, size, dtype=np.float32))
     graph = cupola.empty((size, size), np.float32)
-    # As cupola.mandelbrot launches it: a thread has 8 points where there are many, else 4.
+    # The grid of cupola.mandelbrot: a thread has 8 points where there are many, else 4.
     grid = size * size // ((8 if size > 1024 else 4) * 128)
     values = [
         ctypes.c_uint64(lattice.address),

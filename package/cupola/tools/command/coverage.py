@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         text = _table(report)
     if options.output:
-        # With the bytes of file names that are not UTF-8.
+        # Writes the bytes of file names that are not UTF-8.
         Path(options.output).write_text(text, encoding="utf-8", errors="surrogateescape")
     else:
         sys.stdout.write(text)

@@ -28,7 +28,7 @@ where = ["src"]
 library = "$package.kernels"
 sources = ["csrc/softsign.cu"]
 
-# These become the module $package.ops. The build holds them against the kernels.
+# Operations become the module $package.ops. The build compares them with the kernels.
 [[tool.cupola.ops]]
 name = "$package.softsign"
 doc = "x / (1 + |x|) of each element."
