@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import cupola
+from cupola.core import array_without_numpy
 from cupola.core.parts import PARTS
 
 TESTS = Path(__file__).parent
@@ -60,14 +61,16 @@ def test_the_copy_lacks_the_parts(folder):
 
 
 NAMES = """
-import numpy as np, cupola
+import pickle, numpy as np, cupola
 x = cupola.to_device(np.arange(4.0))
 print([kind.__name__ for kind in type(x).__mro__], type(x) is cupola.Array is cupola.array.Array)
 x[1:3] = 7.0
 print(x[::-1].reshape(2, 2).T.get().tolist(), cupola.asarray(x.view("u1")).size)
+print(hasattr(x, "unknown"), type(pickle.loads(pickle.dumps(x))) is cupola.Array)
 for use in (
     "cupola.cumsum", "cupola.fft", "cupola.random", "x[[1, 2]]", "x.astype(np.float32)",
-    "x.__setitem__([1], 0)", "cupola.set_trace", "cupola.coverage",
+    "x.__setitem__([1], 0)", "x + x", "np.float64(2.0) * x", "-x", "x == x", "bool(x)", "7.0 in x",
+    "x.sum()", "np.sum(x)", "np.add(x, 1)", "cupola.set_trace", "cupola.coverage",
     "cupola.pipeline(lambda *a: 0, [np.ones(4)], [np.ones(4)], client=object())",
 ):
     try:
@@ -85,15 +88,29 @@ for use in ("linalg", "mpi", "pycuda"):
 def test_a_name_of_a_missing_part_is_refused(folder):
     answer = run(folder, "-c", NAMES)
     assert answer.returncode == 0, answer.stderr
-    first, second, *refused = answer.stdout.splitlines()
-    assert first == "['Array', 'ArrayData', 'object'] True"
+    first, second, third, *refused = answer.stdout.splitlines()
+    assert first == "['Array', 'Array', 'ArrayData', 'object'] True"
     assert second == "[[3.0, 7.0], [7.0, 0.0]] 32"
+    assert third == "False True"
     parts = [line.split("needs the part '")[1].split("'")[0] for line in refused]
-    assert parts == ["arrays"] * 6 + ["tools"] * 2 + ["cluster", "arrays", "cluster", "pycuda"], (
+    assert parts == ["arrays"] * 15 + ["tools"] * 2 + ["cluster", "arrays", "cluster", "pycuda"], (
         answer.stdout
     )
     assert refused[0].startswith("cupola.cumsum: cupola.cumsum needs the part 'arrays' of cupola (")
+    assert refused[6].startswith("x + x: the operator + of arrays needs the part 'arrays'")
+    assert refused[12].startswith("x.sum(): cupola.Array.sum needs the part 'arrays'")
     assert all("install cupola with all of its parts" in line for line in refused)
+
+
+def test_the_core_refuses_what_the_part_adds_to_arrays():
+    """In-place operators need no entry: Python falls back to the operators."""
+    own = next(kind for kind in cupola.Array.__mro__[::-1] if kind.__name__ == "Array")
+    added = {name for name in dir(cupola.Array) if not hasattr(own, name)}
+    added |= {name for name in array_without_numpy.OPERATORS if hasattr(object, name)}
+    inplace = {f"__i{name}__" for name in array_without_numpy.BINARY}
+    protocols = {"__array_function__", "__array_namespace__", "__array_priority__"}
+    refused = {"__array_ufunc__", *array_without_numpy.OPERATORS, *array_without_numpy.ATTRIBUTES}
+    assert added - inplace - protocols == refused
 
 
 @pytest.mark.parametrize(
