@@ -57,7 +57,7 @@ cdef class Signature:
     cdef int put_other(
         self, char* buffer, size_t index, object value, cupola_stream* stream, Queue* queue
     ) except -1
-    cdef int order(self, cupola_stream* stream, uint64_t other, Queue* queue) except -1
+    cdef int await_stream(self, cupola_stream* stream, uint64_t other, Queue* queue) except -1
     cdef int put_memory(self, char* buffer, size_t index, Memory memory) except -1
     cdef int put_texture(self, char* buffer, size_t index, TextureObject texture) except -1
     cdef int put_descriptor(

@@ -216,7 +216,7 @@ cdef int put_ctypes(Signature signature, char* buffer, size_t index, object valu
         return signature.put_buffer(buffer, index, value)
     try:
         dtype = np.dtype(type(value))
-    except Exception:  # it has bit fields or pointers
+    except Exception:  # the struct has bit fields or pointers
         return signature.put_buffer(buffer, index, value)
     if dtype.itemsize == 0:
         return signature.put_buffer(buffer, index, value)
@@ -401,7 +401,9 @@ cdef class Signature:
                         sizeof(foreign.address))
                     if cupola_captures():
                         hold_captured(value, stream)
-                    return self.order(stream, foreign.stream, queue) if foreign.ordered else NOTHING
+                    if not foreign.ordered:
+                        return NOTHING
+                    return self.await_stream(stream, foreign.stream, queue)
         if value is None:
             return self.put_address(buffer, index, 0, "None")
         if isinstance(value, bool):
@@ -455,7 +457,7 @@ cdef class Signature:
             return self.put_foreign(buffer, index, value, stream)
         return self.refuse_host(index, value)
 
-    cdef int order(self, cupola_stream* stream, uint64_t other, Queue* queue) except -1:
+    cdef int await_stream(self, cupola_stream* stream, uint64_t other, Queue* queue) except -1:
         """Let the launch wait for another stream's work, which makes the data."""
         if queue == NULL:
             follow(stream, other)

@@ -149,7 +149,7 @@ cdef bint exchanged(
     out.address = <uint64_t>tensor.data + tensor.byte_offset
     out.kind = LETTERS[tensor.code]
     out.itemsize = tensor.bits // 8
-    order(out, <uintptr_t>theirs, stream)
+    note_order(out, <uintptr_t>theirs, stream)
     return True
 
 
@@ -166,7 +166,7 @@ cdef bint attributed(
     out.address = data.ptr
     out.kind = (<tuple>element)[0]
     out.itemsize = (<tuple>element)[1]
-    order(out, cupy_stream(), stream)
+    note_order(out, cupy_stream(), stream)
     return True
 
 
@@ -200,14 +200,14 @@ cdef bint described(
     if theirs is not None:
         if type(theirs) is not int or not 0 < theirs < 1 << 64:
             return False
-        order(out, theirs, stream)
+        note_order(out, theirs, stream)
     out.address = (<tuple>data)[0]
     out.kind = (<tuple>element)[0]
     out.itemsize = (<tuple>element)[1]
     return True
 
 
-cdef inline void order(Foreign* out, uint64_t there, cupola_stream* stream) noexcept:
+cdef inline void note_order(Foreign* out, uint64_t there, cupola_stream* stream) noexcept:
     # The legacy default stream has two handles: 0 and 1.
     cdef uint64_t here = <uintptr_t>cupola_stream_handle(stream)
     out.stream = there or 1

@@ -34,12 +34,12 @@ cdef Interface interface_of(object value, int device=-1):
             result.owner = value
             result.read(found)
             if found["version"] < 3 and result.address and not cupola_captures():
-                order(result, value)
+                order_by_dlpack(result, value)
             return result
         what = "__dlpack__"
         if not hasattr(value, what):
             return None
-        result.take(tensor_of(value, None, device), device)
+        result.take_tensor(tensor_of(value, None, device), device)
         return result
     except (
         ArgumentError, AttributeError, BufferError, KeyError, OverflowError, RuntimeError,
@@ -50,7 +50,7 @@ cdef Interface interface_of(object value, int device=-1):
             f"the {what} of a {type(value).__name__} can't be used: {name}{error}") from error
 
 
-cdef int order(Interface interface, object value) except -1:
+cdef int order_by_dlpack(Interface interface, object value) except -1:
     """Order the data by DLPack, since versions before 3 (PyTorch, JAX) name no stream.
 
     Without DLPack the caller is responsible for the order, as these versions specify.
@@ -92,14 +92,14 @@ cdef class Interface:
             self.strides = tuple([stride.__index__() for stride in strides])
             if len(self.strides) != len(self.shape):
                 raise ValueError(f"strides {self.strides} for shape {self.shape}")
-        self.note()
+        self.derive_layout()
         stream = found.get("stream") if found["version"] >= 3 else None
         if stream is not None and stream == 0:
             raise ValueError("stream 0 is ambiguous; the default streams are 1 and 2")
         self.ordered = stream is not None
         self.stream = stream or 0
 
-    def take(self, Tensor tensor not None, int near):
+    def take_tensor(self, Tensor tensor not None, int near):
         """Take over DLPack's description; its data is ready on the device's current stream."""
         cdef int device = -1
         self.owner = tensor
@@ -108,7 +108,7 @@ cdef class Interface:
         self.dtype = tensor.dtype
         self.address = tensor.address
         self.readonly = tensor.readonly
-        self.note()
+        self.derive_layout()
         if self.address:
             check(cupola_address_find(self.address, near, &device))
             if device < 0:
@@ -118,7 +118,7 @@ cdef class Interface:
             self.ordered = True
             self.stream = <uintptr_t>current_stream(device).get_handle()
 
-    def note(self):
+    def derive_layout(self):
         self.kind = ord(self.dtype.kind)
         self.itemsize = self.dtype.itemsize
         self.contiguous = is_c_contiguous(self.shape, self.strides, self.itemsize)
