@@ -128,30 +128,42 @@ def test_members_are_defined_beside_their_class():
     assert after == known | {("cpu/device", "BlockState")}
 
 
-# Folders in which a class is defined in the one source of its header.
+def listed_classes(page):
+    """The classes of a page's table."""
+    text = (ROOT / f"docs/internals/{page}.md").read_text()
+    table = re.search(r"^\| class \|.*\n.*\n((?:\|.*\n)+)", text, re.MULTILINE)[1]
+    return re.findall(r"^\| `(\w+)`", table, re.MULTILINE)
+
+
+def classes_of(page):
+    """The classes of a page's table, as names of files."""
+    return [re.sub(r"\B([A-Z])", r"_\1", name).lower() for name in listed_classes(page)]
+
+
+# Folders in which a class is defined in the one source of its header. So are the classes of the
+# decoder.
 WHOLE_CLASSES = ("cpu/emitter", "ptx")
 
 
 def test_a_class_has_one_source():
     texts = {str(path.relative_to(CSRC)): path.read_text() for path in sources(CSRC)}
+    decoder = set(listed_classes("cpu-device"))
 
     def cut(texts):
         return {
-            each for each in members_elsewhere(texts, unit_of) if each[0].startswith(WHOLE_CLASSES)
+            each
+            for each in members_elsewhere(texts, unit_of)
+            if each[0].startswith(WHOLE_CLASSES) or each[1] in decoder
         }
 
     known = {("ptx/operand_check_texture", "OperandCheck")}
     assert cut(texts) == known
-    planted = {"cpu/emitter/a.cpp": "void Statements::emit(std::uint32_t b) {\n}\n"}
-    assert cut({**texts, **planted}) == known | {("cpu/emitter/a", "Statements")}
-
-
-def classes_of(page):
-    """The classes of a page's table, as names of files."""
-    text = (ROOT / f"docs/internals/{page}.md").read_text()
-    table = re.search(r"^\| class \|.*\n.*\n((?:\|.*\n)+)", text, re.MULTILINE)[1]
-    names = re.findall(r"^\| `(\w+)`", table, re.MULTILINE)
-    return [re.sub(r"\B([A-Z])", r"_\1", name).lower() for name in names]
+    planted = {
+        "cpu/emitter/a.cpp": "void Statements::emit(std::uint32_t b) {\n}\n",
+        "cpu/interpreter/a.cpp": "void MatrixDecoder::decode(const ptx::Instruction& i) {\n}\n",
+    }
+    found = {("cpu/emitter/a", "Statements"), ("cpu/interpreter/a", "MatrixDecoder")}
+    assert cut({**texts, **planted}) == known | found
 
 
 def uses_below(classes, files, folder):
@@ -165,7 +177,10 @@ def uses_below(classes, files, folder):
     }
 
 
-@pytest.mark.parametrize(("page", "folder"), [("machine-code", "cpu/emitter"), ("ptx", "ptx")])
+@pytest.mark.parametrize(
+    ("page", "folder"),
+    [("machine-code", "cpu/emitter"), ("ptx", "ptx"), ("cpu-device", "cpu/interpreter")],
+)
 def test_a_class_uses_those_above_it_in_the_table(files, page, folder):
     classes = classes_of(page)
     assert uses_below(classes, files, folder) == set()

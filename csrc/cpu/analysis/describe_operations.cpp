@@ -89,7 +89,7 @@ bool bytes_at(OperandConstraint shape, const Key& key, std::uint8_t& bytes, bool
     return wide != 0;
 }
 
-// Describes loads, stores and atomics, as Decoder::memory encodes them.
+// Describes loads, stores and atomics, as MemoryDecoder encodes them.
 bool describe_memory(KernelAnalysis& analysis, std::uint32_t n) {
     OpEffects& op = analysis.ops[n];
     const DecodedOp& c = analysis.kernel.code[n];

@@ -4,7 +4,7 @@
 // records. An mbarrier counts the arrivals and bytes of a copy in the same time slice.
 #pragma once
 
-#include <string_view>
+#include <cstdint>
 
 #include "cpu/isa/code.hpp"
 #include "ptx/modifiers.hpp"
@@ -12,8 +12,6 @@
 namespace cupola::cpu::interpreter {
 
 class BlockState;
-
-std::string_view spelled(ptx::Atomic operation);
 
 // Named as the semantics in the table's rows.
 enum class AsyncKind : std::uint8_t {

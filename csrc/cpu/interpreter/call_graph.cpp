@@ -1,7 +1,7 @@
 // csrc/cpu/interpreter/call_graph.cpp - call graph of a module: callees and recursion.
-#include <algorithm>
+#include "cpu/interpreter/call_graph.hpp"
 
-#include "cpu/interpreter/decode.hpp"
+#include <algorithm>
 
 namespace cupola::cpu::interpreter {
 

@@ -31,9 +31,6 @@ struct ClusterControl {
 };
 extern const ClusterControl cluster_control;
 
-// atomic.cpp. op: [1] address; imm: required alignment in bytes.
-extern const Handler alignment_check;
-
 // Pack `count` elements of `bytes` bytes into one register, or unpack them. Null: no such form.
 BoundHandler pack_handler(unsigned bytes, unsigned count);
 BoundHandler unpack_handler(unsigned bytes, unsigned count);

@@ -13,7 +13,4 @@ struct Origin {
     bool by_lane = false;  // its semantics is a function of one lane
 };
 
-// Finds a handler for this processor, or null, and completes the origin.
-Handler find_handler(Origin& origin);
-
 }  // namespace cupola::cpu::interpreter

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cpu/interpreter/decode.hpp"
 #include "cpu/interpreter/variable_layout.hpp"
 #include "cpu/observe/observer.hpp"
 #include "ptx/contract_fma.hpp"
@@ -22,11 +23,11 @@ class ModuleImage final : public Image {
         const CallGraph graph(module);
         HandlerCache handlers;
         const auto counters = observe::counters_of(module, source);
+        const DecodedModule shared{module, source, placed_.placement(), graph, handlers, counters};
         for (std::uint32_t n = 0; n < module.functions.size(); ++n) {
             const ptx::Function& f = module.functions[n];
             if (!f.entry || !f.defined) continue;
-            kernels_.push_back(
-                Decoder(module, source, placed_.placement(), graph, handlers, counters).decode(n));
+            kernels_.push_back(interpreter::decode(shared, n));
         }
         for (const auto& kernel : kernels_) {
             kernel->source = source_;

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "cpu/interpreter/decode.hpp"
 #include "cpu/interpreter/variable_layout.hpp"
 #include "ptx/contract_fma.hpp"
 #include "ptx/error.hpp"
@@ -104,11 +105,11 @@ class Deferred final : public LazyImage {
         ptx::contract_fma(module);
         const Placement placement = placed_.extended(module, source_->view());
         const CallGraph graph(module);
+        const DecodedModule shared{module, source_->view(), placement, graph, handlers_};
         for (std::uint32_t f = 0; f < module.functions.size(); ++f)
             if (module.functions[f].entry && module.functions[f].defined &&
                 module.functions[f].name == names_[n])
-                decoded_[n] =
-                    Decoder(module, source_->view(), placement, graph, handlers_).decode(f);
+                decoded_[n] = interpreter::decode(shared, f);
         if (decoded_[n]) decoded_[n]->source = source_->view();
         if (!decoded_[n])
             throw ptx::Error(ptx::Error::Kind::invalid, outline_.entries[n].piece.line, "",

@@ -250,7 +250,7 @@ const DecodedOp* each_tile(const DecodedOp* ip, Warp& w, std::byte* r, F f) {
     });
 }
 
-// imm: the field and its axis, as Decoder::asynchronous() encodes them.
+// imm: the field and its axis, as AsyncDecoder encodes them.
 [[gnu::noinline]] const DecodedOp* replace_field(const DecodedOp* ip, Warp& w, std::byte* r) {
     using Field = TensorControl::Field;
     const auto* address = at<const std::uint64_t>(r, ip->op[1]);

@@ -1,13 +1,15 @@
 // csrc/cpu/interpreter/variable_layout.hpp - addresses of a module's variables and functions.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cpu/interpreter/decode.hpp"
+#include "cpu/interpreter/execute.hpp"
+#include "ptx/program.hpp"
 
 namespace cupola::cpu::interpreter {
 
@@ -30,6 +32,15 @@ class Blocks {
   private:
     Image::Memory memory_;
     std::vector<void*> held_;
+};
+
+// Host addresses of a module's .global and .const variables.
+struct Placement {
+    std::vector<std::uintptr_t> addresses;
+    // addresses of functions whose address is taken, kernels included
+    std::vector<std::uintptr_t> functions;
+    std::uint32_t constant_bytes = 0;
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
 };
 
 class VariableLayout {

@@ -1,15 +1,13 @@
-// csrc/cpu/interpreter/video.cpp - video instructions: arithmetic on parts of registers.
+// csrc/cpu/interpreter/video_decoder.cpp - video instructions: arithmetic on parts of registers.
 //
 // They are rare, so one handler runs them lane by lane from an encoded description.
-#include <algorithm>
+#include "cpu/interpreter/video_decoder.hpp"
 
-#include "cpu/interpreter/decode.hpp"
+#include <algorithm>
 
 namespace cupola::cpu::interpreter {
 namespace {
 
-using Kind = ptx::Operand::Kind;
-using ptx::Type;
 using ptx::video::Operation;
 using ptx::video::Second;
 namespace video = ptx::video;
@@ -196,18 +194,20 @@ std::uint32_t several(const Described& v, std::uint32_t x, std::uint32_t y, std:
 
 }  // namespace
 
-void Decoder::video(const ptx::Instruction& i) {
+void VideoDecoder::decode(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
     const Operation operation = video_operations[i.form.row()];
     const unsigned parts = form.opcode == Opcode::simd_video_2   ? 2
                            : form.opcode == Opcode::simd_video_4 ? 4
                                                                  : 1;
-    const ptx::Operand &d = operand(i, 0), &a = operand(i, 1), &b = operand(i, 2);
+    const ptx::Operand &d = functions_.operand(i, 0), &a = functions_.operand(i, 1),
+                       &b = functions_.operand(i, 2);
     const bool third = form.operands.count > 3;
-    const bool negated = a.negated || b.negated || (third && operand(i, 3).negated);
-    if (negated && operation != Operation::mad) fail(i.line, "only vmad operands can have '-'");
+    const bool negated = a.negated || b.negated || (third && functions_.operand(i, 3).negated);
+    if (negated && operation != Operation::mad)
+        code_.fail(i.line, "only vmad operands can have '-'");
     if (negated && ptx::video::plus_one.get(i.modifiers) != 0)
-        fail(i.line, "an operand of .po cannot have '-'");
+        code_.fail(i.line, "an operand of .po cannot have '-'");
     const auto fits = [&](std::uint16_t selector, bool into) {
         if (selector == 0) return true;
         const unsigned count = ptx::selector_count(selector);
@@ -224,25 +224,28 @@ void Decoder::video(const ptx::Instruction& i) {
         seen |= 1u << part;
     }
     if (!fits(a.selector, false) || !fits(b.selector, false) || !fits(d.selector, true) || !inside)
-        fail(i.line, "the instruction does not support this selector");
+        code_.fail(i.line, "the instruction does not support this selector");
     if (parts == 1 && third && operation != Operation::mad &&
         (d.selector != 0) == (ptx::video::second.get(i.modifiers) != 0))
-        fail(i.line, "a second operation and a destination selector exclude each other");
+        code_.fail(i.line, "a second operation and a destination selector exclude each other");
     if (ptx::video::saturate.get(i.modifiers) != 0 && ptx::video::accumulate.get(i.modifiers) != 0)
-        fail(i.line, ".sat and .add exclude each other");
+        code_.fail(i.line, ".sat and .add exclude each other");
     // vset has the types of its sources; the others those of the result and the first source.
     const bool set = operation == Operation::set;
     const bool a_signed = ptx::is_signed(set ? i.type : i.type2);
     const bool d_signed = ptx::is_signed(set ? i.type2 : i.type);
-    const std::int32_t from_a = source(a, Type::b32), from_b = source(b, Type::b32),
-                       from_c = third ? source(operand(i, 3), Type::b32) : constant(4, 0);
-    DecodedOp& code = emit(&threaded<&run_video>, destination(d), from_a, from_b, from_c);
+    const std::int32_t from_a = operands_.source(a, Type::b32),
+                       from_b = operands_.source(b, Type::b32),
+                       from_c = third ? operands_.source(functions_.operand(i, 3), Type::b32)
+                                      : registers_.constant(4, 0);
+    DecodedOp& code =
+        code_.emit(&threaded<&run_video>, operands_.destination(d), from_a, from_b, from_c);
     code.imm = static_cast<std::int64_t>((i.modifiers & 0xffff) | std::uint64_t{a.selector} << 16 |
                                          std::uint64_t{b.selector} << 32 |
                                          std::uint64_t{d.selector} << 48);
     code.slot = static_cast<unsigned>(operation) | parts << 4 | unsigned{a_signed} << 8 |
                 unsigned{d_signed} << 9 | unsigned{a.negated} << 10 | unsigned{b.negated} << 11 |
-                unsigned{third && operand(i, 3).negated} << 12;
+                unsigned{third && functions_.operand(i, 3).negated} << 12;
 }
 
 }  // namespace cupola::cpu::interpreter

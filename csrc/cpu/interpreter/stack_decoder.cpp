@@ -1,10 +1,10 @@
-// csrc/cpu/interpreter/stack.cpp - alloca: local memory that lives until the function returns.
-//
-// It is above all frames.
+// csrc/cpu/interpreter/stack_decoder.cpp - alloca: local memory that lives until the function
+// returns. It is above all frames.
+#include "cpu/interpreter/stack_decoder.hpp"
+
 #include <algorithm>
 
 #include "cpu/interpreter/block.hpp"
-#include "cpu/interpreter/decode.hpp"
 
 namespace cupola::cpu::interpreter {
 namespace {
@@ -55,14 +55,13 @@ std::uint32_t alloca_align(const ptx::Function& f, const ptx::Instruction& i) {
 
 }  // namespace
 
-bool Decoder::allocates(const ptx::Function& f) const {
+bool StackDecoder::allocates(const ptx::Function& f) {
     for (const ptx::Instruction& i : f.code)
         if (i.form.opcode() == Opcode::alloca_) return true;
     return false;
 }
 
-// The alignment of its variables and allocations. Parameters of an entry are elsewhere.
-std::uint32_t Decoder::local_align(const ptx::Function& f) {
+std::uint32_t StackDecoder::local_align(const ptx::Function& f) {
     std::uint32_t most = 1;
     for (std::size_t n = f.entry ? f.formals.size() : 0; n < f.frame.size(); ++n)
         most = std::max(most, f.frame[n].align);
@@ -71,24 +70,27 @@ std::uint32_t Decoder::local_align(const ptx::Function& f) {
     return most;
 }
 
-void Decoder::stack(const ptx::Instruction& i) {
+void StackDecoder::decode(const ptx::Instruction& i) {
     const bool wide = ptx::bytes_of(i.type) == 8;
-    const std::int32_t top = special(static_cast<unsigned>(Hidden::local_top), 4);
+    const std::int32_t top = registers_.special(Hidden::local_top, 4);
     if (i.form.opcode() == Opcode::stacksave) {
-        emit(wide ? "cvt.u64.u32" : "mov.u32", destination(operand(i, 0)), top);
+        code_.emit(wide ? "cvt.u64.u32" : "mov.u32",
+                   operands_.destination(functions_.operand(i, 0)), top);
         return;
     }
     if (i.form.opcode() == Opcode::stackrestore) {
-        emit(wide ? &threaded<&restore_local<std::uint64_t>>
-                  : &threaded<&restore_local<std::uint32_t>>,
-             0, source(operand(i, 0), i.type), top);
+        code_.emit(wide ? &threaded<&restore_local<std::uint64_t>>
+                        : &threaded<&restore_local<std::uint32_t>>,
+                   0, operands_.source(functions_.operand(i, 0), i.type), top);
         return;
     }
-    const std::uint32_t align = alloca_align(*f_, i);
-    if (align == 0) fail(i.line, "the alignment of alloca is not a power of two");
-    emit(wide ? &threaded<&allocate_local<std::uint64_t>>
-              : &threaded<&allocate_local<std::uint32_t>>,
-         destination(operand(i, 0)), source(operand(i, 1), i.type), top)
+    const std::uint32_t align = alloca_align(functions_.current(), i);
+    if (align == 0) code_.fail(i.line, "the alignment of alloca is not a power of two");
+    code_
+        .emit(wide ? &threaded<&allocate_local<std::uint64_t>>
+                   : &threaded<&allocate_local<std::uint32_t>>,
+              operands_.destination(functions_.operand(i, 0)),
+              operands_.source(functions_.operand(i, 1), i.type), top)
         .imm = align;
 }
 

@@ -1,16 +1,15 @@
-// csrc/cpu/interpreter/decode_matrix.cpp - decodes matrix instructions.
-#include <cstring>
+// csrc/cpu/interpreter/matrix_decoder.cpp - decodes matrix instructions to tables of registers.
+#include "cpu/interpreter/matrix_decoder.hpp"
 
-#include "cpu/interpreter/decode.hpp"
-#include "cpu/interpreter/matrix.hpp"
+#include <string>
+#include <utility>
 
 namespace cupola::cpu::interpreter {
 
 using ptx::Matrix;
 using ptx::MatrixKind;
-using ptx::OperandConstraint;
 
-void Decoder::matrix(const ptx::Instruction& i) {
+void MatrixDecoder::decode(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
     MatrixOperation op;
     op.form = ptx::matrix_form(i.form, i.modifiers);
@@ -22,17 +21,17 @@ void Decoder::matrix(const ptx::Instruction& i) {
         const ptx::Type type = fragment_of(op.form, of).type;
         std::vector<std::int32_t> at;
         for (unsigned n = 0; n < o.count; ++n) {
-            const ptx::Operand& e = f_->operands[o.index + n];
+            const ptx::Operand& e = functions_.current().operands[o.index + n];
             at.push_back(of == Matrix::d && op.form.kind != MatrixKind::StoreWhole
-                             ? destination(e)
-                             : source(e, type));
+                             ? operands_.destination(e)
+                             : operands_.source(e, type));
         }
         return at;
     };
     if (op.form.kind == MatrixKind::OrderGroup) return;  // no operation is pending
     const bool loads = op.form.kind == MatrixKind::LoadWhole;
     for (unsigned n = 0; n < form.operands.count; ++n) {
-        const ptx::Operand& o = operand(i, n);
+        const ptx::Operand& o = functions_.operand(i, n);
         switch (form.operands.list[n]) {
             case OperandConstraint::fd:
                 op.d = registers(o, Matrix::d);
@@ -52,31 +51,31 @@ void Decoder::matrix(const ptx::Instruction& i) {
             case OperandConstraint::m: {
                 const ptx::Space asked =
                     static_cast<ptx::Space>(ptx::field::space.get(i.modifiers));
-                op.space = place_address(o, asked, code);
-                if (op.space != asked) fail(i.line, "a matrix cannot be in local memory");
+                op.space = addresses_.place_address(o, asked, code);
+                if (op.space != asked) code_.fail(i.line, "a matrix cannot be in local memory");
                 op.offset = code.imm;
-                code.slot = kernel_->slots++;
+                code.slot = code_.take_slots();
                 break;
             }
             case OperandConstraint::d32:
-                op.d = {destination(o)};
+                op.d = {operands_.destination(o)};
                 break;
             case OperandConstraint::w:
                 (op.form.kind == MatrixKind::TransposeMatrix ? op.a.emplace_back()
                  : op.form.sparse                            ? op.metadata
-                                  : op.stride) = source(o, ptx::Type::b32);
+                                  : op.stride) = operands_.source(o, ptx::Type::b32);
                 break;
             case OperandConstraint::md:
-                (n == 1 ? op.descriptor_a : op.descriptor_b) = source(o, ptx::Type::b64);
+                (n == 1 ? op.descriptor_a : op.descriptor_b) = operands_.source(o, ptx::Type::b64);
                 break;
             case OperandConstraint::np:
-                op.add = predicate(o);
+                op.add = operands_.predicate(o);
                 break;
             case OperandConstraint::imm:
                 immediates.push_back(o.value);
                 break;
             default:
-                fail(i.line, "the instruction has an unsupported operand");
+                code_.fail(i.line, "the instruction has an unsupported operand");
         }
     }
     take_immediates(op, immediates);
@@ -84,7 +83,7 @@ void Decoder::matrix(const ptx::Instruction& i) {
         case MatrixKind::Multiply:
         case MatrixKind::MultiplyWhole:
             code.run = matrix_control.multiply;
-            op.layout = matrix_layout(i);
+            op.layout = layout(i);
             break;
         case MatrixKind::LoadWhole:
             code.run = matrix_control.load_whole;
@@ -105,31 +104,32 @@ void Decoder::matrix(const ptx::Instruction& i) {
             break;
         case MatrixKind::MultiplyGroup:
             code.run = matrix_control.multiply_group;
-            op.layout = matrix_layout(i);
+            op.layout = layout(i);
             break;
         case MatrixKind::OrderGroup:
             break;
     }
-    code.imm = static_cast<std::int64_t>(kernel_->matrices.size());
-    kernel_->matrices.push_back(std::move(op));
-    kernel_->code.push_back(code);
+    code.imm = static_cast<std::int64_t>(code_.kernel().matrices.size());
+    code_.kernel().matrices.push_back(std::move(op));
+    code_.append(code);
 }
 
 // Immediates: a sparsity selector; for wgmma the scales of the factors and their transposition.
-void Decoder::take_immediates(MatrixOperation& op, const std::vector<std::int64_t>& given) {
+void MatrixDecoder::take_immediates(MatrixOperation& op, const std::vector<std::int64_t>& given) {
     const std::size_t skip = op.form.sparse ? 1 : 0;
     if (op.form.sparse) {
         const std::int64_t most = max_selector(op.form);
         if (given[0] < 0 || given[0] > most)
-            fail(line_, "the sparsity selector of this form must be 0 to " + std::to_string(most));
+            code_.fail(code_.line(),
+                       "the sparsity selector of this form must be 0 to " + std::to_string(most));
         op.selector = static_cast<unsigned>(given[0]);
     }
     if (given.size() <= skip) return;
     for (std::size_t n = skip; n < given.size(); ++n) {
         const bool scale = n < skip + 2;
         if (scale ? given[n] != 1 && given[n] != -1 : given[n] != 0 && given[n] != 1)
-            fail(line_, scale ? "the scale of a factor must be 1 or -1"
-                              : "the transpose operand must be 0 or 1");
+            code_.fail(code_.line(), scale ? "the scale of a factor must be 1 or -1"
+                                           : "the transpose operand must be 0 or 1");
     }
     op.negate_a = given[skip] < 0;
     op.negate_b = given[skip + 1] < 0;
@@ -138,8 +138,8 @@ void Decoder::take_immediates(MatrixOperation& op, const std::vector<std::int64_
     op.form.column_b = given.size() > skip + 2 && given.back() == 1;
 }
 
-std::shared_ptr<const MatrixLayout> Decoder::matrix_layout(const ptx::Instruction& i) {
-    auto& known = matrix_layouts_[{i.form.value, i.modifiers}];
+std::shared_ptr<const MatrixLayout> MatrixDecoder::layout(const ptx::Instruction& i) {
+    auto& known = layouts_[{i.form.value, i.modifiers}];
     if (!known) known = layout_of(ptx::matrix_form(i.form, i.modifiers));
     return known;
 }

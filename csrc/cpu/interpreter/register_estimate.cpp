@@ -1,16 +1,19 @@
-// csrc/cpu/interpreter/decode_registers.cpp - estimates a kernel's register count, for occupancy.
+// csrc/cpu/interpreter/register_estimate.cpp - estimates a kernel's register count, for occupancy.
+#include "cpu/interpreter/register_estimate.hpp"
+
 #include <algorithm>
 
 #include "cpu/base/capability.hpp"
-#include "cpu/interpreter/decode.hpp"
+#include "cpu/isa/code.hpp"
 
 namespace cupola::cpu::interpreter {
+namespace {
 
 // The largest number of live 32-bit registers; a register lives from first to last mention.
-std::uint32_t Decoder::pressure(const std::vector<std::uint32_t>& functions) const {
+std::uint32_t pressure(const ptx::Module& module, const std::vector<std::uint32_t>& functions) {
     std::uint32_t most = 0;
     for (const std::uint32_t n : functions) {
-        const ptx::Function& f = module_.functions[n];
+        const ptx::Function& f = module.functions[n];
         std::vector<std::uint32_t> first(f.registers.size(), ptx::absent), last(f.registers.size());
         const auto mention = [&](std::uint32_t r, std::uint32_t at) {
             first[r] = std::min(first[r], at);
@@ -49,17 +52,26 @@ std::uint32_t Decoder::pressure(const std::vector<std::uint32_t>& functions) con
 }
 
 // The limit by the kernel's directives. A GPU spills the rest to local memory.
-std::uint32_t Decoder::register_limit(const ptx::Function& f) const {
+std::uint32_t register_limit(const ptx::Function& f, std::uint32_t most_threads) {
     std::uint32_t limit = 255;
     if (f.max_registers != 0) limit = std::min(limit, f.max_registers);
     if (f.max_threads[0] != 0 || f.required_threads[0] != 0) {
         // A GPU allocates registers in units of 8 a thread.
-        const std::uint64_t warps = (kernel_->threads_limit + lanes - 1) / lanes;
+        const std::uint64_t warps = (most_threads + lanes - 1) / lanes;
         const std::uint64_t threads = warps * lanes * std::max(f.min_blocks, 1u);
         const std::uint64_t fit = Capability::registers_per_multiprocessor / threads / 8 * 8;
         limit = std::min(limit, static_cast<std::uint32_t>(std::max<std::uint64_t>(fit, 8)));
     }
     return limit;
+}
+
+}  // namespace
+
+std::uint32_t estimate_registers(const ptx::Module& module,
+                                 const std::vector<std::uint32_t>& functions,
+                                 std::uint32_t threads) {
+    return std::min(pressure(module, functions),
+                    register_limit(module.functions[functions.back()], threads));
 }
 
 }  // namespace cupola::cpu::interpreter

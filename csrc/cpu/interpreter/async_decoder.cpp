@@ -1,0 +1,240 @@
+// csrc/cpu/interpreter/async_decoder.cpp - decodes instructions of asynchronous copies.
+#include "cpu/interpreter/async_decoder.hpp"
+
+#include <utility>
+
+#include "cpu/interpreter/control.hpp"
+
+namespace cupola::cpu::interpreter {
+namespace {
+
+constexpr AsyncKind async_kinds[] = {
+#define FORM(mnemonic, semantics, ...) AsyncKind::semantics,
+#include "ptx/table/async.inc"
+#undef FORM
+};
+
+}  // namespace
+
+void AsyncDecoder::decode(const ptx::Instruction& i) {
+    const ptx::Form& form = i.form.form();
+    const AsyncKind kind = async_kinds[i.form.row()];
+    const ptx::Space space = static_cast<ptx::Space>(field::space.get(i.modifiers));
+    if (const Handler run = mbarrier_handler(kind)) return mbarrier(i, run, space);
+    const auto shared = [&](unsigned n) {
+        return addresses_.host_address(functions_.operand(i, n), ptx::Space::cluster_shared);
+    };
+    const auto global = [&](unsigned n) {
+        return addresses_.host_address(functions_.operand(i, n), ptx::Space::global);
+    };
+    const auto complete = [&](unsigned object, std::int32_t bytes) {
+        const std::int32_t address = shared(object);
+        code_.emit(async_control.complete, 0, address, bytes).flags = flag::strong;
+    };
+    switch (kind) {
+        case AsyncKind::CopyAsync: {
+            const std::int64_t bytes = functions_.operand(i, 2).value;
+            const bool all = form.opcode == Opcode::cp_async_cg;
+            if (bytes != 16 && (all || (bytes != 4 && bytes != 8)))
+                code_.fail(i.line, "cp.async of " + std::to_string(bytes) + " bytes");
+            const std::int32_t to = shared(0), from = global(1);
+            const bool some = form.operands.count > 3;
+            const bool ignores = some && form.operands.list[3] == OperandConstraint::np;
+            const std::int32_t size =
+                some && !ignores ? operands_.source(functions_.operand(i, 3), Type::b32)
+                                 : registers_.constant(4, static_cast<std::uint64_t>(bytes));
+            const std::int32_t none =
+                ignores ? operands_.predicate(functions_.operand(i, 3)) : registers_.constant(0, 0);
+            DecodedOp& code = code_.emit(async_control.copy, 0, to, from, size);
+            code.op[4] = none;
+            code.imm = bytes;
+            code.slot = code_.take_slots(2);
+            break;
+        }
+        case AsyncKind::Nothing:
+            break;  // copies of the group are complete; a prefetch is a hint
+        case AsyncKind::CreatePolicy:
+            code_.emit("mov.u64", operands_.destination(functions_.operand(i, 0)),
+                       registers_.constant(8, 0));  // hints have no effect
+            break;
+        case AsyncKind::FenceAddress:
+            code_.emit("fence.sc.sys", 0);
+            break;
+        case AsyncKind::BulkToShared:
+        case AsyncKind::BulkToCluster:
+        case AsyncKind::BulkToGlobal:
+        case AsyncKind::BulkReduce: {
+            const bool out = form.operands.count == 3, in = kind == AsyncKind::BulkToShared;
+            const std::int32_t to = out ? global(0) : shared(0), from = in ? global(1) : shared(1);
+            const std::int32_t bytes = operands_.source(functions_.operand(i, 2), Type::b32);
+            BoundHandler run = async_control.bulk;
+            if (kind == AsyncKind::BulkReduce)
+                run = code_.handlers().find(i.form, Key{i.type, i.type2, i.modifiers});
+            code_.emit(run, 0, to, from, bytes);
+            if (!out) complete(3, bytes);
+            break;
+        }
+        case AsyncKind::BulkMulticast: {
+            const std::int32_t to = shared(0), from = global(1),
+                               bytes = operands_.source(functions_.operand(i, 2), Type::b32),
+                               object = shared(3),
+                               blocks = operands_.source(functions_.operand(i, 4), Type::b16);
+            DecodedOp& code = code_.emit(async_control.multicast, 0, to, from, bytes);
+            code.op[4] = object;
+            code.op[5] = blocks;
+            code.flags = flag::strong;
+            break;
+        }
+        case AsyncKind::TensorLoad:
+        case AsyncKind::TensorSend:
+        case AsyncKind::TensorStore:
+        case AsyncKind::TensorReduce:
+            tensor(i, kind);
+            break;
+        case AsyncKind::TensorReplace:
+            tensor_field(i, space);
+            break;
+        case AsyncKind::TensorCopyFence:
+            if (functions_.operand(i, 2).value != 128)
+                code_.fail(i.line, "the size of a tensor map must be 128");
+            code_.emit(async_control.bulk, 0, global(0), shared(1), registers_.constant(4, 128));
+            code_.emit("fence.sc.sys", 0);
+            break;
+        case AsyncKind::StoreAsync: {
+            const ptx::Operand& value = functions_.operand(i, 1);
+            const unsigned count = value.kind == Kind::vector ? value.count : 1;
+            std::int32_t values[4] = {};
+            if (count > 4) code_.fail(i.line, "vectors of more than 4 elements are not supported");
+            for (unsigned k = 0; k < count; ++k)
+                values[k] = operands_.relaxed_source(functions_.element(value, k), i.type);
+            const std::int32_t to = shared(0);
+            const unsigned width = ptx::bytes_of(i.type);
+            DecodedOp& code = code_.emit(code_.handlers().find(width == 8 ? "st.b64" : "st.b32"));
+            for (unsigned k = 0; k < count; ++k) code.op[k] = values[k];
+            code.op[4] = to;
+            code.count = static_cast<std::uint8_t>(count);
+            code.flags = flag::strong;
+            code.slot = code_.take_slots();
+            complete(2, registers_.constant(4, std::uint64_t{width} * count));
+            break;
+        }
+        case AsyncKind::ReduceAsync: {
+            const auto op = static_cast<ptx::Atomic>(field::operation.get(i.modifiers));
+            const std::int32_t value = operands_.source(functions_.operand(i, 1), i.type),
+                               to = shared(0);
+            const std::string opcode =
+                "red." + std::string(spelled(op)) + "." + std::string(name_of(i.type));
+            DecodedOp& code = code_.emit(opcode, 0, value);
+            code.op[4] = to;
+            code.flags = flag::strong;
+            code.slot = code_.take_slots();
+            complete(2, registers_.constant(4, ptx::bytes_of(i.type)));
+            break;
+        }
+        case AsyncKind::Multimem:
+            memory_.multimem(i, space);
+            break;
+        default:
+            code_.fail(i.line, "no handler for " + std::string(form.mnemonic));
+    }
+}
+
+// A table of the kernel lists the coordinates' registers.
+void AsyncDecoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
+    const bool reduces = kind == AsyncKind::TensorReduce;
+    const bool store = kind == AsyncKind::TensorStore || reduces;
+    const ptx::Operand& place = functions_.operand(i, store ? 0 : 1);
+    const ptx::Operand& at = functions_.current().operands[static_cast<std::size_t>(place.value)];
+    std::vector<std::int32_t> coordinates;
+    for (unsigned n = 0; n < at.count; ++n)
+        coordinates.push_back(
+            operands_.source(functions_.current().operands[at.index + n], Type::b32));
+    const std::int32_t box =
+        addresses_.host_address(functions_.operand(i, store ? 1 : 0), ptx::Space::cluster_shared);
+    const std::int32_t bytes = store ? 0 : registers_.temporary(4);
+    const std::int32_t object =
+        store ? 0 : addresses_.host_address(functions_.operand(i, 2), ptx::Space::cluster_shared);
+    const auto& shapes = i.form.form().operands;
+    const bool shifted = shapes.count > 3 && shapes.list[3] == OperandConstraint::shift;
+    for (unsigned n = 0; shifted && n < functions_.operand(i, 3).count; ++n)
+        coordinates.push_back(operands_.source(
+            functions_.current().operands[functions_.operand(i, 3).index + n], Type::b16));
+    const std::int32_t blocks =
+        kind == AsyncKind::TensorSend
+            ? operands_.source(functions_.operand(i, shifted ? 4 : 3), Type::b16)
+            : 0;
+    DecodedOp& code =
+        code_.emit(reduces ? code_.handlers().find(i.form, Key{i.type, i.type2, i.modifiers})
+                   : store ? BoundHandler(tensor_control.store)
+                   : kind == AsyncKind::TensorSend ? BoundHandler(tensor_control.send)
+                                                   : BoundHandler(tensor_control.load),
+                   bytes, box, operands_.reg(place.index));
+    code.op[4] = object;
+    code.op[5] = blocks;
+    code.flags = flag::strong;
+    code.imm = static_cast<std::int64_t>(code_.kernel().tables.size());
+    if (field::mode.get(i.modifiers) != 0) code.imm |= TensorControl::columns;
+    if (shifted) code.imm |= TensorControl::shifted;
+    code_.kernel().tables.push_back(std::move(coordinates));
+    if (kind == AsyncKind::TensorLoad)
+        code_.emit(async_control.complete, 0, object, bytes).flags = flag::strong;
+}
+
+// tensormap.replace.tile.FIELD [map], [axis,] value
+void AsyncDecoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
+    constexpr auto first = static_cast<unsigned>(Opcode::tensormap_replace_global_address),
+                   last = static_cast<unsigned>(Opcode::tensormap_replace_fill_mode);
+    static_assert(last - first == static_cast<unsigned>(TensorControl::Field::fill_mode));
+    static constexpr struct {
+        std::string_view name;
+        std::int64_t limit;  // of an axis, or of a value that is an immediate
+    } fields[last - first + 1] = {
+        {"global_address", 0}, {"rank", 0},           {"box_dim", 4},   {"global_dim", 4},
+        {"global_stride", 3},  {"element_stride", 4}, {"elemtype", 12}, {"interleave_layout", 2},
+        {"swizzle_mode", 3},   {"fill_mode", 1},
+    };
+    const ptx::Form& form = i.form.form();
+    const unsigned field = static_cast<unsigned>(form.opcode) - first;
+    const bool axis = form.operands.count == 3,
+               written = form.operands.list[1] == OperandConstraint::imm;
+    if (written && (functions_.operand(i, 1).value < 0 ||
+                    functions_.operand(i, 1).value > fields[field].limit))
+        code_.fail(i.line, std::string(fields[field].name) + " " +
+                               std::to_string(functions_.operand(i, 1).value) + " is not in 0 to " +
+                               std::to_string(fields[field].limit));
+    const std::int32_t address = addresses_.host_address(functions_.operand(i, 0), space);
+    const std::int32_t value = operands_.source(functions_.operand(i, axis ? 2 : 1), i.type);
+    DecodedOp& code = code_.emit(tensor_control.replace, 0, address, value);
+    code.flags = flag::strong;
+    code.imm = static_cast<std::int64_t>(field) | (axis ? functions_.operand(i, 1).value << 8 : 0);
+}
+
+// op: as for mbarrier_handler(); a missing count is 1.
+void AsyncDecoder::mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space) {
+    const ptx::Form& form = i.form.form();
+    std::int32_t result = 0, object = 0, other = 0;
+    for (unsigned n = 0; n < form.operands.count; ++n) {
+        const ptx::Operand& o = functions_.operand(i, n);
+        switch (form.operands.list[n]) {
+            case OperandConstraint::d:
+            case OperandConstraint::d32:
+            case OperandConstraint::p:
+                result = operands_.destination(o);
+                break;
+            case OperandConstraint::m:
+                object = addresses_.host_address(
+                    o, o.base == Kind::variable ? ptx::Space::shared : space);
+                break;
+            default:
+                // A fourth operand limits the suspension time: a wait may end at any time.
+                if (other == 0)
+                    other = operands_.source(
+                        o, form.operands.list[n] == OperandConstraint::a ? i.type : Type::b32);
+                break;
+        }
+    }
+    if (other == 0) other = registers_.constant(4, 1);
+    code_.emit(run, result, object, other).flags = flag::strong;
+}
+
+}  // namespace cupola::cpu::interpreter
