@@ -12,7 +12,7 @@ from test_arguments import BOX, BOXES, Box
 from working import refused, refused_argument
 
 import cupola
-from cupola.core.struct_guess import line_for
+from cupola.core.struct_guess import line_for, number_line
 from cupola.core.struct_values import difference, packed
 
 Named = collections.namedtuple("Named", "c a b")
@@ -89,17 +89,54 @@ def test_no_line_has_padding_at_its_end():
     assert line_for(value, 16) is None and line_for(({"a": value, "b": 1.5},), 40) is None
 
 
-def test_fields_of_other_names_are_refused(described):
+class Renamed(ctypes.Structure):
+    _fields_ = (("b", ctypes.c_int), ("a", ctypes.c_float), ("c", ctypes.c_double))
+
+
+NAMES = {
+    "swapped": np.zeros((), [("b", "i4"), ("a", "f4"), ("c", "f8")])[()],
+    "one elsewhere": np.zeros((), [("b", "i4"), ("x", "f4"), ("c", "f8")])[()],
+    "ctypes": Renamed(1, 2.0, 3.0),
+}
+
+
+@pytest.mark.parametrize("value", NAMES.values(), ids=NAMES)
+def test_fields_whose_name_is_elsewhere_are_refused(described, value):
     kernel, out = described["unpack"], cupola.empty(3, np.float64)
-    other = np.dtype([("a", "i4"), ("x", "f4"), ("c", "f8")])
     for _ in range(2):
-        refused_argument(kernel, 0, np.zeros((), other)[()], out, error=TypeError, got="x is at 4")
-    with refused(cupola.ArgumentTypeError, saying=["settings", "x is at 4, not b"]):
-        described.globals["settings"].set(np.zeros((), other))
-    assert difference(np.dtype("i4,f4,f8"), BOX) == ""
-    assert "in.y" in difference(
-        np.dtype([("in", [("y", "i4")])]), np.dtype([("in", [("x", "i4")])])
-    )
+        refused_argument(kernel, 0, value, out, error=TypeError, got="b is at 0")
+    with refused(cupola.ArgumentTypeError, saying=["settings", "b is at 0"]):
+        described.globals["settings"].set(value)
+
+
+def test_names_that_the_struct_lacks_are_the_callers(described):
+    out = cupola.empty(3, np.float64)
+    for dtype in ("i4,f4,f8", [("x", "i4"), ("y", "f4"), ("z", "f8")]):
+        described["unpack"][1, 1](np.array((-5, 0.25, 1e300), dtype)[()], out)
+        np.testing.assert_array_equal(out.get(), [-5, 0.25, 1e300])
+    inner = [
+        np.dtype([("in", [("x", "i4"), ("y", "i4")])]),
+        np.dtype([("in", [("y", "i4"), ("x", "i4")])]),
+    ]
+    assert "in.x is at 0" in difference(*inner)
+
+
+@pytest.mark.parametrize(
+    ("value", "size", "line"),
+    [
+        (7, 4, "numpy.int32(7)"),
+        (7, 8, "numpy.int64(7)"),
+        (0.5, 8, "numpy.float64(0.5)"),
+        (True, 1, "numpy.bool_(True)"),
+        ([1, 2], 8, "numpy.array(value, numpy.int32)"),
+        ([0.5, 2], 4, "numpy.array(value, numpy.float16)"),
+        ("7", 4, "numpy.array(value, dtype) with"),
+        (0.5, 3, "numpy.array(value, dtype) with"),
+        ([[1], [2, 3]], 8, "numpy.array(value, dtype) with"),
+    ],
+)
+def test_lines_for_numbers(value, size, line):
+    assert number_line(value, size).startswith(line)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
 
-from cupola.exceptions import ArgumentTypeError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 include "element_types.pxi"
 
@@ -142,9 +142,13 @@ cdef dict WEAK = {bool: "biufc", int: "biufc", float: "fc", complex: "c"}
 cdef object converted(object value, object dtype):
     try:
         return np.asarray(value, dtype=dtype)
-    except (TypeError, ValueError, OverflowError) as error:
+    except OverflowError as error:
+        raise ArgumentValueError(
+            f"a value of {type(value).__name__} is out of the range of {dtype}: {error}") from error
+    except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
-            f"a {type(value).__name__} can't be made an array of {dtype}: {error}") from error
+            f"expected values for an array of {dtype}, got {type(value).__name__}: {error}"
+        ) from error
 
 
 cdef int require_same_kind(object source, object target) except -1:

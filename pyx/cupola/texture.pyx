@@ -76,7 +76,7 @@ cdef class CudaArray:
     def __cinit__(self):
         self.native = NULL
 
-    def __init__(self, shape, dtype=np.float32, *, int channels=1, bint layered=False,
+    def __init__(self, shape, dtype=np.float32, *, channels=1, bint layered=False,
                  bint surface=False, device=None):
         cdef cupola_cuda_array_shape given
         cdef int index = device_index(device)
@@ -85,6 +85,9 @@ cdef class CudaArray:
         self.shape = as_shape(shape)
         self.dtype = np.dtype(dtype)
         self.channels = channels_of(channels)
+        if max(self.shape, default=0) > 2**31:  # before it is narrowed to 64 bits
+            raise ArgumentValueError(
+                f"no axis of a CudaArray has so many texels, got the shape {self.shape}")
         self.layered, self.surface = layered, surface
         self.device_index = index
         axes = len(self.shape) - (1 if layered else 0)
@@ -97,7 +100,7 @@ cdef class CudaArray:
         given.height = self.shape[-2] if axes > 1 else 0
         given.depth = self.shape[0] if axes > 2 or layered else 0
         given.format = format_of(self.dtype)
-        given.channels = channels
+        given.channels = self.channels
         given.flags = (
             (CUPOLA_ARRAY_LAYERED if layered else 0) | (CUPOLA_ARRAY_SURFACE if surface else 0))
         with nogil:

@@ -2,6 +2,8 @@
 # cython: language_level=3
 """Variables of a module."""
 
+from cpython.buffer cimport PyObject_CheckBuffer
+
 import math
 from collections.abc import Mapping
 
@@ -59,7 +61,8 @@ cdef class Variable:
         value : array_like or bytes; for a struct also a mapping or a tuple
             On the host. Where `dtype` is known, numbers are converted to it, by NumPy's same_kind
             rule, and a mapping or a tuple has its fields. Bytes are copied as they are. Where
-            `dtype` is None, the value has exactly as many bytes as the variable.
+            `dtype` is None, the value is NumPy's or bytes, of exactly the variable's size: numbers
+            of Python have no size.
         stream : Stream, optional
             The stream of the copy; by default the current one.
 
@@ -84,7 +87,7 @@ cdef class Variable:
         if <size_t>host.nbytes != self.nbytes:
             raise ArgumentValueError(
                 f"{self.name} has {self.nbytes} bytes, the value {host.nbytes} (shape "
-                f"{host.shape}, dtype {host.dtype}){conversion(self, host)}")
+                f"{host.shape}, dtype {host.dtype}){conversion(self)}")
         require_source(value, host, queue, "value")
         cdef uint64_t source = host_address(host)
         cdef bint captured = captures(queue, host)  # each launch of the graph reads it
@@ -200,40 +203,31 @@ cdef object elements_of(Variable variable, object dtype):
 cdef object in_layout(Variable variable, object value):
     """A value in the variable's layout; as it is where no manifest has the variable."""
     layout = layout_of(variable)
-    from cupola.core.struct_guess import remedy
+    from cupola.core.struct_guess import number_line, remedy
     from cupola.core.struct_values import for_variable
     if layout is not None:
         try:
             return for_variable(value, layout)
         except ArgumentError as error:
             raise type(error)(f"{variable.name}: {error}") from None
-    if isinstance(value, (Mapping, tuple)):
-        raise ArgumentTypeError(
-            f"{variable.name}: expected {variable.nbytes} bytes, got a {type(value).__name__}; "
-            f"{remedy(value, variable.nbytes)}")
-    try:
-        kind = np.asarray(value).dtype.kind
-    except (TypeError, ValueError) as error:
-        raise ArgumentTypeError(
-            f"{variable.name}: got a {type(value).__name__}: {error}; "
-            "no manifest has its type: pass an array of its dtype") from None
-    if kind in "OU" or (kind == "S" and not isinstance(value, (np.ndarray, np.generic))):
-        raise ArgumentTypeError(
-            f"{variable.name}: expected numbers or bytes, got a {type(value).__name__} of "
-            f"{'Python objects' if kind == 'O' else 'text'}; no manifest has its type: pass an "
-            "array of its dtype")
-    return value
+    if (isinstance(value, (np.ndarray, np.generic)) or PyObject_CheckBuffer(value)
+            or hasattr(value, "__array__") or hasattr(value, "__array_interface__")):
+        return value
+    # A value of Python has no size, and a text or a tuple could be taken for anything.
+    came = f"{variable.name}: expected {variable.nbytes} bytes, got {type(value).__name__}"
+    one = value[0] if isinstance(value, list) and value else value
+    if isinstance(one, (Mapping, tuple)):
+        raise ArgumentTypeError(f"{came}; {remedy(one, variable.nbytes)}")
+    raise ArgumentTypeError(
+        f"{came}; no manifest has the variable's type: pass "
+        f"{number_line(value, variable.nbytes)}")
 
 
-cdef str conversion(Variable variable, object host):
+cdef str conversion(Variable variable):
     """The remedy for a value of another size."""
     if layout_of(variable) is not None:
         return ""
-    letter = "int" if host.dtype.kind in "biu" else "float"
-    bits = 8 * variable.nbytes
-    known = bits in (16, 32, 64) or (bits == 8 and letter == "int")
-    example = f", as in numpy.{letter}{bits}(value)" if host.ndim == 0 and known else ""
-    return f"; no manifest has its type: pass an array of its dtype{example}"
+    return "; no manifest has its type: pass an array of its elements' dtype"
 
 
 cdef class Exported:

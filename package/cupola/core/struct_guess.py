@@ -26,6 +26,22 @@ def remedy(value: Any, size: int) -> str:
     return f"{_LEARN}, or check types and order of this guess, and pass {line}"
 
 
+def number_line(value: Any, size: int) -> str:
+    """What to write for a value of Python without a size, for a variable of so many bytes."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged
+        array = np.zeros((), object)
+    name = {"b": "bool_", "i": "int", "u": "uint", "f": "float"}.get(array.dtype.kind, "")
+    each = size // max(1, array.size)
+    if name not in ("", "bool_"):
+        name = f"{name}{8 * each}" if each in (1, 2, 4, 8)[name == "float" :] else ""
+    if not name:
+        return "numpy.array(value, dtype) with the dtype of its elements"
+    made = f"numpy.array(value, numpy.{name})" if array.shape else f"numpy.{name}({value!r})"
+    return f"{made} if that is its type"
+
+
 def line_for(value: Any, size: int) -> str | None:
     """The line of Python that makes a structured scalar of a mapping or a tuple.
 

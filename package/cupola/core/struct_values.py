@@ -213,8 +213,8 @@ def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
     """Describes the first difference in the layouts of two structs; "" where they agree.
 
     Ignores byte order, and bytes that only one struct describes. Signed and unsigned integers of
-    one size are equal. Names are compared where both structs have them: those that NumPy gives by
-    itself (f0, f1) do not count.
+    one size are equal. A name that both structs have must be at one place in both: names that the
+    wanted struct lacks, and those that NumPy gives by itself (f0, f1), are the caller's.
     """
     known = dict(_leaves(wanted, 0, ""))
     taken = {byte: at for at, (one, _) in known.items() for byte in range(at, at + one.itemsize)}
@@ -230,7 +230,7 @@ def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
 
 
 def _other_name(given: np.dtype[Any], wanted: np.dtype[Any], where: str) -> str:
-    """Describes the first field that has another name in the wanted struct; "" without one."""
+    """Describes the first field whose name the wanted struct has elsewhere; "" without one."""
     given, wanted = given.base, wanted.base
     if not given.fields or not wanted.fields:
         return ""
@@ -244,8 +244,8 @@ def _other_name(given: np.dtype[Any], wanted: np.dtype[Any], where: str) -> str:
         }
         if not there or (inner.base.kind == "V" and inner.base.names is None):
             continue
-        if named and name not in there:
-            return f"in which {path} is at {offset}, not {next(iter(there))}"
+        if named and name not in there and name in wanted.fields:
+            return f"in which {path} is at {offset}, where the other struct has {min(there)}"
         kind = there.get(name, next(iter(there.values())))
         if found := _other_name(inner, kind, path):
             return found

@@ -111,15 +111,15 @@ cdef uint64_t axes_of(object axis, Py_ssize_t ndim, int reduction) except? 0:
         if not hasattr(each, "__index__"):
             raise ArgumentTypeError(
                 f"an axis is an int, a tuple of ints or None, got {axis!r}")
-        place = each.__index__()
-        if ndim == 0 and not isinstance(axis, tuple) and -1 <= place <= 0 and (
+        each = each.__index__()
+        if ndim == 0 and not isinstance(axis, tuple) and -1 <= each <= 0 and (
             reduction != CUPOLA_MEAN
         ):
             return 0  # as in NumPy, whose mean alone refuses such an axis
-        if not -ndim <= place < ndim:
+        if not -ndim <= each < ndim:
             raise ArgumentValueError(
-                f"axis {place} is out of bounds for an array of {ndim} axes")
-        place %= ndim
+                f"axis {each} is out of bounds for an array of {ndim} axes")
+        place = each % ndim
         if mask >> place & 1:
             raise ArgumentValueError(f"axis {place} stands twice in {axis!r}")
         mask |= <uint64_t>1 << place
