@@ -318,9 +318,8 @@ def test_a_graph_converts_no_host_arrays(driver):
     np.testing.assert_array_equal(x.get(stream=stream), numbers("f4"))
     nodes = cupola.Graph()
     for pair in [(x, np.zeros(N, ">f4")), (np.zeros(N, ">f4"), x)]:
-        with refused(cupola.ArgumentTypeError, saying=["byte order", "float32"]):
+        with refused(cupola.ArgumentTypeError, saying=[">f4", "float32", "view"]):
             nodes.add_copy(*pair)
-    nodes.add_copy(x.view(np.int32), np.zeros(N, np.float32))  # other types are bytes
 
 
 def test_shapes_are_not_converted(driver):

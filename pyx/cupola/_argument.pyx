@@ -671,7 +671,8 @@ cdef class Signature:
             if self.parameters[index].kind & CUPOLA_POINTER:
                 came += (
                     "; pass cupola.In(array), cupola.Out(array) or cupola.InOut(array) to copy it "
-                    "around the call, or cupola.to_device(array)")
+                    "around the call, or cupola.to_device(array); captures, graphs and prepared "
+                    "launches take only the second, made before")
         return self.refuse(index, came)
 
     cdef list begin(self, PyObject** arguments, char* buffer, cupola_stream* stream):

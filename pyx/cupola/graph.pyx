@@ -25,7 +25,7 @@ from cupola.abi cimport require
 from cupola.array cimport Array, host_address
 from cupola.copy cimport copy_on_device, download, fill, overlap, upload
 from cupola.device cimport device_index, device_text, is_same_driver, known_device
-from cupola.element cimport elements_of, native_dtype
+from cupola.element cimport dtype_source, elements_of
 from cupola.error cimport check
 from cupola.kernel cimport Kernel
 from cupola.stream cimport Stream, current_stream
@@ -181,8 +181,8 @@ cdef class Graph:
         Parameters
         ----------
         target, source : Array or numpy.ndarray
-            With the same number of bytes. Arrays on a device may have any strides and may overlap;
-            where one is not C-contiguous or they overlap, both have the same shape and dtype. Host
+            Of the same dtype and number of bytes. Arrays on a device may have any strides and may
+            overlap; where one is not C-contiguous or they overlap, both have the same shape. Host
             arrays are C-contiguous; page-locked memory (`cupola.empty_pinned`) is fast. Each launch
             copies the contents at that time.
         after : Node or sequence of Node, optional
@@ -200,19 +200,17 @@ cdef class Graph:
             raise ArgumentValueError(
                 f"the target has {target.nbytes} bytes, the source {source.nbytes}")
         cdef size_t nbytes = source.nbytes
-        if target.dtype != source.dtype and (
-            native_dtype(target.dtype) == native_dtype(source.dtype)
-        ):
+        if target.dtype != source.dtype:
             raise ArgumentTypeError(
-                f"the target is of {target.dtype}, the source of {source.dtype}, in another byte "
-                "order: a node copies bytes and converts none; pass a host array of "
-                f"{native_dtype(source.dtype)}")
+                f"the target is of {target.dtype}, the source of {source.dtype}: a node copies "
+                "bytes and converts no elements; convert one of the arrays before, or pass "
+                f"target.view({dtype_source(source.dtype)}) to copy the bytes as they are")
         if not is_one_range(target, source):
-            if target.shape != source.shape or target.dtype != source.dtype:
+            if target.shape != source.shape:
                 raise ArgumentValueError(
-                    f"the target has shape {target.shape} and dtype {target.dtype}, the source "
-                    f"{source.shape} and {source.dtype}: they must be the same where an array is "
-                    "not C-contiguous or the arrays overlap; use reshape() or view()")
+                    f"the target has shape {target.shape}, the source {source.shape}: they must be "
+                    "the same where an array is not C-contiguous or the arrays overlap; use "
+                    "reshape()")
             return self.added(
                 add_queued(self, before, target, source, None), (target, source))
         with nogil:

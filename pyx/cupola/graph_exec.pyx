@@ -169,6 +169,11 @@ cdef class GraphExec:
     cdef update_node(self, Node node, tuple args, object given, object grid, object block,
                      object shared):
         cdef cupola_dimensions dimensions
+        if node.kind != "kernel":
+            raise ArgumentTypeError(
+                f"update() gives new arguments to kernel nodes, and this node is of kind "
+                f"{node.kind!r}: make a graph of the same nodes and edges with the new values, and "
+                "call run.update(graph)")
         if given is None:
             given = self.kernels.get(<uintptr_t>node.native)
         if not isinstance(given, Kernel):

@@ -31,8 +31,9 @@ cdef class Transfer:
     cdef Memory begin(self, int device, Stream stream):
         if captures(stream, None):
             raise ArgumentTypeError(
-                f"cupola.{type(self).__name__} copies around one call and can't be captured: use "
-                "cupola.to_device(array), Array.set and Array.get")
+                f"cupola.{type(self).__name__} copies around one call and can't be captured: call "
+                "cupola.to_device(array) before the capture, and let the graph copy with Array.set "
+                "and Array.get")
         cdef Memory memory = allocate(device, self.array.nbytes, stream)
         cdef uint64_t source
         if self.inward:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cupola.array import Array
+from cupola.array import Array, read_now
 from cupola.arrays.arguments import integer_of, is_device_array
 from cupola.arrays.outputs import stored
 from cupola.arrays.rows import array_of
@@ -111,7 +111,8 @@ def allclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close, as by `isclose`. Waits for the result."""
-    return bool(_close("allclose", a, b, rtol, atol, equal_nan).all())
+    near = _close("allclose", a, b, rtol, atol, equal_nan).all()
+    return bool(read_now(near, "allclose"))
 
 
 def array_equal(a1: Array, a2: Array, equal_nan: bool = False) -> bool:
@@ -133,4 +134,4 @@ def array_equal(a1: Array, a2: Array, equal_nan: bool = False) -> bool:
     same = np.equal(a1, a2)
     if equal_nan:
         same = same | (np.not_equal(a1, a1) & np.not_equal(a2, a2))
-    return bool(same.all())
+    return bool(read_now(same.all(), "array_equal"))
