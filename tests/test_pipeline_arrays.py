@@ -195,3 +195,29 @@ def test_overlapping_arrays_are_refused(add):
     before = x.copy()
     cupola.pipeline(add, x[::2], x[1::2], chunk=30)
     np.testing.assert_array_equal(x[1::2], before[::2] + 1)
+
+
+NESTED = np.dtype([("a", ">f4", (1,))])  # NumPy's isnative does not see the order in it
+
+
+def copied_by_a_pipeline(source, target):
+    def copy(chunk, stream, inputs, outputs):
+        outputs[0].set(inputs[0], stream=stream)
+
+    cupola.pipeline(copy, inputs=source, outputs=target, chunk=3)
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(">f4"), NESTED])
+def test_arrays_in_another_byte_order_are_converted_by_the_printed_lines(driver, dtype):
+    source, result = np.arange(10).astype(dtype), np.zeros(10, dtype)
+    native = source.astype(dtype.newbyteorder("="))
+    with refused(cupola.ArgumentTypeError, saying="input 0") as caught:
+        copied_by_a_pipeline(source, result)
+    assert "pass native = array.astype(array.dtype.newbyteorder('='))" in str(caught.value)
+    with refused(cupola.ArgumentTypeError, saying="output 0") as caught:
+        copied_by_a_pipeline(native, result)
+    assert "run array[...] = native after the call" in str(caught.value)
+    written = result.astype(result.dtype.newbyteorder("="))
+    copied_by_a_pipeline(native, written)
+    result[...] = written
+    np.testing.assert_array_equal(result, source)

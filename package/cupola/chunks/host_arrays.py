@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.element import is_native
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
@@ -93,11 +94,11 @@ def _host_array(value: object, name: str) -> np.ndarray:
         raise ArgumentValueError(f"{name} has no axis to be cut along")
     if array.dtype.hasobject:
         raise ArgumentTypeError(f"{name}: a device can't hold Python objects")
-    if not array.dtype.isnative:
-        native = array.dtype.newbyteorder("=")
+    if not is_native(array.dtype):
         raise ArgumentTypeError(
             f"{name} has {array.dtype}, of the other byte order, and is copied as it is: pass "
-            f"array.astype({native.str!r})"
+            "native = array.astype(array.dtype.newbyteorder('=')) in its place; for an output, "
+            "run array[...] = native after the call"
         )
     return array
 
