@@ -590,3 +590,40 @@ def test_algorithms_write_arrays_that_are_not_aligned(driver, data):
         else:
             array += array
     np.testing.assert_array_equal(x.get(), host)
+
+
+AS = {
+    "astype": lambda x, dtype: x.astype(dtype),
+    "astype without a copy": lambda x, dtype: x.astype(dtype, copy=False),
+    "asarray": lambda x, dtype: cupola.asarray(x, dtype=dtype),
+    "array": lambda x, dtype: cupola.array(x, dtype),
+    "empty_like": lambda x, dtype: cupola.zeros_like(x, dtype) + x,
+}
+
+
+@pytest.mark.parametrize("source", ["f4", "f8", "i4"])
+@pytest.mark.parametrize("call", AS.values(), ids=AS)
+def test_new_arrays_from_a_device_have_the_machines_order(driver, call, source):
+    x = cupola.to_device(numbers(source))
+    for dtype in (">f8", "<f8"):
+        found = call(x, dtype)
+        assert found.dtype == np.float64 and found.dtype.isnative
+        np.testing.assert_array_equal(found.get(), numbers(source).astype("f8"))
+
+
+def test_to_device_of_a_device_array_names_the_function_that_converts(driver):
+    x = cupola.to_device(numbers("f4"))
+    assert cupola.to_device(x, ">f4").dtype == np.float32
+    with refused(cupola.ArgumentTypeError, saying="cupola.array(source, dtype)"):
+        cupola.to_device(x, "f8")
+    assert cupola.array(x, "f8").dtype == np.float64
+
+
+def test_views_keep_bytes_in_the_order_that_they_are_given(driver):
+    variable, x = images.module().globals["counter"], cupola.to_device(numbers("f4"))
+    assert variable.array(">i4").get().view("i4") == variable.array("i4").get()
+    assert x.view(">f4").get().tobytes() == numbers("f4").tobytes()
+    there = cupola.Array.from_address(x.ptr, N, ">f4", owner=x)
+    assert there.dtype == ">f4" and there.get().tobytes() == numbers("f4").tobytes()
+    swapped = x.view(">f4")
+    assert swapped.astype(">f4").get().tobytes() == numbers("f4").tobytes()

@@ -22,7 +22,7 @@ from cupola.copy cimport (
     host_elements, upload,
 )
 from cupola.device cimport device_index, known_device
-from cupola.element cimport elements_of, require_same_kind
+from cupola.element cimport elements_of, native_dtype, require_same_kind
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport (
@@ -363,7 +363,7 @@ cdef class Array(ArrayData):
         return self.transpose()
 
     def view(self, dtype):
-        """The same bytes as elements of another dtype.
+        """The same bytes as elements of another dtype, which may have the other byte order.
 
         If the element size differs, the last axis changes its length and must be contiguous.
 
@@ -588,7 +588,8 @@ cdef class Array(ArrayData):
         Parameters
         ----------
         dtype : data-type
-            Bool, an integer, float16 to float64, complex64 or complex128.
+            Bool, an integer, float16 to float64, complex64 or complex128. The result has the
+            machine's byte order, also where the dtype has the other one.
         order : {"K"}
             Keep the memory order of the axes.
         casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
@@ -617,9 +618,9 @@ cdef class Array(ArrayData):
         if not np.can_cast(self.dtype, kind, casting):
             raise ArgumentTypeError(
                 f"elements of {self.dtype} can't be cast to {kind} by the rule {casting!r}")
-        if kind == self.dtype:
+        if kind == self.dtype or native_dtype(kind) == self.dtype:
             return self.copy("K") if copy else self
-        return self.converted_to(kind, current_stream(self.device_index))
+        return self.converted_to(native_dtype(kind), current_stream(self.device_index))
 
     def __array__(self, dtype=None, copy=None):
         raise ArgumentTypeError(

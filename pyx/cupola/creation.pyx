@@ -252,10 +252,11 @@ def to_device(source, dtype=None, *, device=None, stream=None):
     cdef Array array, origin
     if isinstance(source, Array) or is_foreign(source):
         origin = asarray(source)
-        if dtype is not None and np.dtype(dtype) != origin.dtype:
+        kind = origin.dtype if dtype is None else np.dtype(dtype)
+        if kind != origin.dtype and native_dtype(kind) != origin.dtype:
             raise ArgumentTypeError(
-                f"the source lies on a device with dtype {origin.dtype}; it is not converted to "
-                f"{np.dtype(dtype)} there")
+                f"the source is on a device, of {origin.dtype}, and to_device does not convert it "
+                f"to {kind} there; use cupola.array(source, dtype)")
         array = new_array(origin.shape, origin.dtype, index, queue)
         copy_on_device(array, origin, queue)
         return array
@@ -296,10 +297,10 @@ def array(source, dtype=None, *, device=None, stream=None):
     """
     if isinstance(source, Array) or is_foreign(source):
         copied = to_device(source, device=device, stream=stream)
-        if dtype is None or np.dtype(dtype) == copied.dtype:
+        if dtype is None:
             return copied
         with as_stream(stream, (<Array>copied).device_index):
-            return copied.astype(dtype)
+            return copied.astype(dtype, copy=False)
     return to_device(source, dtype, device=device, stream=stream)
 
 
@@ -368,7 +369,7 @@ def asarray(source, dtype=None):
         found = foreign_array(source)
     else:
         return to_device(source, dtype)
-    return found if dtype is None or np.dtype(dtype) == found.dtype else found.astype(dtype)
+    return found if dtype is None else found.astype(dtype, copy=False)
 
 
 def strided_view(

@@ -142,7 +142,8 @@ cdef class Variable:
         Parameters
         ----------
         dtype : data-type
-            The element type, which the image does not contain.
+            The element type, which the image does not contain. The bytes stay as they are, also
+            where it has the other byte order.
         shape : int or sequence of int, optional
             By default one axis with all elements.
 
