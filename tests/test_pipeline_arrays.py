@@ -221,3 +221,15 @@ def test_arrays_in_another_byte_order_are_converted_by_the_printed_lines(driver,
     copied_by_a_pipeline(native, written)
     result[...] = written
     np.testing.assert_array_equal(result, source)
+
+
+def test_elements_of_another_type_are_refused_in_words_for_a_host_array(module):
+    typed = {"add": "const int* x, int* out, unsigned n"}
+    add = cupola.load(module.image, signatures=typed)["add"]
+    source, out = np.zeros(10), np.zeros(10)
+    with refused(cupola.ArgumentTypeError, saying=["a host array of float64", "astype('i4')"]):
+        cupola.pipeline(add, source, out)
+    converted = out.astype("i4")
+    cupola.pipeline(add, source.astype("i4"), converted)
+    out[...] = converted
+    assert out.tolist() == [1] * 10

@@ -24,6 +24,7 @@ from cupola._pipeline cimport (
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address, is_pinned, new_array
 from cupola.device cimport device_text, known_device
+from cupola.element cimport Element, element_fits
 from cupola.error cimport fail
 from cupola.handles cimport cupola_memory
 from cupola.kernel cimport Kernel
@@ -178,6 +179,24 @@ cdef class Slot:
             f"{self.chunk!r}>")
 
 
+cdef int require_elements(Signature signature, object arguments, tuple hosts) except -1:
+    """Refuse a host array whose elements are not the kernel's, in words for a host array."""
+    cdef size_t index
+    cdef Element* element
+    for index in range(min(signature.count, <size_t>len(arguments))):
+        value = arguments[index]
+        if not isinstance(value, HostArgument):
+            continue
+        dtype, element = hosts[(<HostArgument>value).index].dtype, &signature.elements[index]
+        if not element_fits(element, dtype.kind.encode()[0], dtype.itemsize, 0):
+            known = chr(element.kind) in "iufc"
+            how = f", array.astype('{chr(element.kind)}{element.size}')" if known else ""
+            signature.refuse(
+                index, f"a host array of {dtype}; pass a converted copy{how}, and assign the "
+                "results of an output to the array after the call")
+    return 0
+
+
 cdef class Pipeline:
     """The chunks and slots that a schedule is called with.
 
@@ -267,6 +286,7 @@ cdef class Pipeline:
                 raise MemoryError
             for i in range(count):
                 grid, block, shared, arguments = forms[i]
+                require_elements(signature, arguments, self.hosts)
                 values = tuple([
                     slot.arrays[(<HostArgument>value).index] if isinstance(value, HostArgument) else
                     value for value in arguments])
