@@ -72,7 +72,7 @@ OTHER = "int something(void) { return 0; }"
         ("CUPOLA_CPU_THREADS", "0", "a whole number from 1 to 1024"),
         ("CUPOLA_CPU_MODE", "fast", "interpret, ahead, compile or auto"),
         ("CUPOLA_CPU_COMPUTE_CAPABILITY", "9.9", "one of 5.0 "),
-        ("CUPOLA_CPU_LEVEL", "x86-64-v1", "a level of the instruction set"),
+        ("CUPOLA_CPU_LEVEL", "x86-64-v1", "and the processor runs: "),
         ("CUPOLA_CPU_CHECK", "rase", "memory, race, init, sync"),
         ("CUPOLA_CPU_SEED", "x", "a whole number from 0"),
         ("CUPOLA_CPU_FMA", "2", "a whole number from 0 to 1"),

@@ -80,9 +80,10 @@ void shutdown() {
 bool read_settings(Settings& settings, std::string& error) {
     if (!Settings::read(settings, error)) return false;
     if (settings.level.empty() || interpreter::use_level(settings.level)) return true;
-    error = environment::refusal(
-        "CUPOLA_CPU_LEVEL", settings.level,
-        "a level of the instruction set that this build has and the processor runs");
+    std::string known =
+        "a level of the instruction set that this build has and the processor runs:";
+    for (const char* level : interpreter::levels()) known.append(" ").append(level);
+    error = environment::refusal("CUPOLA_CPU_LEVEL", settings.level, known);
     return false;
 }
 
