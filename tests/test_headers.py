@@ -146,3 +146,14 @@ def test_the_headers_are_in_the_package():
     for name in OWN:
         first = (Path(front_end.HEADERS) / name).read_text().splitlines()[0]
         assert first.startswith(f"// cupola/compiler/include/{name} - ")
+
+
+def test_the_text_of_a_header_is_a_str(driver):
+    code = b"__device__ int two() { return 2; }"
+    source = '#include "two.h"\nextern "C" __global__ void f(int* x) { x[0] = two(); }'
+    with pytest.raises(cupola.ArgumentTypeError, match=r"a bytes for 'two.h'; pass str") as error:
+        cupola.compile(source, headers={"two.h": code})
+    assert "decode()" in str(error.value)
+    assert "f" in cupola.compile(source, headers={"two.h": code.decode()})
+    with pytest.raises(cupola.ArgumentValueError, match="NUL"):
+        cupola.compile(source, headers={"two.h": "\0"})

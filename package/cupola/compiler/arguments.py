@@ -133,8 +133,13 @@ def headers_of(headers: Any) -> dict[str, str]:
             f"headers is a dict of names and texts, got {type(headers).__name__}"
         )
     for name, text in headers.items():
-        if not isinstance(name, str) or not isinstance(text, str) or "\0" in name + text:
-            raise ArgumentTypeError(f"headers is a dict of names and texts, got {name!r}")
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise ArgumentTypeError(
+                f"headers is a dict of names and texts, got a {type(name).__name__} and a "
+                f"{type(text).__name__} for {name!r}; pass str, as of bytes.decode()"
+            )
+        if "\0" in name + text:
+            raise ArgumentValueError(f"headers: the text of {name!r} has a NUL character")
     return dict(headers)
 
 
