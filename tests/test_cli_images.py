@@ -204,6 +204,11 @@ def test_inspect_reports_spills_by_ptxas(tmp_path, nvrtc):
     assert "warning: spills for sm_80" in text and f"{found['spill_stores']:,} bytes stored" in text
     answer = cli("inspect", target, "--ptxas", "sm_1")
     assert answer.returncode == 1 and "sm_1" in answer.stderr and "Traceback" not in answer.stderr
+    assert "resources for sm_80, with spills, are those of ptxas" in text
+    cubin = tmp_path / "s.cubin"
+    assert cli("compile", path, "-o", cubin, "--arch", "sm_80").returncode == 0
+    answer = cli("inspect", cubin, "--ptxas", "sm_80")
+    assert answer.returncode == 1 and "s.cubin has no PTX" in answer.stderr
 
 
 def test_inspect_finds_the_shipped_kernels_in_the_library():

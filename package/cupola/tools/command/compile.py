@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
     require_folders("--option", include_folders(options.option))
     words = [*options.option, *(f"-D{macro}" for macro in options.macros)]
     arch, given = asked_architecture(options.arch, options_of(words))
-    architectures = named(arch)
+    architectures = named(arch, suffix)
     make = fatbin if suffix == ".fatbin" else one_image
     log = make(options, architectures, given)
     if log:
@@ -99,17 +99,24 @@ def macro(text: str) -> str:
     return text
 
 
-def named(text: str | None) -> list[tuple[str, str]]:
-    """("sm", "90") of each architecture."""
+# What --arch takes, by the suffix of the output.
+_TARGETS = {
+    ".fatbin": "for a fatbin, expected architectures of machine code, as in --arch sm_80,sm_90; "
+    "PTX for compute_75 is always included",
+    ".cubin": "for a cubin, expected one architecture of machine code, as in --arch sm_90",
+    ".ptx": "for PTX, expected one target, as in --arch compute_90",
+}
+
+
+def named(text: str | None, suffix: str) -> list[tuple[str, str]]:
+    """("sm", "90") of each architecture, for an output with the suffix."""
     from cupola.compiler.request import ARCHITECTURE
 
     found = []
     for one in text.split(",") if text else ():
         read = ARCHITECTURE.fullmatch(one.strip())
         if read is None:
-            raise ArgumentValueError(
-                f"--arch {text}: expected sm_90 (machine code) or compute_90 (PTX), for example"
-            )
+            raise ArgumentValueError(f"--arch {text}: {_TARGETS[suffix]}")
         found.append((read[1], read[2] + read[3]))
     return found
 
@@ -180,10 +187,7 @@ def fatbin(
     from cupola.compiler.options import for_nvcc
 
     if any(kind != "sm" for kind, _ in architectures):
-        raise ArgumentValueError(
-            f"--arch {options.arch}: for a fatbin, expected architectures of machine code, as in "
-            "sm_80,sm_90a; PTX is always included"
-        )
+        raise ArgumentValueError(f"--arch {options.arch}: {_TARGETS['.fatbin']}")
     if options.name:
         raise ArgumentValueError(
             "--name does not work for a .fatbin; instantiate the template in the source"

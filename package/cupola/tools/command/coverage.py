@@ -52,6 +52,10 @@ def run(options: argparse.Namespace) -> None:
     from cupola.coverage.lcov import lcov
 
     counts = read(options.file)
+    unknown = options.context is not None and options.context not in counts.contexts()
+    if unknown and counts.functions():
+        names = ", ".join(map(repr, counts.contexts())) or "none"
+        raise Error(f"{options.file}: no context {options.context!r}; it has {names}")
     report = counts.report(options.context, options.function)
     wanted, known = options.source, list(report.files)
     report.files = {

@@ -37,14 +37,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="show only kernels whose names match, as in 'mandel*'")  # fmt: skip
     add("--ptxas", type=word, metavar="ARCH",
         help="compile the PTX for ARCH (such as sm_90); show registers and spills")  # fmt: skip
-    add("--ir", action="store_true",
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--ir", action="store_true",
         help="show the operations of kernels as the CPU device's compiler sees them")  # fmt: skip
-    add("--json", action="store_true", help="print JSON")
+    form.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> None:
     """Print it."""
-    from cupola.exceptions import ImageError
+    from cupola.exceptions import ArgumentValueError, ImageError
     from cupola.image import contents
 
     if options.file.endswith(".cu"):
@@ -56,7 +57,19 @@ def run(options: argparse.Namespace) -> None:
     release = ""
     if options.ptxas:
         from cupola.build import toolkit
+        from cupola.compiler.request import ARCHITECTURE
         from cupola.toolkit import ptxas
+
+        read = ARCHITECTURE.fullmatch(options.ptxas)
+        if read is None or read[1] != "sm":
+            raise ArgumentValueError(
+                f"--ptxas {options.ptxas}: expected an architecture of machine code, as in sm_90"
+            )
+        if not any(part.ptx for _, found in images for part in found.parts):
+            raise ImageError(
+                f"{options.file} has no PTX, which --ptxas compiles; leave out --ptxas to see the "
+                "resources of its machine code"
+            )
 
         compiler = toolkit.find()
         release, program = compiler.release, compiler.nvcc.with_name("ptxas")
@@ -115,7 +128,7 @@ def show(found: Contents, options: argparse.Namespace, release: str) -> None:
     if not found.kernels:
         print("\nno kernel" + (f" matches {options.kernel}" if options.kernel != "*" else ""))
     elif release:
-        print(f"\nresources and spills are those of ptxas {release}")
+        print(f"\nresources for {options.ptxas}, with spills, are those of ptxas {release}")
     elif not any(kernel.resources for kernel in found.kernels):
         print("\nPTX has no resources before it is compiled; pass --ptxas ARCH to see them")
 

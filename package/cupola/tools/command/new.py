@@ -25,9 +25,11 @@ with this cupola, install it and run its tests."""
 # Requirements of a build: for the Cython module of a package without --op, and for the manifest.
 BUILD_REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31")
 
-# Names that a new package must not have: another package or folder already has them.
+# Names that a new package must not have: another package or folder already has them. Python's tests
+# and pytest's requirements are among them.
 TAKEN = {"cupola", "numpy", "cython", "setuptools", "wheel", "pip", "pytest", "conftest", "tests",
-         "csrc"}  # fmt: skip
+         "csrc", "test", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments",
+         "elftools"}  # fmt: skip
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -97,8 +97,9 @@ def command(program: list[str], values: dict[str, str], folder: str | None = Non
         return [os.path.abspath(first), *program[1:]]
     if first.endswith(".cu"):
         raise OSError(
-            f"{first} is a CUDA source, not a program: compile it with nvcc -o PROGRAM {first}, "
-            "and run that. cupola.load takes the kernels of a source"
+            f"{first} is a CUDA source, not a program: compile it with python -m cupola run -- "
+            f"nvcc {first} -o PROGRAM, and start python -m cupola run ./PROGRAM. cupola.load takes "
+            "the kernels of a source"
         )
     if os.path.exists(first):
         return [sys.executable, *program]
