@@ -6,6 +6,7 @@ calls that wait.
 
 import ctypes
 
+import images
 import numpy as np
 import pytest
 from graphs import everything_is_done
@@ -189,3 +190,20 @@ def test_structs_of_another_byte_order_are_not_converted(driver):
     graph.instantiate()(stream)
     stream.synchronize()
     assert x.get()["a"].tolist() == [1, 2, 3]
+
+
+def test_a_struct_for_a_variable_is_not_converted(driver):
+    """The printed remedy makes the struct's dtype, and not only its size."""
+    stream, variable = cupola.Stream(non_blocking=True), images.module().globals["counter"]
+    before = variable.get(np.int32)
+    value = np.array([(1, 2)], [("a", ">i2"), ("b", ">i2")])
+    cupola.Device().synchronize()
+    with stream.capture() as graph:
+        with pytest.raises(cupola.ArgumentTypeError, match="value is of") as caught:
+            variable.set(value)
+        remedy = str(caught.value).partition("; pass ")[2].partition(" for its values now")[0]
+        variable.set(eval(remedy, {"numpy": np, "value": value}))
+    graph.instantiate()(stream)
+    stream.synchronize()
+    assert variable.get(np.int16).tolist() == [1, 2]
+    variable.set(before)
