@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import re
+import shutil
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from types import ModuleType
 
 from setuptools import Command, Extension, setup
 from setuptools.command.build_ext import build_ext as setuptools_build_ext
+from setuptools.command.sdist import sdist as setuptools_sdist
 
 ROOT = Path(__file__).resolve().parent
 PACKAGE = ROOT / "package" / "cupola"
@@ -212,6 +214,18 @@ class CompileCommands(Command):
             raise SystemExit(f"cupola: {error}") from None
 
 
+class Sdist(setuptools_sdist):
+    """A source distribution with zstd's sources, so that an installation of it downloads none."""
+
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        super().make_release_tree(base_dir, files)
+        try:
+            archive = recipe.codec.archive(build, ROOT)
+        except build.error.BuildError as error:
+            raise SystemExit(f"cupola: {error}") from None
+        shutil.copy(archive, Path(base_dir, "csrc", archive.name))
+
+
 def modules() -> list[Extension]:
     """One extension a .pyx file, and what they share."""
     sources = [path.relative_to(ROOT) for path in sorted((ROOT / "pyx").rglob("*.pyx"))]
@@ -226,5 +240,10 @@ def modules() -> list[Extension]:
 
 if __name__ == "__main__":
     setup(
-        ext_modules=modules(), cmdclass={"build_ext": BuildExt, "compile_commands": CompileCommands}
+        ext_modules=modules(),
+        cmdclass={
+            "build_ext": BuildExt,
+            "compile_commands": CompileCommands,
+            "sdist": Sdist,
+        },
     )

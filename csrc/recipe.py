@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import constants, packing
+from . import codec, constants, packing
 
 BUILD = Path("build")
 CYTHON = Path("pyx") / "cupola"
@@ -75,7 +75,7 @@ FORMATS += ("ptx/line_table.cpp", "ptx/type.cpp")
 READERS = (*FORMATS, "runtime/abi/image.cpp", "runtime/abi/library.cpp")
 READERS += ("runtime/base/error.cpp", "runtime/base/library_path.cpp", "runtime/base/object.cpp")
 READERS += ("runtime/module/parameter.cpp", "runtime/module/ptx_signature.cpp")
-READERS += ("runtime/module/undefined.cpp",)
+READERS += ("runtime/module/pack.cpp", "runtime/module/undefined.cpp")
 # Libraries that a link must name: before glibc 2.34 they, not libc, had the functions.
 # Only in a wheel, which is to load on older systems than this: CUPOLA_PORTABLE=1.
 PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] == "glibc"
@@ -187,6 +187,15 @@ class Recipe:
         wanted = self.apart or (PORTABLE and self.compiler.variant == "release")
         return ["platform/*.cpp"] if wanted else []
 
+    def codec(self, flags: Sequence[str] = RELEASE) -> Any:
+        """How the libraries of this build have zstd inside."""
+        return codec.codec(self.build, self.root, self.compiler, self.native, flags)
+
+    def codec_steps(self) -> list[Any]:
+        """The steps that make zstd for the libraries."""
+        zstd = self.codec()
+        return [*zstd.unpacked, *zstd.compiled]
+
     @property
     def native(self) -> Path:
         """Where objects and libraries are made."""
@@ -230,14 +239,17 @@ class Recipe:
         sources = self.sources(*READERS)
         flags = (*CALM, "-Icsrc", "-Icsrc/include")
         objects = list(work._objects(sources, flags, toolkit, values, folder="readers"))
+        zstd = work.codec(CALM)
         target = READER_LIBRARY
         files = [step.target for step in objects]
-        link = compiler.shared_library(target, files, soname=target.name, flags=("-ldl",))
-        return [*objects, link]
+        link = compiler.shared_library(
+            target, files, soname=target.name, flags=(*zstd.linked, "-ldl"), inputs=zstd.objects
+        )
+        return [*zstd.compiled, *objects, link]
 
     def steps(self, toolkit: Any, architectures: Any) -> list[Any]:
         """All that is made before the Cython modules."""
-        readers = self.reader_steps(toolkit)
+        readers = [*self.codec_steps(), *self.reader_steps(toolkit)]
         self.build.image.cubin.use(READER_LIBRARY)
         image = [
             *self.build.image.steps(
@@ -353,9 +365,14 @@ class Recipe:
         objects = list(self._objects(sources, flags, toolkit, values, images))
         target = self.products()["libcupola.so"]
         files = [step.target for step in objects]
-        exports = self.native / "runtime.map"
+        exports, zstd = self.native / "runtime.map", self.codec()
         link = self.compiler.shared_library(
-            target, files, soname="libcupola.so", version_script=exports, flags=SYSTEM
+            target,
+            files,
+            soname="libcupola.so",
+            version_script=exports,
+            flags=(*zstd.linked, *SYSTEM),
+            inputs=zstd.objects,
         )
         listed = self._exports(exports, "cupola_*", version=f"CUPOLA_{self.abi_version()}")
         return [self.element_types(), listed, *objects, link]
@@ -382,7 +399,7 @@ class Recipe:
         place. So programs that ask for the driver's name get the CPU device, and libcupola.so can
         load it under a name that no other library asks for, once or by both names, from one file.
         """
-        objects = objects or self.device_objects(toolkit)
+        objects, zstd = objects or self.device_objects(toolkit), self.codec()
         exports = self.native / "device.map"
         made = self.products()
         library, drop_in = made["cpu/libcupola_cpu.so.1"], made["cpu/libcuda.so.1"]
@@ -391,7 +408,8 @@ class Recipe:
             [step.target for step in objects],
             soname=library.name,
             version_script=exports,
-            flags=(*SYSTEM, OWN_FUNCTIONS),
+            flags=(*zstd.linked, *SYSTEM, OWN_FUNCTIONS, "-Wl,--gc-sections"),
+            inputs=zstd.objects,
         )
         listed = self._exports(exports, "cu[A-Z]*", "cupola_cpu_*")
         names = list(
@@ -575,6 +593,9 @@ class Recipe:
         label += "" if folder in ("runtime", "device") else f" for {folder}"
         includes = [part for path in before for part in ("-include", str(path))]
         system = [f"-isystem{path}" for path in toolkit.include]
+        if any(self.build.native.uses(self.root / path, "<zstd.h>") for path in sources):
+            zstd = self.codec()
+            flags, inputs = (*flags, *zstd.include), (*inputs, *zstd.needed)
         return self.compiler.object(
             source,
             self.native / folder / name.with_suffix(".o"),

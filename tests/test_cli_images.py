@@ -1,7 +1,5 @@
 """`python -m cupola compile` and `inspect`: PTX, cubins, fatbins, wheels and archives."""
 
-import argparse
-import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -303,23 +301,6 @@ def test_inspect_unpacks_compressed_images(codes):
     plain, packed = (inspected(images.fatbin(*codes, compress=one)) for one in (False, True))
     assert "weigh(" in plain
     assert packed.splitlines()[1:] == plain.splitlines()[1:]
-
-
-def test_inspect_says_what_unpacks_an_image(monkeypatch, capsys):
-    import images
-
-    from cupola.image import contents, cubin
-    from cupola.tools.command import inspect
-
-    image = cubin.read_image(images.fatbin(compress=True).read_bytes())
-    packed = [dataclasses.replace(entry, compressed=True) for entry in image.entries]
-    monkeypatch.setattr(
-        contents, "read_image", lambda data: dataclasses.replace(image, entries=packed)
-    )
-    found = contents.read(images.fatbin(compress=True))
-    inspect.show(found, argparse.Namespace(kernel="*"), "")
-    text = capsys.readouterr().out
-    assert "listed where libzstd.so.1 is installed" in text and text.endswith("\nno kernel\n")
 
 
 @pytest.mark.parametrize(

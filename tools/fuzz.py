@@ -133,13 +133,15 @@ def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
     folder = Path("build") / "native" / compiler.variant / "fuzz"
     effort = FLAGS if short else LONG
     device = readers(setup, compiler, lanes, effort)
+    work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
+    zstd = work.codec()
     # A driver's caller may pass any int where the ABI has an enum.
     system = [f"-isystem{path}" for path in setup.build.toolkit.find().include]
-    types = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler).element_types()
+    types = work.element_types()
     named = setup.build.native.define("CUPOLA_ELEMENT_TYPES", f"../{types.target.as_posix()}")
     options = (*effort, "-fno-sanitize=enum", "-Icsrc", "-Icsrc/include", named, *system)
     library = archive(setup, folder / "device.a", device)
-    steps, programs = [types, *more, *device, library], []
+    steps, programs = [types, *more, *work.codec_steps(), *device, library], []
     for source in sorted((ROOT / "tests" / "fuzz").glob("*.cpp")):
         target = folder / source.stem
         own = compiler.object(
@@ -148,10 +150,10 @@ def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
         link = [*compiler.command, *compiler.link_flags, *flags, "-o", str(target)]
         program = setup.build.step.Step(
             target=target,
-            inputs=(own.target, library.target, *(step.target for step in more)),
+            inputs=(own.target, library.target, *zstd.objects, *(step.target for step in more)),
             command=(
                 *(*link, str(own.target), *(str(step.target) for step in more)),
-                *(str(library.target), "-ldl"),
+                *(str(library.target), *zstd.linked, "-ldl"),
             ),
             label=f"link {target.name}",
         )

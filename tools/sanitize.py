@@ -101,7 +101,7 @@ def libraries(setup: ModuleType, parts: str, kind: str) -> tuple[list[object], P
         keeps = only_runs if parts == "most" else lambda step: True
         objects = [step for step in objects if not keeps(step)]
         objects += filter(keeps, plain)
-    steps = work.device_steps(toolkit, objects)
+    steps = [*work.codec_steps(), *work.device_steps(toolkit, objects)]
     runtime = ("-O1", "-g") if kind == "thread" else CODE
     steps += [*work.runtime_steps(toolkit, runtime), *work.cudart_steps(toolkit, runtime)]
     return steps, ROOT / work.products()["libcupola.so"]

@@ -8,9 +8,5 @@ namespace cupola::image {
 struct Error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-// The bytes are valid, but a library that they need is not on this machine.
-struct Unsupported : Error {
-    using Error::Error;
-};
 
 }  // namespace cupola::image

@@ -5,11 +5,11 @@
 
 #include "image/bytes.hpp"
 #include "image/cubin.hpp"
+#include "image/fatbin.hpp"
+#include "image/packed.hpp"
 
 namespace cupola::image {
 namespace {
-
-constexpr std::uint64_t fatbin_header = 16;
 
 bool starts_with_elf(const void* data) {
     return std::memcmp(data,
@@ -34,56 +34,31 @@ Entry cubin(std::string_view bytes) {
     return entry;
 }
 
-constexpr std::uint64_t lz4_flag = 0x2000, zstd_flag = 0x8000;
-constexpr std::uint64_t architecture_flag = 0x100000, family_flag = 0x200000;  // of sm_90a, sm_100f
-
-Entry compressed_entry(const Bytes& all, std::uint64_t at, Kind kind, int architecture,
-                       std::string_view payload) {
-    const auto packed = all.at<std::uint32_t>(at + 16, "an entry's compressed size");
-    const auto flags = all.at<std::uint64_t>(at + 40, "an entry's flags");
-    if (packed > payload.size())
-        throw Error("the compressed size of an entry is larger than the entry");
-    Entry entry{kind, architecture, true, payload};
-    if (packed) entry.payload = payload.substr(0, packed);
-    entry.packing = flags & zstd_flag ? Entry::Packing::zstd : Entry::Packing::lz4;
-    entry.unpacked = all.at<std::uint64_t>(at + 56, "an entry's unpacked size");
-    return entry;
-}
-
 std::vector<Entry> fatbin(std::string_view bytes) {
-    const Bytes file(bytes);
-    if (auto version = file.at<std::uint16_t>(4, "the version"); version != 1)
-        throw Error("fatbin version " + std::to_string(version) + " is not supported; expected 1");
-    const auto header = file.at<std::uint16_t>(6, "the header's size");
-    if (header < fatbin_header) throw Error("the fatbin's header is smaller than 16 bytes");
-    const auto length = file.at<std::uint64_t>(8, "the fatbin's size");
-    file.part(header, length, "the fatbin");
-    const Bytes all(bytes.substr(0, header + length));
+    const FatbinHeader header = read_header(bytes);
+    Bytes(bytes).part(header.size, header.length, "the fatbin");
+    const Bytes all(bytes.substr(0, header.size + header.length));
     std::vector<Entry> entries;
-    for (std::uint64_t at = header; at < all.size();) {
-        const auto kind = all.at<std::uint16_t>(at, "an entry's kind");
-        const auto entry = all.at<std::uint32_t>(at + 4, "the size of an entry's header");
-        const auto padded = all.at<std::uint64_t>(at + 8, "an entry's size");
-        const auto packed = all.at<std::uint32_t>(at + 16, "an entry's compressed size");
-        const auto options = all.at<std::uint32_t>(at + 20, "the offset of an entry's options");
-        const auto architecture = all.at<std::uint32_t>(at + 28, "an entry's architecture");
-        const auto flags = all.at<std::uint64_t>(at + 40, "an entry's flags");
-        // NVIDIA's driver does not check this offset, so it is checked here.
-        if (entry < 64 || options > entry)
-            throw Error("the header of the entry at offset " + std::to_string(at) + " is invalid");
-        const std::string_view payload = all.part(at + entry, padded, "an entry");
-        const Kind what = kind == 1 ? Kind::ptx : kind == 2 ? Kind::cubin : Kind::other;
-        const int sm = architecture < 1000 ? static_cast<int>(architecture) : 0;
-        if (packed || flags & (lz4_flag | zstd_flag))
-            entries.push_back(compressed_entry(all, at, what, sm, payload));
-        else if (what == Kind::other)
-            entries.push_back({what, sm, false, payload});
-        else
-            entries.push_back(what == Kind::ptx ? text(payload, sm) : cubin(payload));
-        entries.back().number = kind;
-        entries.back().variant = flags & architecture_flag ? 'a' : flags & family_flag ? 'f' : '\0';
-        entries.back().header = all.part(at, entry, "an entry's header");
-        at += entry + padded;  // both are within the file, checked above
+    for (std::uint64_t at = header.size; at < all.size();) {
+        const EntryHeader found = read_entry_header(all, at);
+        const std::string_view payload = all.part(at + found.size, found.payload, "an entry");
+        const int sm = found.entry.architecture;
+        Entry entry = found.entry;
+        if (found.compressed) {
+            if (found.packed > payload.size())
+                throw Error("the compressed size of an entry is larger than the entry");
+            entry.payload = found.packed ? payload.substr(0, found.packed) : payload;
+            entry.compressed = true;
+            entry.unpacked = found.unpacked;
+        } else if (entry.kind == Kind::other) {
+            entry.payload = payload;
+        } else {
+            const Entry read = entry.kind == Kind::ptx ? text(payload, sm) : cubin(payload);
+            entry.payload = read.payload;
+            entry.architecture = read.architecture;
+        }
+        entries.push_back(entry);
+        at += found.size + found.payload;  // both are within the file, checked above
     }
     return entries;
 }
@@ -94,8 +69,8 @@ std::optional<Kind> detect_kind(const void* data, std::size_t size) {
     if (size >= 4 && starts_with_elf(data)) return Kind::cubin;
     std::uint32_t magic = 0;
     if (size >= 4) std::memcpy(&magic, data, 4);
-    if (magic == fatbin_magic) return Kind::fatbin;
     const std::string_view text(static_cast<const char*>(data), size);
+    if (magic == fatbin_magic || is_packed(text)) return Kind::fatbin;
     const std::size_t at = skip_blank(text);
     if (at < size && text.compare(at, 8, ".version") == 0) return Kind::ptx;
     return {};
@@ -107,7 +82,7 @@ std::vector<Entry> read(const void* data, std::size_t size) {
         throw Error(
             "it is neither a fatbin, nor a cubin, nor PTX text (which begins with .version)");
     const std::string_view bytes(static_cast<const char*>(data), size);
-    if (*kind == Kind::fatbin) return fatbin(bytes);
+    if (*kind == Kind::fatbin) return is_packed(bytes) ? read_packed(bytes) : fatbin(bytes);
     return {*kind == Kind::cubin ? cubin(bytes) : text(bytes, 0)};
 }
 

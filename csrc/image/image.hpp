@@ -9,13 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "image/error.hpp"
+#include "image/entry.hpp"
 
 namespace cupola::image {
-
-enum class Kind { fatbin, cubin, ptx, other };
-
-inline constexpr std::uint32_t fatbin_magic = 0xba55ed50;
 
 // Offset of the first character of PTX text that is neither white space nor comment.
 std::size_t skip_blank(std::string_view text);
@@ -31,22 +27,8 @@ std::optional<Heading> heading(std::string_view ptx);
 // The kind that the first bytes show; nothing if they show none of the three.
 std::optional<Kind> detect_kind(const void* data, std::size_t size);
 
-// One piece of code in an image. A bare cubin or PTX text is an image with one entry.
-struct Entry {
-    Kind kind;                 // cubin or ptx; other for what only NVIDIA's tools read
-    int architecture = 0;      // 75 for sm_75 / compute_75
-    bool compressed = false;   // `unpack` decompresses the payload
-    std::string_view payload;  // a view of the image's bytes; PTX without its terminating NUL
-    enum class Packing { none, lz4, zstd } packing = Packing::none;
-    std::uint64_t unpacked = 0;    // size after decompression, from the entry's header
-    unsigned number = 0;           // the number that a fatbin has for the kind
-    char variant = 0;              // 'a' or 'f' of sm_90a or sm_100f; 0 without suffix
-    std::string_view header = {};  // in a fatbin: the entry's header, with options for ptxas
-};
-
 // Decompresses an entry's payload. Throws Error if the payload is damaged, or if the entry's header
-// gives an impossible size. zstd needs libzstd.so.1, which is loaded at the first use; throws
-// Unsupported if it is not found.
+// gives an impossible size.
 std::string unpack(const Entry& entry);
 
 // A fatbin of this entry alone, with its payload decompressed. Thus a driver gets ptxas's options,

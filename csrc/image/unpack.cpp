@@ -1,21 +1,26 @@
-// csrc/image/unpack.cpp - decompresses entries of fatbins: LZ4 blocks, and zstd by libzstd.
-#include <dlfcn.h>
+// csrc/image/unpack.cpp - decompresses entries of fatbins: LZ4 blocks, and zstd.
+#include <zstd.h>
 
 #include <algorithm>
 #include <memory>
-#include <new>
-#include <optional>
 
 #include "image/image.hpp"
+#include "image/packed.hpp"
 
 namespace cupola::image {
 namespace {
 
 // Limits of the size in an entry's header, against forged headers: the ratios to the compressed
-// size (LZ4's format allows 255; zstd's ratio for real text is far below 1024), and the bytes.
-constexpr std::uint64_t max_lz4 = 255, max_zstd = 1024, max_bytes = std::uint64_t{1} << 30;
+// size (LZ4's format allows 255; zstd's ratio for real code is far below 1024).
+constexpr std::uint64_t max_lz4 = 255, max_zstd = 1024;
 
 [[noreturn]] void damaged() { throw Error("its compressed bytes are damaged"); }
+
+void require_possible(std::uint64_t size, std::size_t payload, std::uint64_t ratio) {
+    if (size > max_bytes || size > std::max<std::uint64_t>(payload, 64) * ratio)
+        throw Error("its header gives an impossible unpacked size of " + std::to_string(size) +
+                    " bytes");
+}
 
 // A block of LZ4: literals and matches alternate; bytes of 255 extend a length.
 class Block {
@@ -54,90 +59,40 @@ class Block {
     std::size_t at_ = 0;
 };
 
-// The functions of libzstd.so.1 that are needed; its ABI is stable.
-struct Zstd {
-    struct In {
-        const void* data;
-        std::size_t size, at;
-    };
-    struct Out {
-        void* data;
-        std::size_t size, at;
-    };
-    static constexpr int window_log_max = 100;  // ZSTD_d_windowLogMax
-
-    void* (*create)();
-    std::size_t (*free)(void* context);
-    std::size_t (*set)(void* context, int parameter, int value);
-    std::size_t (*decompress)(void* context, Out* out, In* in);
-    unsigned (*is_error)(std::size_t code);
-};
-
-template <class F>
-bool find(void* library, const char* name, F*& function) {
-    function = reinterpret_cast<F*>(dlsym(library, name));
-    return function != nullptr;
-}
-
-const Zstd& zstd() {
-    static const auto functions = []() -> std::optional<Zstd> {
-        Zstd found{};
-        void* const library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-        if (!library || !find(library, "ZSTD_createDCtx", found.create) ||
-            !find(library, "ZSTD_freeDCtx", found.free) ||
-            !find(library, "ZSTD_DCtx_setParameter", found.set) ||
-            !find(library, "ZSTD_decompressStream", found.decompress) ||
-            !find(library, "ZSTD_isError", found.is_error))
-            return std::nullopt;
-        return found;
-    }();
-    if (!functions)
-        throw Unsupported(
-            "it is compressed with zstd, and libzstd.so.1 is not on this machine; install it, or "
-            "build with nvcc -no-compress");
-    return *functions;
-}
-
-// The output grows as it is decoded, so a forged size costs no memory.
-void unpack_zstd(std::string_view bytes, std::size_t size, std::string& out) {
-    const Zstd& library = zstd();
-    const std::unique_ptr<void, std::size_t (*)(void*)> context(library.create(), library.free);
-    if (!context) throw std::bad_alloc();
-    // A frame's window may be as large as the text; the library's default limit is 2^27.
-    int window = 27;
-    while (size >> window) ++window;
-    if (library.is_error(library.set(context.get(), Zstd::window_log_max, window))) damaged();
-    Zstd::In in{bytes.data(), bytes.size(), 0};
-    std::size_t made = 0;
-    // One extra byte of room detects a payload that is longer than its header says.
-    for (std::size_t left = 1; left != 0 && made <= size;) {
-        if (made == out.size())
-            out.resize(std::min(size + 1, std::max<std::size_t>(2 * made, 64 << 10)));
-        const std::size_t before = in.at;
-        Zstd::Out room{out.data(), out.size(), made};
-        left = library.decompress(context.get(), &room, &in);
-        if (library.is_error(left) || (room.at == made && in.at == before)) damaged();
-        made = room.at;
-    }
-    out.resize(made);
+// An entry of a packed fatbin. Its header in the frame must be that in the index, by which the
+// entry was chosen.
+std::string unpack_of_frame(const Entry& entry) {
+    const auto skipped = static_cast<std::size_t>(entry.skipped);
+    const auto size = static_cast<std::size_t>(entry.unpacked);
+    std::string all = unpack_frame(entry.payload, entry.content);
+    const std::string_view header = entry.header;
+    if (header.size() > skipped || all.compare(skipped - header.size(), header.size(), header) != 0)
+        throw Error("its index does not fit its compressed bytes");
+    if (skipped == 0 && size == all.size()) return all;
+    return all.substr(skipped, size);
 }
 
 }  // namespace
 
+std::string unpack_frame(std::string_view frame, std::uint64_t content) {
+    require_possible(content, frame.size(), max_zstd);
+    const auto bytes = static_cast<std::size_t>(content);
+    // Not a std::string: memory that no output fills is never touched, so a forged size costs none.
+    const std::unique_ptr<char[]> room(new char[bytes + 1]);
+    // One extra byte of room detects a frame that is longer than its header says.
+    const std::size_t made = ZSTD_decompress(room.get(), bytes + 1, frame.data(), frame.size());
+    if (ZSTD_isError(made) || made != bytes) damaged();
+    return {room.get(), bytes};
+}
+
 std::string unpack(const Entry& entry) {
-    const bool zstd = entry.packing == Entry::Packing::zstd;
-    const auto payload = std::max<std::uint64_t>(entry.payload.size(), 64);
-    if (entry.unpacked > max_bytes || entry.unpacked > payload * (zstd ? max_zstd : max_lz4))
-        throw Error("its header gives an impossible unpacked size of " +
-                    std::to_string(entry.unpacked) + " bytes");
+    if (entry.packing == Entry::Packing::frame) return unpack_of_frame(entry);
+    if (entry.packing == Entry::Packing::zstd) return unpack_frame(entry.payload, entry.unpacked);
+    require_possible(entry.unpacked, entry.payload.size(), max_lz4);
     const auto size = static_cast<std::size_t>(entry.unpacked);
     std::string out;
-    if (zstd) {
-        unpack_zstd(entry.payload, size, out);
-    } else {
-        out.reserve(size);
-        Block(entry.payload, out).run(size);
-    }
+    out.reserve(size);
+    Block(entry.payload, out).run(size);
     if (out.size() != size) damaged();
     return out;
 }

@@ -27,7 +27,6 @@ typedef struct cupola_image_entry {
     uint32_t number;       /* of the kind, in a fatbin */
     uint32_t architecture; /* 90 for sm_90 or compute_90; 0 where it is unknown */
     uint32_t version;      /* of PTX, 90 for 9.0; 0 where it is unknown */
-    uint32_t compressed;   /* 1 where the bytes still are: libzstd.so.1 is not on this machine */
     const char* bytes;     /* decompressed; PTX without its terminating NUL */
     size_t size;
     uint32_t variant; /* 'a' or 'f' of sm_90a or sm_100f; 0 for a target without suffix */
@@ -47,6 +46,13 @@ CUPOLA_API int cupola_image_entries(const cupola_image* image, const cupola_imag
  */
 CUPOLA_API int cupola_image_choose(const cupola_image* image, uint32_t capability, uint32_t ptx,
                                    uint32_t machine_code, size_t* index, const char** reason);
+/* Packs a fatbin whose entries are not compressed, and calls `take` with the result before it
+ * returns. `zstd -d` unpacks it; all functions that read images do so, an entry at a time. Machine
+ * code that is equal to that of an older architecture, which runs on the same devices, is left out.
+ * `level` is zstd's, from 1 to 19. */
+CUPOLA_API int cupola_image_pack(const void* bytes, size_t size, int level,
+                                 void (*take)(void* owner, const void* image, size_t size),
+                                 void* owner);
 CUPOLA_API void cupola_image_retain(cupola_image* image);
 CUPOLA_API void cupola_image_release(cupola_image* image);
 

@@ -11,6 +11,7 @@
 #include "ptx/line_table.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/object.hpp"
+#include "runtime/module/pack.hpp"
 #include "runtime/module/parameter.hpp"
 #include "runtime/module/undefined.hpp"
 
@@ -62,14 +63,10 @@ cupola_image_entry decompressed(cupola_image& image, image::Entry entry) {
     out.architecture = static_cast<std::uint32_t>(entry.architecture);
     std::string_view bytes = entry.payload;
     if (entry.compressed) {
-        try {
-            bytes = image.unpacked.emplace_back(image::unpack(entry));
-            entry.compressed = false;
-        } catch (const image::Unsupported&) {
-            out.compressed = 1;
-        }
+        bytes = image.unpacked.emplace_back(image::unpack(entry));
+        entry.compressed = false;
     }
-    if (entry.kind == image::Kind::ptx && !out.compressed) {
+    if (entry.kind == image::Kind::ptx) {
         bytes = bytes.substr(0, bytes.find('\0'));
         out.version = image::heading(bytes).value_or(image::Heading()).version;
     }
@@ -223,6 +220,16 @@ int cupola_image_choose(const cupola_image* image, uint32_t capability, uint32_t
             choose(*image, {static_cast<int>(capability), ptx, machine_code != 0}, text);
         *index = found ? static_cast<std::size_t>(found - entries.data()) : SIZE_MAX;
         *reason = text.c_str();
+    });
+}
+
+int cupola_image_pack(const void* bytes, size_t size, int level,
+                      void (*take)(void* owner, const void* image, size_t size), void* owner) {
+    return guard([&] {
+        check_not_null(take, "take");
+        const std::string packed =
+            pack({check_not_null(static_cast<const char*>(bytes), "bytes"), size}, level);
+        take(owner, packed.data(), packed.size());
     });
 }
 

@@ -11,9 +11,7 @@ using namespace cupola;
 int cupola_module_load(int device, const void* image, size_t size, cupola_module** out) {
     return guard([&] {
         check_not_null(out, "out");
-        Context& c = context(device);
-        if (Output::must_search() && uses_output(c, image, size)) Output::found_printf();
-        *out = wrap(make<Module>(c, image, size).detach());
+        *out = wrap(make<Module>(context(device), image, size, Output::must_search()).detach());
     });
 }
 

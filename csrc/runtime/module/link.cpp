@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "image/image.hpp"
+#include "image/packed.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/module/undefined.hpp"
 
@@ -38,6 +39,14 @@ class Linker {
         check_not_null(input.data, "an input");
         const CUjitInputType kind = kind_of(input.data, input.size);
         std::string copy(static_cast<const char*>(input.data), input.size);
+        try {
+            if (image::is_packed(copy)) {
+                copy = image::unpack_all(copy);
+                image::read(copy.data(), copy.size());  // throws where it is no fatbin
+            }
+        } catch (const image::Error& error) {
+            fail(CUPOLA_ERROR_IMAGE, std::string("an input can't be linked: ") + error.what());
+        }
         // The driver needs PTX that ends with NUL; the caller's text may lack it.
         const std::size_t size = copy.size() + (kind == CU_JIT_INPUT_PTX ? 1 : 0);
         check_linked(context_.driver->cuLinkAddData(state_, kind, copy.data(), size, input.name, 0,

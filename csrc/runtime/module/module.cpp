@@ -85,15 +85,11 @@ std::vector<image::Candidate> candidates_for(const Context& context,
 // The bytes of an entry as the driver loads them. The object holds what is not in the image.
 class Loadable {
   public:
-    // `whole` is the image: a driver that can unpack an entry gets it where this library can't.
     // `cpu`: for the CPU device, which reads PTX as text alone.
-    Loadable(const image::Entry& entry, std::string_view whole, bool cpu) {
+    Loadable(const image::Entry& entry, bool cpu) {
         std::string_view payload = entry.payload;
         try {
             if (entry.compressed) payload = unpacked_ = image::unpack(entry);
-        } catch (const image::Unsupported&) {
-            hold(whole);
-            return;
         } catch (const image::Error& error) {
             fail(CUPOLA_ERROR_IMAGE,
                  "the image's code for " + image::target_name(entry) + ": " + error.what());
@@ -113,9 +109,13 @@ class Loadable {
             hold(payload);
     }
     const void* data() const { return data_; }
-    // The code without its fatbin. Both are empty where only the driver can unpack it.
+    // The code without its fatbin; one of them is empty.
     std::string_view ptx() const { return ptx_; }
     std::string_view machine_code() const { return machine_code_; }
+    // Whether it calls printf or assert.
+    bool uses_output() const {
+        return Output::is_used_in(ptx_) || Output::is_used_in(machine_code_);
+    }
 
   private:
     // The driver reads eight-byte fields in place, so they must be aligned. A text ends with a NUL.
@@ -180,25 +180,14 @@ bool refuses_entry(CUresult code) {
 
 }  // namespace
 
-// The driver gives the reason for damaged or unsupported entries.
-bool uses_output(const Context& context, const void* image, std::size_t size) {
-    const std::vector<image::Entry> entries = entries_of(image, size);
-    const image::Entry& entry = *candidates_for(context, entries).front().entry;
-    try {
-        return entry.compressed ? Output::is_used_in(image::unpack(entry))
-                                : Output::is_used_in(entry.payload);
-    } catch (const image::Error&) {
-        return false;
-    }
-}
-
-Module::Module(Context& context, const void* image, std::size_t size) : context(context) {
+Module::Module(Context& context, const void* image, std::size_t size, bool search_output)
+    : context(context) {
     const std::vector<image::Entry> entries = entries_of(image, size);
     const std::vector<image::Candidate> candidates = candidates_for(context, entries);
     if (context.driver->log >= Log::info)
         log("load an image of " + std::to_string(size) + " bytes on " + device_text(context) +
             ": " + list(entries));
-    load(candidates, entries, {static_cast<const char*>(image), size});
+    load(candidates, entries, search_output);
 }
 
 // For names and parameters, where the device runs machine code: the image's newest PTX that fits.
@@ -224,14 +213,15 @@ void Module::note_variables(std::string_view machine_code) {
 }
 
 void Module::load(const std::vector<image::Candidate>& candidates,
-                  const std::vector<image::Entry>& entries, std::string_view whole) {
+                  const std::vector<image::Entry>& entries, bool search_output) {
     ContextScope current(context);
     RelaxedCapture relaxed(context.driver);
     std::string refused;
     for (const image::Candidate& each : candidates) {
         const image::Entry& entry = *each.entry;
         const std::string name = image::target_name(entry);
-        const Loadable loadable(entry, whole, context.driver->cpu);
+        const Loadable loadable(entry, context.driver->cpu);
+        if (search_output && loadable.uses_output()) Output::found_printf();
         CUmodule loaded = nullptr;
         std::string log;
         const CUresult code = load_bytes(context, loadable.data(), loaded, log);

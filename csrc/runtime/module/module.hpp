@@ -20,7 +20,8 @@ namespace cupola {
 class Module : public RetainedObject {
   public:
     // Throws CUPOLA_ERROR_IMAGE where the bytes are broken or have no code for the device.
-    Module(Context& context, const void* image, std::size_t size);
+    // `search_output`: whether the code is searched for printf and assert before it is loaded.
+    Module(Context& context, const void* image, std::size_t size, bool search_output = false);
     ~Module() override;
 
     // The names of all kernels, as in the image.
@@ -56,9 +57,9 @@ class Module : public RetainedObject {
     std::atomic<CUmodule> handle{nullptr};  // null after unload()
 
   private:
-    // Loads the first candidate that the driver takes. `whole` is the image.
+    // Loads the first candidate that the driver takes.
     void load(const std::vector<image::Candidate>& candidates,
-              const std::vector<image::Entry>& entries, std::string_view whole);
+              const std::vector<image::Entry>& entries, bool search_output);
     [[noreturn]] void fail_load(CUresult code, std::string log, const std::string& refused,
                                 const std::vector<image::Entry>& entries) const;
     void note_ptx(const std::vector<image::Entry>& entries);
@@ -75,9 +76,6 @@ class Module : public RetainedObject {
     std::optional<std::vector<std::string>> declared_;  // variables, for images without PTX
     std::map<CUfunction, std::vector<std::uint32_t>> sizes_;
 };
-
-// Whether code of the image for this device calls printf or assert. Throws as Module does.
-bool uses_output(const Context& context, const void* image, std::size_t size);
 
 inline Module* unwrap(cupola_module* module) { return reinterpret_cast<Module*>(module); }
 inline const Module* unwrap(const cupola_module* m) { return reinterpret_cast<const Module*>(m); }

@@ -34,16 +34,21 @@ def _toolkit() -> ModuleType:
     return importlib.import_module("_cupola.build.toolkit")
 
 
+def _requirements() -> list[str]:
+    """nvcc, and for cupola's own build pip, by which it downloads zstd's sources."""
+    return [*([] if __package__ else ["pip"]), *_toolkit().requirements()]
+
+
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
     """setuptools' own, and nvcc."""
-    return [*build_meta.get_requires_for_build_wheel(config_settings), *_toolkit().requirements()]
+    return [*build_meta.get_requires_for_build_wheel(config_settings), *_requirements()]
 
 
 def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
     """setuptools' own, and nvcc."""
     return [
         *build_meta.get_requires_for_build_editable(config_settings),
-        *_toolkit().requirements(),
+        *_requirements(),
     ]
 
 

@@ -65,7 +65,6 @@ class Part:
     what: str  # "PTX 9.0", "machine code", ...
     architecture: str  # "compute_75", "sm_90", "" where it is of none
     nbytes: int
-    compressed: bool = False
     ptx: str = field(default="", repr=False)
 
 
@@ -194,7 +193,7 @@ def _contents(path: str, data: bytes, known: dict[str, list[str]]) -> Contents |
     kernels: dict[str, Kernel] = {}
     for entry in image.entries:
         contents.parts.append(_part(entry))
-        if entry.compressed or entry.kind not in ("cubin", "ptx"):
+        if entry.kind not in ("cubin", "ptx"):
             continue
         try:
             _add(kernels, known, entry)
@@ -215,11 +214,9 @@ def _title(image: Image) -> str:
 def _part(entry: Entry) -> Part:
     architecture = {"cubin": "sm_", "ptx": "compute_"}.get(entry.kind, "") + str(entry.architecture)
     if entry.kind == "cubin":
-        return Part("machine code", architecture, len(entry.payload), entry.compressed)
+        return Part("machine code", architecture, len(entry.payload))
     if entry.kind != "ptx":
-        return Part(f"code of {entry.kind}", architecture, len(entry.payload), entry.compressed)
-    if entry.compressed:
-        return Part("PTX", architecture, len(entry.payload), True)
+        return Part(f"code of {entry.kind}", architecture, len(entry.payload))
     name = f"PTX {entry.version}".rstrip()
     return Part(
         name, architecture, len(entry.payload), ptx=entry.payload.decode("utf-8", "replace")

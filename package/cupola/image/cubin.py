@@ -46,7 +46,6 @@ class Entry:
     architecture: int
     payload: bytes
     version: str = ""  # of PTX, "9.0"; "" where it is unknown
-    compressed: bool = False  # the payload still is: libzstd.so.1 is not on this machine
     variant: str = ""  # "a" or "f" of sm_90a or sm_100f
 
     @property
@@ -86,9 +85,12 @@ class Kernel:
     constant: int = 0
 
 
+_TAKE = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+
+
 class _Entry(ctypes.Structure):
     _fields_ = [
-        *((name, c_uint32) for name in ("kind", "number", "architecture", "version", "compressed")),
+        *((name, c_uint32) for name in ("kind", "number", "architecture", "version")),
         ("bytes", c_void_p),
         ("size", c_size_t),
         ("variant", c_uint32),
@@ -148,7 +150,6 @@ def read_image(data: bytes) -> Image:
                 one.architecture,
                 ctypes.string_at(one.bytes, one.size),
                 f"{one.version // 10}.{one.version % 10}" if one.version else "",
-                bool(one.compressed),
                 chr(one.variant) if one.variant else "",
             )
             for one in _listed(calls, calls.cupola_image_entries, image, _Entry)
@@ -190,6 +191,39 @@ def choose(data: bytes, devices: Sequence[Device]) -> list[tuple[int | None, str
     return found
 
 
+def is_packed(data: bytes) -> bool:
+    """Whether it is a fatbin that `pack` compressed."""
+    return data[:4] == b"\x50\x2a\x4d\x18" and data[8:16] == b"cupola 1"
+
+
+def pack(fatbin: bytes, level: int = 19) -> bytes:
+    """A fatbin compressed by zstd, of which one entry can be unpacked alone. ``zstd -d`` unpacks
+    all of it. Machine code is left out that is equal to an older architecture's, which the same
+    devices run.
+
+    Parameters
+    ----------
+    fatbin : bytes
+        A fatbin without compressed entries.
+    level : int
+        The level of zstd, from 1 to 19.
+
+    Raises
+    ------
+    ImageError
+        It is no fatbin, or has compressed entries.
+    """
+    made: list[bytes] = []
+
+    def take(_owner: int | None, image: int, size: int) -> None:
+        made.append(ctypes.string_at(image, size))
+
+    calls = _loaded(reader())
+    content = (c_char_p(fatbin), c_size_t(len(fatbin)))
+    _check(calls, calls.cupola_image_pack(*content, level, _TAKE(take), None))
+    return made[0]
+
+
 def read_fatbin(data: bytes) -> list[Entry]:
     """The entries of a fatbin that a build ships: PTX and machine code.
 
@@ -202,11 +236,6 @@ def read_fatbin(data: bytes) -> list[Entry]:
     if image.kind != "fatbin":
         raise ImageError(f"expected a fatbin, got a {image.kind}")
     for i, entry in enumerate(image.entries):
-        if entry.compressed:
-            raise ImageError(
-                f"entry {i} of a fatbin is compressed with zstd: install libzstd.so.1, or build "
-                "it with -no-compress"
-            )
         if entry.kind not in ("ptx", "cubin"):
             raise ImageError(f"entry {i} of a fatbin is code of {entry.kind}")
     return image.entries

@@ -103,8 +103,6 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
         std::string added = limit ? ptx::limit_registers(text, limit) : std::string(text);
         if (!options.contracts() || !options_.contracts()) added = ptx::forbid_contraction(added);
         linker_.add(added);
-    } catch (const image::Unsupported& error) {
-        fail_load(CUDA_ERROR_NOT_SUPPORTED, title + error.what());
     } catch (const image::Error& error) {
         fail_load(CUDA_ERROR_INVALID_IMAGE, title + error.what());
     } catch (const ptx::Error& error) {

@@ -63,8 +63,7 @@ std::string_view text_of(const image::Entry& entry, std::string& unpacked, JitOp
         unpacked = image::unpack(entry);
     } catch (const image::Error& error) {
         options.errors = std::string("cupola: the image's PTX is compressed: ") + error.what();
-        fail(dynamic_cast<const image::Unsupported*>(&error) ? CUDA_ERROR_NOT_SUPPORTED
-                                                             : CUDA_ERROR_INVALID_IMAGE);
+        fail(CUDA_ERROR_INVALID_IMAGE);
     }
     return std::string_view(unpacked).substr(0, unpacked.find('\0'));
 }

@@ -108,8 +108,13 @@ def show_operations(file: str, kernels: list[Kernel]) -> None:
 
     if not file.endswith((".ptx", ".fatbin")):
         raise Error(f"{file}: --ir reads .ptx and .fatbin files")
+    from cupola.image.cubin import is_packed, read_image
+
     with open(file, "rb") as opened:
         image = opened.read()
+    if is_packed(image):  # the driver gets PTX
+        texts = [one for one in read_image(image).entries if one.kind == "ptx"]
+        image = max(texts, key=lambda one: one.architecture).payload if texts else image
     print("\n".join(analysis.texts(image, [kernel.name for kernel in kernels])), end="")
 
 
@@ -135,15 +140,13 @@ def show(found: Contents, options: argparse.Namespace, release: str) -> None:
 
 def parts(found: Contents) -> list[str]:
     """A line for each kind of code in the image; equal kinds share a line."""
-    alike: dict[tuple[str, str, bool], list[int]] = {}
+    alike: dict[tuple[str, str], list[int]] = {}
     for part in found.parts:
-        alike.setdefault((part.what, part.architecture, part.compressed), []).append(part.nbytes)
+        alike.setdefault((part.what, part.architecture), []).append(part.nbytes)
     lines = []
-    for (what, architecture, compressed), sizes in alike.items():
+    for (what, architecture), sizes in alike.items():
         several = f", {len(sizes)} times" if len(sizes) > 1 else ""
-        note = ", compressed with zstd: its kernels are listed where libzstd.so.1 is installed"
-        note = note if compressed else ""
-        lines.append(f"{what} for {architecture}{several}, {sum(sizes):,} bytes{note}")
+        lines.append(f"{what} for {architecture}{several}, {sum(sizes):,} bytes")
     return lines
 
 
