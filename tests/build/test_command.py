@@ -1,4 +1,5 @@
 # tests/build/test_command.py - a package's kernels, by every way in which setuptools builds.
+import hashlib
 import json
 import os
 import re
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from project import FIRST, SECOND, TABLE, Project, compiled
+
+from cupola.image import cubin
 
 pytestmark = pytest.mark.campaign("builds of packages")
 
@@ -311,8 +314,12 @@ def test_a_wheel_holds_every_architecture_and_fits_every_platform(project):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         manifest = json.loads(archive.read("slope/kernels.json"))
+        image = archive.read("slope/kernels.fatbin")
     assert {f"slope/{name}" for name in PRODUCTS} <= names
     assert manifest["architectures"] == {"cubin": [80, 90], "ptx": [75, 90]}
+    assert cubin.is_packed(image)
+    assert manifest["image"]["sha256"] == hashlib.sha256(image).hexdigest()
+    assert {"csrc/first.cu", "csrc/second.cu"} <= manifest["sources"].keys()
     assert not [name for name in names if name.endswith((".cu", ".cuh"))]
 
 

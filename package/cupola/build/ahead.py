@@ -32,15 +32,17 @@ def possible(*, asked: bool = False) -> bool:
     return True
 
 
-def steps(image: Path, manifest: Path, levels: Sequence[str], *, title: str) -> list[Step]:
-    """Steps that make a library beside the image for each level."""
+def steps(
+    fatbin: Path, image: Path, manifest: Path, levels: Sequence[str], *, title: str
+) -> list[Step]:
+    """Steps that make a library of the fatbin's kernels beside the image for each level."""
     if not levels:
         return []
     from cupola import paths  # only packages are built here, so cupola is complete
 
     driver = Path(paths.cpu_library())
     return [
-        step(image, manifest, driver, level, image.with_suffix(f".{level}.so"), title=title)
+        step(fatbin, manifest, driver, level, image.with_suffix(f".{level}.so"), title=title)
         for level in levels
     ]
 

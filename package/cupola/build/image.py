@@ -1,5 +1,5 @@
 # package/cupola/build/image.py - steps that compile CUDA sources to one device image.
-""".cu sources to one uncompressed fatbin, with its manifest."""
+""".cu sources to one fatbin, with its manifest."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ def steps(
     title: str = "",
     operations: Sequence[OperationTable] = (),
     verify: bool = False,
+    packed: bool = False,
 ) -> list[Step]:
-    """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of the sources.
+    """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of the sources. If ``packed``,
+    the image is compressed, and the fatbin stays in the file of `plain`.
 
     An image has one module for each architecture. So several sources are compiled as one, or, if
     ``relocatable``, separately and then linked.  Two more compilations for the oldest
@@ -49,11 +51,12 @@ def steps(
     """
     code = code_options(options, include)
     lines = line_information.options()
+    fatbin = plain(image) if packed else image
     if lines and "-lineinfo" in code:
         code.remove("-lineinfo")
     if relocatable:
         made, reference, described = link.steps(
-            toolkit, architectures, sources, image, root, code, lines=lines, title=title
+            toolkit, architectures, sources, fatbin, root, code, lines=lines, title=title
         )
     else:
         source = sources[0]
@@ -67,7 +70,7 @@ def steps(
         made = [
             *joining,
             compile_source(
-                toolkit, source, image,
+                toolkit, source, fatbin,
                 [*code, *lines, "-fatbin", "-no-compress", *architectures.options()],
                 threads=jobs(),
                 label=title and f"{title}: compile {', '.join(map(str, sources))}",
@@ -85,6 +88,8 @@ def steps(
         made = [replace(one, searched=(*one.searched, *folders)) for one in made]
 
     debugged, compilations = [debug for debug, _ in described], tuple(made)
+    if packed:
+        made.append(_pack(fatbin, image, root))
     rule = manifest.with_name(f"{manifest.name}.d")
 
     def write() -> None:
@@ -132,6 +137,28 @@ def _project_files(
     found = {path.as_posix(): path for path in headers if not path.is_relative_to(work)}
     own = {path.name if path.is_absolute() else path.as_posix(): path for path in sources}
     return found | own
+
+
+def plain(image: Path) -> Path:
+    """The fatbin of which an image is packed."""
+    return image.with_suffix(f".plain{image.suffix}")
+
+
+def _pack(fatbin: Path, image: Path, root: Path) -> Step:
+    """A step that compresses a fatbin."""
+
+    def write() -> None:
+        (root / image).write_bytes(cubin.pack((root / fatbin).read_bytes()))
+
+    return Step(
+        target=image,
+        inputs=(fatbin, Path(cubin.__file__), Path(cubin.reader())),
+        action=write,
+        key=("pack 1",),
+        label=f"pack {image.name}",
+        quiet=True,
+        weight=2,
+    )
 
 
 def code_options(options: Sequence[str], include: Sequence[str]) -> list[str]:

@@ -79,6 +79,7 @@ def steps(
             title=kernels.library,
             operations=kernels.operations,
             verify=kernels.verify,
+            packed=True,
         )
     else:
         compiled = python_image.steps(
@@ -129,7 +130,9 @@ def steps(
         *compiled,
         *declared,
         *modules,
-        *ahead.steps(made[".fatbin"], manifest, levels, title=kernels.library),
+        *ahead.steps(
+            image.plain(made[".fatbin"]), made[".fatbin"], manifest, levels, title=kernels.library
+        ),
     ]
 
 
