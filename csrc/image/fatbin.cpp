@@ -4,13 +4,6 @@
 #include <string>
 
 namespace cupola::image {
-namespace {
-
-constexpr std::uint64_t lz4_flag = 0x2000, zstd_flag = 0x8000;
-constexpr std::uint64_t architecture_flag = 0x100000, family_flag = 0x200000;  // of sm_90a, sm_100f
-
-}  // namespace
-
 FatbinHeader read_header(std::string_view bytes) {
     const Bytes file(bytes);
     if (file.at<std::uint32_t>(0, "the magic number") != fatbin_magic)

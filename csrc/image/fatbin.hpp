@@ -12,6 +12,10 @@ namespace cupola::image {
 inline constexpr std::uint32_t fatbin_magic = 0xba55ed50;
 inline constexpr std::uint64_t fatbin_header = 16;
 
+// Flags of an entry: its compression; of the targets sm_90a and sm_100f.
+inline constexpr std::uint64_t lz4_flag = 0x2000, zstd_flag = 0x8000;
+inline constexpr std::uint64_t architecture_flag = 0x100000, family_flag = 0x200000;
+
 struct FatbinHeader {
     std::uint64_t size = 0, length = 0;  // of the header, and of the entries
 };

@@ -92,9 +92,8 @@ void leave_out_equal_code(std::vector<Piece>& pieces) {
     for (const Piece& piece : pieces)
         if (piece.entry->kind == image::Kind::cubin && !piece.entry->variant)
             order.push_back(piece.entry);
-    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-        return a->architecture > b->architecture;
-    });
+    std::sort(order.begin(), order.end(),
+              [](const auto* a, const auto* b) { return a->architecture > b->architecture; });
     for (const image::Entry* entry : order) {
         const image::Entry* older = next_older(pieces, *entry);
         if (!older || !same_code(older->payload, entry->payload)) continue;
