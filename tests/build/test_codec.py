@@ -1,0 +1,53 @@
+# tests/build/test_codec.py - where the build takes zstd from.
+import importlib.util
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from cupola.build.error import BuildError
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = SimpleNamespace(error=SimpleNamespace(BuildError=BuildError))
+
+
+@pytest.fixture(scope="module")
+def codec():
+    spec = importlib.util.spec_from_file_location("codec", ROOT / "csrc" / "codec.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_archive_of_a_source_distribution_comes_first(codec, tmp_path):
+    places = [tmp_path / "csrc" / codec.ARCHIVE, tmp_path / codec.FOLDER / codec.ARCHIVE]
+    assert codec.present(tmp_path) is None
+    for path in reversed(places):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"another")
+        assert codec.present(tmp_path) == path
+
+
+def test_another_archive_is_refused(codec, tmp_path):
+    path = tmp_path / codec.FOLDER / codec.ARCHIVE
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"another")
+    with pytest.raises(BuildError, match=f"{codec.ARCHIVE} has SHA-256 .*: remove it"):
+        codec.archive(BUILD, tmp_path)
+
+
+def test_without_a_network_the_remedy_is_named(codec, tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    with pytest.raises(BuildError, match="zstd is needed.*libzstd-dev"):
+        codec.archive(BUILD, tmp_path)
+    assert codec.present(tmp_path) is None
+
+
+def test_a_library_that_cannot_be_linked_is_not_taken(codec, tmp_path, monkeypatch):
+    """The compiler finds a file of the name, and the trial link fails."""
+    (tmp_path / "libzstd.a").write_bytes(b"!<arch>\n")
+    monkeypatch.setenv("LIBRARY_PATH", str(tmp_path))
+    assert codec.static_library.__wrapped__(("c++",)) == ""
