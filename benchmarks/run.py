@@ -48,6 +48,7 @@ GPU = {
     "bench_pipeline": [],
     "bench_operations": [],
     "bench_ops": [],
+    "bench_sizes": [],
 }
 
 

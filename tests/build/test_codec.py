@@ -41,7 +41,7 @@ def test_another_archive_is_refused(codec, tmp_path):
 def test_without_a_network_the_remedy_is_named(codec, tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    with pytest.raises(BuildError, match="zstd is needed.*libzstd-dev"):
+    with pytest.raises(BuildError, match=r"zstd is needed.*libzstd-dev"):
         codec.archive(BUILD, tmp_path)
     assert codec.present(tmp_path) is None
 
