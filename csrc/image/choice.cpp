@@ -22,9 +22,10 @@ struct Release {
     unsigned ptx;
 };
 constexpr Release releases[] = {
-    {1100, 70}, {1101, 71}, {1102, 72}, {1103, 73}, {1104, 74}, {1105, 75}, {1106, 76}, {1107, 77},
-    {1108, 78}, {1200, 80}, {1201, 81}, {1202, 82}, {1203, 83}, {1204, 84}, {1205, 85}, {1207, 86},
-    {1208, 87}, {1209, 88}, {1300, 90}, {1301, 91}, {1302, 92}, {1303, 93}, {1304, 94}, {1305, 95},
+    {1000, 63}, {1001, 64}, {1002, 65}, {1100, 70}, {1101, 71}, {1102, 72}, {1103, 73},
+    {1104, 74}, {1105, 75}, {1106, 76}, {1107, 77}, {1108, 78}, {1200, 80}, {1201, 81},
+    {1202, 82}, {1203, 83}, {1204, 84}, {1205, 85}, {1207, 86}, {1208, 87}, {1209, 88},
+    {1300, 90}, {1301, 91}, {1302, 92}, {1303, 93}, {1304, 94}, {1305, 95},
 };
 
 std::string dotted(int number) {
@@ -66,7 +67,7 @@ Candidate judge_ptx(const Entry& entry, const Taker& taker, const std::string& w
 unsigned newest_ptx(int driver_version) {
     const int cuda = driver_version / 1000 * 100 + driver_version % 1000 / 10;
     if (cuda > std::rbegin(releases)->cuda) return 0;
-    unsigned newest = 65;  // of drivers before CUDA 11.0
+    unsigned newest = releases[0].ptx;
     for (const Release& release : releases)
         if (release.cuda <= cuda) newest = release.ptx;
     return newest;

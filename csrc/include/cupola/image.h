@@ -108,6 +108,19 @@ CUPOLA_API int cupola_lines_files(const cupola_lines* lines, const char* const**
 CUPOLA_API void cupola_lines_retain(cupola_lines* lines);
 CUPOLA_API void cupola_lines_release(cupola_lines* lines);
 
+/* The lowest version of PTX that a text needs. */
+typedef struct cupola_ptx_version {
+    uint32_t written, needed; /* 95 for 9.5: the text's .version, and the lowest one */
+    uint32_t known;           /* 0: this library does not know `what`, so `needed` is `written` */
+    uint32_t line;            /* of the first statement that needs it, and what it is: */
+    const char* what;         /* "mbarrier.try_wait", ".target sm_90a" */
+    const char* function;     /* the kernel or function around it; "" outside of them */
+    const char* cuda;         /* the oldest CUDA whose drivers take `needed`, "12.0" */
+} cupola_ptx_version;
+
+/* Reads a PTX text, which need not be complete. The names stay until this thread's next call. */
+CUPOLA_API int cupola_ptx_version_of(const char* text, size_t size, cupola_ptx_version* out);
+
 /* Of the log of a link or a load: a line for each symbol that it reports as undefined, with the C++
  * name and the remedy; "" where it reports none. The text stays until this thread's next call. */
 CUPOLA_API const char* cupola_image_undefined(const char* log);

@@ -7,8 +7,10 @@
 
 #include "image/choice.hpp"
 #include "image/cubin.hpp"
+#include "ptx/error.hpp"
 #include "ptx/inlined_names.hpp"
 #include "ptx/line_table.hpp"
+#include "ptx/requirement.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/object.hpp"
 #include "runtime/module/pack.hpp"
@@ -278,6 +280,22 @@ void cupola_lines_retain(cupola_lines* lines) {
 }
 void cupola_lines_release(cupola_lines* lines) {
     if (lines) lines->release();
+}
+
+int cupola_ptx_version_of(const char* text, size_t size, cupola_ptx_version* out) {
+    return guard([&] {
+        thread_local ptx::Requirement found;
+        thread_local std::string cuda;
+        check_not_null(out, "out");
+        try {
+            found = ptx::required_version({check_not_null(text, "text"), size});
+        } catch (const ptx::Error& error) {
+            fail(CUPOLA_ERROR_IMAGE, std::string("PTX: ") + error.what());
+        }
+        cuda = image::cuda_of_ptx(found.version);
+        *out = {found.written,      found.version,          found.known, found.line,
+                found.what.c_str(), found.function.c_str(), cuda.c_str()};
+    });
 }
 
 const char* cupola_image_undefined(const char* log) {

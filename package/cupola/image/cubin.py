@@ -253,6 +253,27 @@ def read_kernels(data: bytes) -> list[Kernel]:
         return [_kernel(one) for one in _listed(calls, calls.cupola_code_kernels, code, _Kernel)]
 
 
+class _Version(ctypes.Structure):
+    _fields_ = [
+        *((name, c_uint32) for name in ("written", "needed", "known", "line")),
+        *((name, c_char_p) for name in ("what", "function", "cuda")),
+    ]
+
+
+def ptx_version(text: bytes) -> tuple[int, int, bool, int, str, str, str]:
+    """The fields of ``cupola_ptx_version``; `cupola.image.ptx_version` gives them names.
+
+    Raises
+    ------
+    ImageError
+        The text does not begin with ``.version`` and ``.target``, or is no PTX at all.
+    """
+    calls, found = _loaded(reader()), _Version()
+    _check(calls, calls.cupola_ptx_version_of(c_char_p(text), c_size_t(len(text)), byref(found)))
+    names = [one.decode("utf-8", "replace") for one in (found.what, found.function, found.cuda)]
+    return (found.written, found.needed, bool(found.known), found.line, *names)
+
+
 def _kernel(one: _Kernel) -> Kernel:
     parameters = [
         Parameter(each.offset, each.size, each.kind)

@@ -1,0 +1,51 @@
+# cupola/image/ptx_version.py - writes the lowest version of PTX that a text needs.
+"""PTX for older drivers: a compiler writes its own version, and a driver refuses newer ones."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from . import cubin
+from .cxx_names import demangle
+
+_VERSION = re.compile(rb"^(\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*\.version\s+)(\d\.\d)", re.DOTALL)
+
+
+class Requirement(NamedTuple):
+    """The lowest version of PTX that a text needs, with the first statement that needs it."""
+
+    written: int  # the text's .version, 95 for 9.5
+    needed: int
+    known: bool  # False: cupola does not know `what`, so `needed` is `written`
+    line: int
+    what: str  # "mbarrier.try_wait", ".target sm_90a"
+    function: str  # the kernel or function around it; "" outside of them
+    cuda: str  # the oldest CUDA whose drivers take it, "12.0"
+
+    def __str__(self) -> str:
+        where = f"kernel or function {demangle(self.function)}, " if self.function else ""
+        reason = f"{where}line {self.line}: {self.what}"
+        version = f"PTX {self.needed // 10}.{self.needed % 10}"
+        text = f"needs a driver of CUDA {self.cuda} or newer ({version}), for {reason}"
+        return text if self.known else f"{text}, which cupola does not know"
+
+
+def required(text: bytes) -> Requirement:
+    """The version that a PTX text needs. It need not be complete.
+
+    Raises
+    ------
+    ImageError
+        It does not begin with ``.version`` and ``.target``, or is no PTX at all.
+    """
+    return Requirement(*cubin.ptx_version(text))
+
+
+def lowered(text: bytes) -> tuple[bytes, Requirement]:
+    """The text with the lowest version that it needs. Its size does not change."""
+    found = required(text)
+    if found.needed >= found.written:
+        return text, found
+    digits = f"{found.needed // 10}.{found.needed % 10}".encode()
+    return _VERSION.sub(lambda head: head[1] + digits, text, count=1), found
