@@ -31,7 +31,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 
 .DEFAULT_GOAL := build
 .PHONY: help demo build docs wheel test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
-    lint-prose format names bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep \
+    lint-prose format names bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep toolkits \
     clean
 
 help:
@@ -54,6 +54,7 @@ help:
 	@echo "make differential  compare random programs over arrays with NumPy, PROGRAMS=20000 of them"
 	@echo "make sanitize   run all tests under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "make compiled   run all tests of PTX and arrays as machine code (hours)"
+	@echo "make toolkits   build a package with other CUDA toolkits, TOOLKITS=13.5 one of them; downloads them"
 	@echo "make sweep      run millions of calls and random programs (minutes to hours)"
 	@echo "make gpu        run everything that needs a GPU, without network"
 	@echo "make gpu-multi  run the tests and benchmarks that need two GPUs, without network"
@@ -219,6 +220,10 @@ differential: build
 sanitize: build
 	@$(BIN)/python tools/sanitize.py -- $(PYTEST)
 	@CUPOLA_SOAK=full $(BIN)/python -m pytest --driver=cpu tests/sanitizer -k threads
+
+# Builds with other releases of nvcc, and older ptxas, from NVIDIA's wheels.
+toolkits: build
+	@$(BIN)/python tools/toolkits.py $(TOOLKITS)
 
 # Tests that take minutes: millions of calls that must leave nothing behind, on this machine's driver,
 # random programs as machine code, and all declarations of PTX against ptxas.

@@ -60,6 +60,7 @@ for module in (
     "executor",
     "image",
     "native",
+    "older_drivers",
     "processors",
     "ptx",
     "step",

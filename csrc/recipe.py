@@ -292,14 +292,16 @@ class Recipe:
         image = self.build.image
         options = (*image.STANDARD, "-fmad=false", "-Icsrc/kernels/array")
         cubins = oldest_of_each_generation(architectures)
-        ptx, code = [], []
+        ptx, texts, code = [], [], []
         for source in self.sources("kernels/array/*.cu"):
             target = ARRAYS.parent / "array" / source.stem
-            ptx.append(image.compile_ptx(toolkit, source, target.with_suffix(".ptx"), options))
+            text = target.with_suffix(".ptx")
+            ptx += image.compile_ptx(toolkit, source, text, options, self.root)
+            texts.append(text)
             if architectures.cubins:
                 fatbin = target.with_suffix(".fatbin")
                 code.append(image.compile_code(toolkit, source, fatbin, options, cubins))
-        texts, fatbins = [step.target for step in ptx], [step.target for step in code]
+        fatbins = [step.target for step in code]
         pack = self.build.step.Step(
             target=ARRAYS,
             inputs=(*texts, *fatbins, Path(self.build.ptx.__file__), Path(packing.__file__)),
@@ -320,7 +322,8 @@ class Recipe:
         for source in self.sources("kernels/algorithms/*.cu"):
             target = ALGORITHMS / source.stem
             ptx, fatbin = target.with_suffix(".ptx"), target.with_suffix(".fatbin")
-            made += [image.compile_ptx(toolkit, source, ptx, options), self._entries(ptx)]
+            made += image.compile_ptx(toolkit, source, ptx, options, self.root)
+            made.append(self._entries(ptx))
             if cubins:
                 made.append(image.compile_code(toolkit, source, fatbin, options, cubins))
             else:

@@ -47,5 +47,5 @@ def built(tmp_path_factory):
         root,
         package="test 1",
     )
-    assert executor.run(steps, root) == 4
+    assert executor.run(steps, root) == 5
     return root / "out"

@@ -67,10 +67,8 @@ def test_what_is_known_of_a_toolkit(fake, bare):
 @pytest.mark.parametrize(
     ("release", "ptx", "reason"),
     [
-        ("12.4.131", "8.4", "too old"),
+        ("12.3.107", "8.3", "too old"),
         ("11.8.89", "7.8", "too old"),
-        ("13.1.80", "9.1", "too new: it writes PTX 9.1"),
-        ("13.5.10", "9.5", "too new: it writes PTX 9.5"),
     ],
 )
 def test_unsuitable_versions_are_passed_over_with_the_reason(fake, bare, release, ptx, reason):
@@ -82,9 +80,9 @@ def test_unsuitable_versions_are_passed_over_with_the_reason(fake, bare, release
         toolkit.find({"CUDA_HOME": str(old)})
 
 
-@pytest.mark.parametrize("release", ["12.8.93", "12.9.86", "13.0.48"])
+@pytest.mark.parametrize("release", ["12.4.131", "12.8.93", "12.9.86", "13.0.48", "13.5.37"])
 def test_suitable_versions(fake, bare, release):
-    ptx = {"12.8": "8.7", "12.9": "8.8", "13.0": "9.0"}[release[:4]]
+    ptx = {"12.4": "8.4", "12.8": "8.7", "12.9": "8.8", "13.0": "9.0", "13.5": "9.5"}[release[:4]]
     assert toolkit.find({"CUDA_HOME": str(fake("a", release, ptx))}).release == release
 
 
@@ -133,7 +131,7 @@ def test_wheels_are_a_build_requirement_only_where_nothing_suits(fake, monkeypat
     assert toolkit.requirements() == [toolkit.REQUIREMENT]
     assert toolkit.REQUIREMENT in backend.get_requires_for_build_wheel()
     assert toolkit.REQUIREMENT in backend.get_requires_for_build_editable()
-    monkeypatch.setenv("CUDA_HOME", str(fake("new", "13.5.10", "9.5")))
+    monkeypatch.setenv("CUDA_HOME", str(fake("old", "12.3.107", "8.3")))
     assert toolkit.requirements() == [toolkit.REQUIREMENT]
     monkeypatch.setenv("CUDA_HOME", str(fake("good")))
     assert toolkit.requirements() == []
@@ -156,6 +154,6 @@ def test_wheel_compiler_is_found_by_its_metadata(fake, tmp_path, monkeypatch):
 def test_the_toolkit_of_this_build():
     found = toolkit.find()
     assert (found.include[0] / "cuda.h").is_file()
-    assert found.ptx <= toolkit.NEWEST_PTX and found.version >= toolkit.OLDEST
+    assert found.version >= toolkit.OLDEST
     assert Target(75) in found.architectures()
     assert found.nvcc.stat().st_mode & stat.S_IXUSR

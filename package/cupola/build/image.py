@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..image import cubin, cxx_names
-from . import depfile, line_information, link
+from . import depfile, line_information, link, older_drivers
 from .architectures import PTX, Architectures
 from .executor import jobs
 from .nvcc import compile_source, describe_source, kept
@@ -56,7 +56,14 @@ def steps(
         code.remove("-lineinfo")
     if relocatable:
         made, reference, described = link.steps(
-            toolkit, architectures, sources, fatbin, root, code, lines=lines, title=title
+            toolkit,
+            architectures,
+            sources,
+            as_compiled(image),
+            root,
+            code,
+            lines=lines,
+            title=title,
         )
     else:
         source = sources[0]
@@ -70,7 +77,7 @@ def steps(
         made = [
             *joining,
             compile_source(
-                toolkit, source, fatbin,
+                toolkit, source, as_compiled(image),
                 [*code, *lines, "-fatbin", "-no-compress", *architectures.options()],
                 threads=jobs(),
                 label=title and f"{title}: compile {', '.join(map(str, sources))}",
@@ -88,6 +95,7 @@ def steps(
         made = [replace(one, searched=(*one.searched, *folders)) for one in made]
 
     debugged, compilations = [debug for debug, _ in described], tuple(made)
+    made.append(older_drivers.step(as_compiled(image), fatbin, root, title))
     if packed:
         made.append(_pack(fatbin, image, root))
     rule = manifest.with_name(f"{manifest.name}.d")
@@ -161,6 +169,11 @@ def _pack(fatbin: Path, image: Path, root: Path) -> Step:
     )
 
 
+def as_compiled(image: Path) -> Path:
+    """The image as the compiler writes it, before `older_drivers` changes its PTX."""
+    return image.with_name(f"{image.stem}.compiled{image.suffix}")
+
+
 def code_options(options: Sequence[str], include: Sequence[str]) -> list[str]:
     """nvcc's options for a source: the language, the package's own, its folders of headers."""
     standard = [] if _names_standard(options) else ["-std=c++17"]
@@ -171,11 +184,16 @@ def _names_standard(options: Sequence[str]) -> bool:
     return any(option.partition("=")[0] in ("-std", "--std") for option in options)
 
 
-def compile_ptx(toolkit: Toolkit, source: Path, target: Path, options: Sequence[str]) -> Step:
-    """A step that compiles to PTX for the oldest architecture."""
-    return compile_source(
-        toolkit, source, target, [*options, "-I.", "-ptx", f"-arch=compute_{PTX}"]
-    )
+def compile_ptx(
+    toolkit: Toolkit, source: Path, target: Path, options: Sequence[str], root: Path
+) -> list[Step]:
+    """Steps that compile to PTX for the oldest architecture. The last one makes ``target``."""
+    made = as_compiled(target)
+    arguments = [*options, "-I.", "-ptx", f"-arch=compute_{PTX}"]
+    return [
+        compile_source(toolkit, source, made, arguments),
+        older_drivers.step(made, target, root, source.name),
+    ]
 
 
 def compile_code(

@@ -20,10 +20,9 @@ from . import compile_cache
 from .error import BuildError
 from .targets import Target, read
 
-# A driver refuses PTX newer than itself, so an older compiler is used on purpose: PTX 9.0 loads on
-# every driver of CUDA 13.0 and newer.  Compilers before 12.8 lack sm_100 and sm_120.
-OLDEST = (12, 8)
-NEWEST_PTX = (9, 0)
+# Compilers before 12.4 are not tested. The PTX of newer ones gets the version that it needs
+# (`cupola.build.older_drivers`), so that older drivers take it.
+OLDEST = (12, 4)
 REQUIREMENT = "cuda-toolkit[nvcc,cudart,cccl,nvtx]==13.0.*"
 _VERSIONS = tuple(
     folder + name
@@ -100,8 +99,8 @@ def find(environment: Mapping[str, str] | None = None, *, wheels: bool = True) -
     raise BuildError(
         "no suitable CUDA compiler (nvcc) was found:\n"
         + "\n".join(tried)
-        + "\nEither install a CUDA toolkit (13.0, or 12.8 and newer whose PTX is not newer than "
-        "9.0) and set CUDA_HOME to its folder,\nor install the compiler's wheels: "
+        + "\nEither install a CUDA toolkit (12.4 or newer) and set CUDA_HOME to its folder,\n"
+        "or install the compiler's wheels: "
         f"pip install '{REQUIREMENT}'"
     )
 
@@ -154,13 +153,7 @@ def _if_suits(toolkit: Toolkit) -> Toolkit | None:
 def unsuitable(toolkit: Toolkit) -> str:
     """Why the toolkit can't be used, or an empty text."""
     if toolkit.version < OLDEST:
-        return f"version {toolkit.release} is too old: 12.8 or newer is needed"
-    if toolkit.ptx > NEWEST_PTX:
-        major, minor = toolkit.ptx
-        return (
-            f"version {toolkit.release} is too new: it writes PTX {major}.{minor}, "
-            "which drivers of CUDA 13.0 refuse (9.0 is the newest they take)"
-        )
+        return f"version {toolkit.release} is too old: 12.4 or newer is needed"
     if not toolkit.include:
         return f"version {toolkit.release} has no cuda.h: its headers are not installed"
     return ""

@@ -1,0 +1,89 @@
+# tests/build/test_older_drivers.py - PTX gets the lowest version that it needs.
+import struct
+from pathlib import Path
+
+import pytest
+
+from cupola.build import executor, older_drivers
+from cupola.exceptions import ImageError
+from cupola.image import ptx_version
+from cupola.image.cubin import read_fatbin
+
+PLAIN = """//
+// made by a compiler
+//
+.version 9.5
+.target sm_75
+.address_size 64
+.visible .entry plain(.param .u64 p) {
+.reg .b64 %d<3>;
+ld.param.u64 %d1, [p];
+ret;
+}
+"""
+NEWER = PLAIN.replace("sm_75", "sm_90").replace(
+    "ret;", ".reg .b128 %q;\nlater.instruction.u32 %d1, %d2;\nret;"
+)
+CLUSTER = (
+    PLAIN.replace("plain", "cluster")
+    .replace("sm_75", "sm_90")
+    .replace("ret;", "fence.acquire.gpu;\nret;")
+)
+
+
+def fatbin(*texts, flags=0):
+    body = b""
+    for text in texts:
+        code = text.encode() + b"\0" * (8 - len(text) % 8)
+        body += struct.pack("<HHIQIIIIIIQQQ", 1, 0x101, 64, len(code), 0, 0, 0x90005, 75, 64, 0,
+                            flags, 0, 0) + code  # fmt: skip
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+def test_the_version_of_a_text():
+    text, found = ptx_version.lowered(PLAIN.encode())
+    assert text == PLAIN.replace("9.5", "6.3").encode()
+    assert (found.written, found.needed, found.cuda) == (95, 63, "10.0")
+    assert ptx_version.lowered(text)[0] == text
+
+
+def test_what_needs_a_newer_driver_is_named():
+    text, found = ptx_version.lowered(CLUSTER.encode())
+    assert b".version 8.6\n" in text
+    assert str(found) == (
+        "needs a driver of CUDA 12.7 or newer (PTX 8.6), for kernel or function cluster, line 10: "
+        "fence.acquire.gpu"
+    )
+
+
+def test_what_is_unknown_keeps_its_version():
+    text, found = ptx_version.lowered(NEWER.encode())
+    assert text == NEWER.encode()
+    assert "CUDA 13.5 or newer (PTX 9.5)" in str(found)
+    assert str(found).endswith("line 11: later.instruction.u32, which cupola does not know")
+
+
+def test_a_fatbin():
+    image, found = older_drivers.of_fatbin(fatbin(PLAIN, CLUSTER))
+    first, second = read_fatbin(image)
+    assert (first.version, second.version) == ("6.3", "8.6")
+    assert first.payload == PLAIN.replace("9.5", "6.3").encode()
+    assert struct.unpack_from("<I", image, 16 + 24)[0] == 0x60003
+    assert [level for level, _ in found] == ["PTX compute_75", "PTX compute_75"]
+
+
+def test_images_that_cannot_be_read():
+    whole = fatbin(PLAIN)
+    for size in (3, 15, 40, 100, len(whole) - 1):
+        with pytest.raises(ImageError):
+            older_drivers.of_fatbin(whole[:size])
+    with pytest.raises(ImageError):
+        older_drivers.of_fatbin(fatbin("no ptx"))
+
+
+def test_a_build_says_what_needs_a_newer_driver(tmp_path, capfd):
+    (tmp_path / "made.ptx").write_text(CLUSTER)
+    step = older_drivers.step(Path("made.ptx"), Path("out/k.ptx"), tmp_path, "waves.kernels")
+    executor.run([step], tmp_path)
+    assert "waves.kernels: PTX needs a driver of CUDA 12.7 or newer" in capfd.readouterr().out
+    assert ".version 8.6" in (tmp_path / "out/k.ptx").read_text()
