@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import fnmatch
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cupola.tools.command.table import table
@@ -22,6 +24,10 @@ from the manifest beside the file. Without a manifest they come from C++ names a
 the local memory of a thread: spilled registers, arrays with indices that are computed at run time,
 and frames of called functions.
 
+The name of an installed package stands for the images in its folder: for each kernel and device
+the code that the device takes is shown. --devices shows that of a file.
+
+  cupola inspect heat
   cupola inspect saxpy.fatbin
   cupola inspect saxpy.ptx --ptxas sm_90
   cupola inspect saxpy.ptx --ir
@@ -32,7 +38,10 @@ and frames of called functions.
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the file, the filter and the output format."""
     add = parser.add_argument
-    add("file", metavar="FILE", help="the image")
+    add("file", metavar="FILE|PACKAGE", help="the image, or a package with images")
+    add("--devices", action="store_true",
+        help="show the code that each device takes: machine code (sm_90), PTX (compute_75) or "
+        "nothing")  # fmt: skip
     add("-k", "--kernel", type=word, metavar="PATTERN", default="*",
         help="show only kernels whose names match, as in 'mandel*'")  # fmt: skip
     add("--ptxas", type=word, metavar="ARCH",
@@ -53,6 +62,10 @@ def run(options: argparse.Namespace) -> None:
             f"{options.file} is a source: compile it first, as in "
             f"cupola compile {options.file} -o {options.file[:-3]}.ptx"
         )
+    package = options.file.isidentifier() and not os.path.exists(options.file)
+    if package or options.devices:
+        show_devices(options, package)
+        return
     images = contents.read_all(options.file)
     release = ""
     if options.ptxas:
@@ -99,6 +112,35 @@ def run(options: argparse.Namespace) -> None:
     for i, (name, found) in enumerate(images):
         print("\n" * bool(i) + f"{name}: {found.kind}")
         show(found, options, release)
+
+
+def show_devices(options: argparse.Namespace, package: bool) -> None:
+    """The code that each device takes for each kernel."""
+    from cupola.tools.command import by_device
+
+    paths = by_device.images_of(options.file) if package else [Path(options.file)]
+    told = {}
+    for path in paths:
+        found = by_device.by_device(contents_of(path))
+        told[str(path)] = {
+            name: row for name, row in found.items() if fnmatch.fnmatchcase(name, options.kernel)
+        }
+    if options.json:
+        import json
+
+        print(json.dumps(told, indent=1))
+        return
+    print("\n\n".join(f"{path}\n{by_device.text_of(found)}" for path, found in told.items()))
+
+
+def contents_of(path: Path) -> bytes:
+    """The bytes of a file."""
+    from cupola.exceptions import MissingFileError
+
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise MissingFileError(f"there is no file {path} (in {os.getcwd()})") from None
 
 
 def show_operations(file: str, kernels: list[Kernel]) -> None:
