@@ -116,6 +116,7 @@ def test_other_host_memory_is_not_converted(driver, buffer):
     stream, source = cupola.Stream(non_blocking=True), buffer(np.arange(N, dtype=np.float64))
     shape = np.shape(source)
     x = cupola.zeros(shape, np.float32)
+    cupola.Device().synchronize()
     doors = [
         x.set,
         lambda value: x.__setitem__(..., value),
@@ -135,6 +136,7 @@ def test_other_host_memory_is_not_converted(driver, buffer):
 def test_an_array_without_axes_is_read_by_each_launch(driver):
     stream, value = cupola.Stream(non_blocking=True), np.array(1, np.float32)
     x, y = cupola.zeros(N, np.float32), cupola.zeros((), np.float32)
+    cupola.Device().synchronize()
     with stream.capture() as graph:
         x[1:] = value
         y.set(value)
@@ -150,6 +152,7 @@ def test_an_array_without_axes_is_read_by_each_launch(driver):
 def test_numbers_and_lists_are_values(driver):
     stream, listed = cupola.Stream(non_blocking=True), [1, 2, 3]
     x, y = cupola.zeros(3, np.float32), cupola.zeros(3, np.float32)
+    cupola.Device().synchronize()
     with stream.capture() as graph:
         x[...] = listed
         y[...] = np.float64(4)
@@ -181,6 +184,7 @@ def test_structs_of_another_byte_order_are_not_converted(driver):
     """The printed remedy has the fields of the dtype."""
     stream, host = cupola.Stream(non_blocking=True), np.zeros(3, PAIR.newbyteorder())
     host["a"], x = [1, 2, 3], cupola.zeros(3, PAIR)
+    cupola.Device().synchronize()
     with stream.capture() as graph:
         for door in (x.set, cupola.to_device):
             with pytest.raises(cupola.ArgumentTypeError, match=r"numpy.dtype\(\[\('a'") as caught:
