@@ -35,7 +35,7 @@ def test_the_name_is_that_of_the_function():
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"compiler": "clang"}, "compiler = 'clang': known are nvcc, triton"),
+        ({"compiler": "clang"}, "compiler = 'clang': known are nvcc, triton, numba"),
         ({"compiler": "nvcc"}, "instances.*for other compilers: write compiler = 'triton'"),
         ({"instances": []}, r"at least one table \[\[tool.cupola.kernels.instances\]\]"),
         ({"instances": {}}, "at least one table"),
@@ -48,6 +48,7 @@ def test_the_name_is_that_of_the_function():
         ({"instances": [{"signature": {}}]}, "instances.function = None: expected the name"),
         ({"instances": [{**INSTANCE, "name": "a b"}]}, "instances.name = 'a b': a name"),
         ({"instances": [{**INSTANCE, "signature": {"x": 4}}]}, "instances.signature.x = 4"),
+        ({"compiler": "numba", "instances": [{**INSTANCE, "num_warps": 4}]}, "known are function"),
         ({"instances": [INSTANCE, INSTANCE]}, "two kernels of this name"),
     ],
 )
@@ -115,7 +116,7 @@ def test_the_program_writes_kernels_and_the_files_that_it_read(tmp_path, monkeyp
         ("", "rows.py: error: there is no function 'axpy'"),
         ("import gone_away", "rows.py: error: it imports gone_away, which this build lacks"),
         ("\nraise ValueError('no')", "rows.py:2: error: ValueError: no"),
-        ("def axpy(): pass", "rows.py: error: instance one: no docstring"),
+        ("def axpy(): pass", "rows.py: error: instance one, for sm_90: no docstring"),
     ],
 )
 def test_an_error_has_the_file(tmp_path, compiler, text, told):

@@ -1,16 +1,12 @@
 """examples/rows: Triton kernels, built in an environment with Triton, used in one without."""
 
 import importlib.util
-import json
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-import hooks
 import images
 import pytest
+from compiled_project import Project
 from environments import python_with
 
 HERE = Path(__file__).parent
@@ -28,55 +24,16 @@ def compiler():
     return python_with("triton", *PACKAGES)
 
 
-class Project:
-    """A copy of the example."""
-
-    def __init__(self, folder, compiler):
-        unwanted = shutil.ignore_patterns("build", "kernels.*", "ops.py*", "*.op", "__pycache__")
-        shutil.copytree(ROOT / "examples/rows", folder, ignore=unwanted)
-        hooks.install(folder / "hooks")
-        self.folder, self.compiler = folder, compiler
-
-    def called(self, python, *arguments, fails=False, **variables):
-        paths = hooks.search_path(self.folder, self.folder / "hooks")
-        done = subprocess.run(
-            [python, *arguments],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": paths, "CUPOLA_CACHE_DIR": "none", **variables},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=600,
-        )
-        assert (done.returncode != 0) is fails, done.stdout
-        return done.stdout
-
-    def build(self, architectures="75,90", **how):
-        setup = "from setuptools import setup; setup()"
-        return self.called(
-            self.compiler, "-c", setup, "build_kernels", "--inplace", **how,
-            CUPOLA_ARCHITECTURES=architectures,
-        )  # fmt: skip
-
-    def change(self, name, old, new):
-        text = (self.folder / name).read_text()
-        assert old in text, old
-        (self.folder / name).write_text(text.replace(old, new, 1))
-
-    def manifest(self):
-        return json.loads((self.folder / "rows/kernels.json").read_text())
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory, compiler):
-    project = Project(tmp_path_factory.mktemp("rows") / "rows", compiler)
+    project = Project(ROOT / "examples/rows", tmp_path_factory.mktemp("rows") / "rows", compiler)
     project.build(architectures="75,80,90,120")
     return project
 
 
 @pytest.fixture
 def project(tmp_path, compiler):
-    return Project(tmp_path / "rows", compiler)
+    return Project(ROOT / "examples/rows", tmp_path / "rows", compiler)
 
 
 def test_the_examples_tests_pass_without_triton(built, driver):
@@ -120,8 +77,8 @@ def test_a_second_build_makes_nothing(project):
 @pytest.mark.parametrize(
     ("name", "old", "new", "told"),
     [
-        ("pyproject.toml", "BLOCK =", "BLOCKS =", "instance axpy: constants has 'BLOCKS'"),
-        ("pyproject.toml", ', n = "i32"', "", "instance axpy: signature lacks 'n'"),
+        ("pyproject.toml", "BLOCK =", "BLOCKS =", "for sm_75: constants has 'BLOCKS'"),
+        ("pyproject.toml", ', n = "i32"', "", "for sm_75: signature lacks 'n'"),
         ("pyproject.toml", '"i32" }', '"int" }', "signature.n = 'int': expected a type of Triton"),
         ("pyproject.toml", '"i32" }', '"i32:16" }', "a launch checks the alignment of pointers"),
         ("pyproject.toml", '"softmax"\n', '"sofmax"\n', "there is no function 'sofmax'"),

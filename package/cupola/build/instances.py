@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from .kernels import Kernels
 
 NVCC = "nvcc"
-# Compilers of kernels in Python, by the name of their distribution, module and extra of cupola; and
-# the further keys of their instances.
-COMPILERS = {"triton": ("num_warps", "num_stages", "maxnreg", "enable_fp_fusion")}
+# Compilers of kernels in Python, by the names of their modules and of extras of cupola, with the
+# further keys of their instances.
+COMPILERS = {
+    "triton": ("num_warps", "num_stages", "maxnreg", "enable_fp_fusion"),
+    "numba": ("fastmath", "launch_bounds"),
+}
+DISTRIBUTIONS = {"triton": "triton", "numba": "numba-cuda"}
 _KEYS = {
     "function": "the name of a function in the sources",
     "name": "the kernel's name, by default that of the function",

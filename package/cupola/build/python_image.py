@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .architectures import Architectures
 from .error import BuildError
+from .instances import DISTRIBUTIONS
 from .intermediate import Declaration
 from .kernels import Kernels
 from .step import Step
@@ -97,13 +98,13 @@ def steps(
 
 def _release(kernels: Kernels) -> str:
     """The version of the compiler, which is imported in other processes alone."""
-    name = kernels.compiler
+    name, distribution = kernels.compiler, DISTRIBUTIONS[kernels.compiler]
     try:
-        return metadata.version(name)
+        return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         raise kernels.wrong(
-            "compiler", name, f"{name} is not installed where the build runs ({sys.prefix}): add "
-            f"'cupola[{name}]' to [build-system] requires, or install it"
+            "compiler", name, f"{distribution} is not installed where the build runs "
+            f"({sys.prefix}): add 'cupola[{name}]' to [build-system] requires, or install it"
         ) from None  # fmt: skip
 
 
@@ -115,7 +116,7 @@ def _compile(kernels: Kernels, architecture: int, cubin: Path, release: str) -> 
         "architecture": architecture,
     }
     program = "cupola.build.compilers.compile"
-    arguments = (json.dumps(request, sort_keys=True), str(cubin))
+    arguments = (json.dumps(request), str(cubin))
     folder = Path(__file__).with_name("compilers")
     programs = (folder / "compile.py", folder / f"{kernels.compiler}.py")
     return Step(
@@ -171,11 +172,12 @@ def described(
         each = kernels[kernel["name"]]
         for parameter, about in zip(kernel["parameters"], each[0]["parameters"], strict=True):
             parameter |= {key: about[key] for key in ("align", "hidden") if about.get(key)}
-        if any(one["block"] != each[0]["block"] for one in each):
-            blocks = [one["block"] for one in each]
+        if any(one.get("block") != each[0].get("block") for one in each):
+            blocks = [one.get("block") for one in each]
             raise BuildError(f"kernel {kernel['name']} has other blocks for some targets: {blocks}")
-        # Less is needed on some devices, and more is no error there.
-        kernel |= {"block": each[0]["block"], "shared": max(one["shared"] for one in each)}
+        if "block" in each[0]:
+            # Less is needed on some devices, and more is no error there.
+            kernel |= {"block": each[0]["block"], "shared": max(one["shared"] for one in each)}
     makers = {one["compiler"] for one in compiled}
     return {**found, "compiler": ", ".join(sorted(makers)), "kernels": found.pop("kernels")}
 

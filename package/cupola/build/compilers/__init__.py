@@ -13,6 +13,23 @@ A compiler's module, named in `cupola.build.instances`, has three functions:
   the compiler itself makes it.
 """
 
+from __future__ import annotations
+
+import re
+
 
 class SourceError(Exception):
     """A source or an instance that a compiler refuses."""
+
+
+def parameter_count(text: str, entry: str) -> int:
+    """The number of parameters of a kernel of PTX."""
+    found = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(([^)]*)\)", text)
+    if found is None:
+        raise SourceError(f"its PTX has no kernel {entry}")
+    return len(re.findall(r"\.param\b", found[1]))
+
+
+def renamed(text: str, old: str, new: str) -> str:
+    """The PTX with another name of a kernel and of its parameters."""
+    return re.sub(rf"(?<![\w$%.]){re.escape(old)}(?=(_param_\d+)?(?![\w$]))", new, text)

@@ -7,7 +7,8 @@ REQUEST is JSON: ``compiler``, ``sources``, ``instances``, ``architecture``. Bes
 
 - ``.ptx``, of all instances;
 - ``.json``: ``compiler`` with its version, ``target`` of the PTX, as in ``"sm_90a"``, and
-  ``kernels``, each with ``name``, ``parameters``, ``block`` and ``shared``;
+  ``kernels``, each with ``name`` and ``parameters``; also with ``block`` and ``shared``, where
+  the compiler fixes them;
 - ``.d``: the files of the project that the sources import, in make's format.
 """
 
@@ -45,8 +46,12 @@ def compile_all(request: dict[str, Any]) -> tuple[str, bytes, dict[str, Any]]:
         source, function = find(modules, instance["function"])
         try:
             made = compiler.compile_kernel(function, instance, architecture)
-        except SourceError as error:
-            raise SourceError(f"{source}: error: instance {instance['name']}: {error}") from error
+        except Exception as error:  # compilers raise their own, of many types
+            kind = "" if isinstance(error, SourceError) else f"{type(error).__name__}: "
+            raise SourceError(
+                f"{source}: error: instance {instance['name']}, for sm_{architecture}: "
+                f"{kind}{error}"
+            ) from error
         texts[instance["name"]] = made.pop("ptx")
         kernels.append(made)
     text = ptx.join(texts)

@@ -9,7 +9,7 @@ import tempfile
 from typing import Any
 
 from ..instances import COMPILERS
-from . import SourceError
+from . import SourceError, parameter_count, renamed
 
 # Types of Triton's signatures, by their names in C; 8-bit floats are known by their bits.
 _TYPES = {
@@ -74,7 +74,6 @@ def _compiled(function: Any, instance: dict[str, Any], architecture: int) -> dic
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
-    from triton.compiler.errors import CompilationError
 
     types, constants = _arguments(function, instance)
     aligned = {
@@ -85,17 +84,14 @@ def _compiled(function: Any, instance: dict[str, Any], architecture: int) -> dic
     plain = {name: type_.partition(":")[0] for name, type_ in types.items()}
     signature = {name: plain.get(name, "constexpr") for name in function.arg_names}
     source = ASTSource(fn=function, signature=signature, constexprs=constants, attrs=aligned)
-    try:
-        made = triton.compile(
-            source, target=GPUTarget("cuda", architecture, 32), options=_options(instance)
-        )
-    except (CompilationError, RuntimeError, ValueError, TypeError, AssertionError) as error:
-        raise SourceError(f"for sm_{architecture}: {type(error).__name__}: {error}") from error
+    made = triton.compile(
+        source, target=GPUTarget("cuda", architecture, 32), options=_options(instance)
+    )
     _require_launchable(made.metadata)
     text = made.asm["ptx"]
     entry = made.metadata.name
     given = [name for name in function.arg_names if name in types]
-    hidden = _parameter_count(text, entry) - len(given)
+    hidden = parameter_count(text, entry) - len(given)
     if not 0 <= hidden <= len(_HIDDEN):
         raise SourceError(
             f"its PTX has {len(given) + hidden} parameters for a signature of {len(given)}: this "
@@ -107,7 +103,7 @@ def _compiled(function: Any, instance: dict[str, Any], architecture: int) -> dic
     sizes = [int(axis) for axis in block[1].split(",")]
     return {
         "name": instance["name"],
-        "ptx": _renamed(text, entry, instance["name"]),
+        "ptx": renamed(text, entry, instance["name"]),
         "block": [*sizes, *[1] * (3 - len(sizes))],
         "shared": made.metadata.shared,
         "parameters": [
@@ -178,15 +174,3 @@ def _require_launchable(metadata: Any) -> None:
         value = getattr(metadata, name, expected)
         if value not in (expected, None):
             raise SourceError(f"it needs {what} ({name} = {value}), which is not supported")
-
-
-def _parameter_count(text: str, entry: str) -> int:
-    found = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(([^)]*)\)", text)
-    if found is None:
-        raise SourceError(f"its PTX has no kernel {entry}")
-    return len(re.findall(r"\.param\b", found[1]))
-
-
-def _renamed(text: str, old: str, new: str) -> str:
-    """The PTX with another name of the kernel and of its parameters."""
-    return re.sub(rf"(?<![\w$%.]){re.escape(old)}(?=(_param_\d+)?(?![\w$]))", new, text)

@@ -1,0 +1,2 @@
+# rows/__init__.py
+"""Numba kernels that run without Numba: ``rows.kernels`` and ``rows.ops``."""

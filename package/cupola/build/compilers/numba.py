@@ -1,0 +1,117 @@
+# package/cupola/build/compilers/numba.py - compiles functions of Numba for a target.
+"""Numba's ahead-of-time compilation: functions of Python to PTX, by numba-cuda. It needs no GPU."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..instances import COMPILERS
+from . import SourceError, assembler, parameter_count, renamed
+
+# Types of Numba's signatures, by their names in C.
+_TYPES = {
+    "boolean": "bool",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long long",
+    "uint8": "unsigned char",
+    "uint16": "unsigned short",
+    "uint32": "unsigned int",
+    "uint64": "unsigned long long",
+    "float32": "float",
+    "float64": "double",
+}
+
+
+def version() -> str:
+    """The version of numba-cuda."""
+    import numba_cuda
+
+    return str(numba_cuda.__version__)
+
+
+def assemble(text: str, instances: list[dict[str, Any]], architecture: int) -> bytes:
+    """Machine code, by the toolkit's ptxas: numba-cuda itself links with a library of CUDA."""
+    return assembler.assemble(text, architecture)
+
+
+def compile_kernel(function: Any, instance: dict[str, Any], architecture: int) -> dict[str, Any]:
+    """PTX of an instance, and its description."""
+    from numba import cuda, types
+
+    if instance["constants"]:
+        raise SourceError("constants are those of the module: Numba has no others")
+    python = getattr(function, "py_func", function)
+    if not hasattr(python, "__code__"):
+        raise SourceError(f"expected a function of Python, got {type(function).__name__}")
+    names = python.__code__.co_varnames[: python.__code__.co_argcount]
+    if set(names) != set(instance["signature"]):
+        raise SourceError(
+            f"signature has {', '.join(instance['signature'])}, and the function's parameters are "
+            f"{', '.join(names)}"
+        )
+    given = [_type(name, instance["signature"][name]) for name in names]
+    options = {key: instance[key] for key in COMPILERS["numba"] if key in instance}
+    text, _ = cuda.compile(
+        python,
+        types.void(*(numba_type for numba_type, _ in given)),
+        device=False,
+        abi="numba",
+        cc=divmod(architecture, 10),
+        output="ptx",
+        **options,
+    )
+    text = assembler.for_toolkit(text.decode() if isinstance(text, bytes) else text)
+    entry = re.search(r"\.entry\s+([\w$]+)", text)
+    if entry is None:
+        raise SourceError("its PTX has no kernel")
+    parameters = [one for _, several in given for one in several]
+    if parameter_count(text, entry[1]) != len(parameters):
+        raise SourceError(
+            f"its PTX has {parameter_count(text, entry[1])} parameters, expected "
+            f"{len(parameters)}: this version of cupola does not know how this version of Numba "
+            "passes arrays"
+        )
+    return {
+        "name": instance["name"],
+        "ptx": renamed(text, entry[1], instance["name"]),
+        "parameters": parameters,
+    }
+
+
+def _type(name: str, given: str) -> tuple[Any, list[dict[str, Any]]]:
+    """A parameter's type in Numba, and the kernel's parameters that it becomes."""
+    from numba import types
+
+    const = given.startswith("const ")
+    word = given.removeprefix("const ").strip()
+    element = word.removesuffix("*").partition("[")[0].strip()
+    if element not in _TYPES:
+        raise SourceError(
+            f"signature.{name} = {given!r}: expected a type of Numba, as in 'int32', 'float32*', "
+            f"'const float32*' or 'float32[:, ::1]'; known are {', '.join(_TYPES)}"
+        )
+    kind, c_type = getattr(types, element), _TYPES[element]
+    pointer = {"name": name, "type": c_type, "pointer": True, "const": const}
+    if word == f"{element}*":
+        return types.CPointer(kind), [pointer]
+    if word == element and not const:
+        return kind, [{"name": name, "type": c_type, "pointer": False}]
+    shapes = {
+        f"{element}[{', '.join([*[':'] * (n - 1), last])}]": (n, layout)
+        for n in range(1, 4)
+        for last, layout in ((":", "A"), ("::1", "C"))
+    }
+    if word not in shapes:
+        raise SourceError(f"signature.{name} = {given!r}: expected one of {', '.join(shapes)}")
+    ndim, layout = shapes[word]
+    before = [f"{name}_meminfo", f"{name}_parent", f"{name}_nitems", f"{name}_itemsize"]
+    after = [f"{name}_{what}_{axis}" for what in ("shape", "stride") for axis in range(ndim)]
+    number = {"type": "long long", "pointer": False}
+    return types.Array(kind, ndim, layout), [
+        *({**number, "name": one} for one in before),
+        pointer,
+        *({**number, "name": one} for one in after),
+    ]
