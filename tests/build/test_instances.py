@@ -35,7 +35,7 @@ def test_the_name_is_that_of_the_function():
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"compiler": "clang"}, "compiler = 'clang': known are nvcc, triton, numba"),
+        ({"compiler": "clang"}, "compiler = 'clang': known are nvcc, triton, numba, warp"),
         ({"compiler": "nvcc"}, "instances.*for other compilers: write compiler = 'triton'"),
         ({"instances": []}, r"at least one table \[\[tool.cupola.kernels.instances\]\]"),
         ({"instances": {}}, "at least one table"),
@@ -44,7 +44,10 @@ def test_the_name_is_that_of_the_function():
         ({"options": ["-O1"]}, "options.*this is for nvcc"),
         ({"relocatable": True}, "relocatable.*this is for nvcc"),
         ({"instances": [{**INSTANCE, "num_warp": 4}]}, "num_warp.*did you mean 'num_warps'"),
-        ({"instances": [{"function": "axpy"}]}, "instances.signature = None: expected types"),
+        (
+            {"instances": [{"function": "axpy", "signature": 1}]},
+            "instances.signature = 1: expected",
+        ),
         ({"instances": [{"signature": {}}]}, "instances.function = None: expected the name"),
         ({"instances": [{**INSTANCE, "name": "a b"}]}, "instances.name = 'a b': a name"),
         ({"instances": [{**INSTANCE, "signature": {"x": 4}}]}, "instances.signature.x = 4"),
@@ -180,3 +183,12 @@ def test_an_operation_has_the_shared_memory_of_its_kernel():
 def test_an_operation_that_does_not_fit_is_refused(more, told):
     with pytest.raises(BuildError, match=told):
         operations.store({"kernels": [kernel()]}, operation(**more))
+
+
+def test_a_struct_has_the_layout_of_the_compilers_class():
+    about = {"name": "dim", "struct": {"size": 24, "type": "bounds", "dtype": "|V24"}}
+    found = python_image._struct("axpy", {"size": 24}, about)
+    assert found == {"kind": "struct", "fields": [], "type": "bounds", "dtype": "|V24"}
+    assert python_image._struct("axpy", {"size": 24}, {"name": "n"}) == {}
+    with pytest.raises(BuildError, match="kernel axpy: parameter dim has 16 bytes in its code"):
+        python_image._struct("axpy", {"size": 16}, about)

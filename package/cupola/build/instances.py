@@ -17,8 +17,9 @@ NVCC = "nvcc"
 COMPILERS = {
     "triton": ("num_warps", "num_stages", "maxnreg", "enable_fp_fusion"),
     "numba": ("fastmath", "launch_bounds"),
+    "warp": ("block_dim",),
 }
-DISTRIBUTIONS = {"triton": "triton", "numba": "numba-cuda"}
+DISTRIBUTIONS = {"triton": "triton", "numba": "numba-cuda", "warp": "warp-lang"}
 _KEYS = {
     "function": "the name of a function in the sources",
     "name": "the kernel's name, by default that of the function",
@@ -82,7 +83,7 @@ def _instance(kernels: Kernels, given: Any) -> dict[str, Any]:
             meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(words)}"
             raise kernels.wrong("instances", key, f"this is an unknown key: {meant}")
     function = given.get("function")
-    one = {"name": function, "constants": {}, **given}
+    one = {"name": function, "signature": {}, "constants": {}, **given}
     for key, kind in (("function", str), ("name", str), ("signature", Mapping),
                       ("constants", Mapping)):  # fmt: skip
         if not isinstance(one.get(key), kind):

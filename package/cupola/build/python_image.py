@@ -172,6 +172,7 @@ def described(
         each = kernels[kernel["name"]]
         for parameter, about in zip(kernel["parameters"], each[0]["parameters"], strict=True):
             parameter |= {key: about[key] for key in ("align", "hidden") if about.get(key)}
+            parameter |= _struct(kernel["name"], parameter, about)
         if any(one.get("block") != each[0].get("block") for one in each):
             blocks = [one.get("block") for one in each]
             raise BuildError(f"kernel {kernel['name']} has other blocks for some targets: {blocks}")
@@ -180,6 +181,19 @@ def described(
             kernel |= {"block": each[0]["block"], "shared": max(one["shared"] for one in each)}
     makers = {one["compiler"] for one in compiled}
     return {**found, "compiler": ", ".join(sorted(makers)), "kernels": found.pop("kernels")}
+
+
+def _struct(kernel: str, parameter: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """The kind and the type of a struct, which the compiler's own classes describe."""
+    if "struct" not in about:
+        return {}
+    struct = about["struct"]
+    if struct["size"] != parameter["size"]:
+        raise BuildError(
+            f"kernel {kernel}: parameter {about['name']} has {parameter['size']} bytes in its "
+            f"code, and {struct['size']} as {struct['type']}"
+        )
+    return {"kind": "struct", "fields": [], "type": struct["type"], "dtype": struct["dtype"]}
 
 
 def _declarations(each: Sequence[dict[str, Any]]) -> list[Declaration]:

@@ -1,0 +1,2 @@
+# rows/__init__.py
+"""Warp kernels that run without Warp: ``rows.kernels``."""
