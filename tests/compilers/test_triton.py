@@ -85,6 +85,7 @@ def test_a_second_build_makes_nothing(project):
         ("pyproject.toml", "num_warps = 8", "num_warp = 8", "did you mean 'num_warps'?"),
         ("pyproject.toml", "block = [256]", "block = [128]", "compiled for the block [256, 1, 1]"),
         ("pyproject.toml", "block = [256]", "block = [256]\nshared = 4", "leave it out"),
+        ("pyproject.toml", "align = 16", "align = 4", "are multiples of 16: write align = 16"),
         (KERNELS, "import triton\n", "import triton\nimport missing_one\n",
          "it imports missing_one, which this build lacks"),
         (KERNELS, "import triton\n", "import triton\n1 / 0\n",
