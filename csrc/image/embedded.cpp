@@ -21,7 +21,7 @@ std::size_t find(std::string_view bytes, std::string_view wanted, std::size_t fr
 Embedded find_images(std::string_view library) {
     Embedded found;
     constexpr std::string_view magic("\x50\xed\x55\xba", 4);
-    std::vector<std::pair<std::size_t, std::size_t>> fatbins;  // where each begins and ends
+    std::vector<std::pair<std::size_t, std::size_t>> fatbins;  // begin and end of each fatbin
     // The magic number may occur elsewhere by chance.
     for (std::size_t at = 0; (at = find(library, magic, at)) != std::string_view::npos;) {
         const std::string_view rest = library.substr(at);

@@ -35,7 +35,7 @@ struct CompileQueue {
     std::mutex mutex;
     Condition work;
     std::vector<std::shared_ptr<const KernelCode>> kernels;
-    std::vector<KeyedJob> locked;  // another process compiles them
+    std::vector<KeyedJob> locked;  // jobs that another process compiles
     std::size_t threads = 0, idle = 0;
     std::atomic<bool> stopping{false};
 };

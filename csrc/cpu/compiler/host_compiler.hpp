@@ -28,18 +28,18 @@ std::vector<std::string> flags(const std::string& level);
 // The level of this device's own handlers.
 std::string device_level();
 
-// A source that is compiled in parallel, as this number of files (Source::text).
+// The files of a kernel's source (Source::text), which are compiled in parallel.
 struct Sources {
-    std::string level;  // as for flags()
-    std::size_t count = 1;
+    std::string level;      // as for flags()
+    std::size_t count = 1;  // number of files
     std::string file;
     // A file that is included first, and that the compiler precompiles beside it (HEADER.gch);
     // empty: none.
     std::string header;
 };
 
-// Compiles it to a library, and waits. If it returns false, `why` has the reason. The compiler ends
-// with the program.
+// Compiles the sources to a library, and waits. If it returns false, `why` has the reason. The
+// compiler ends with the program.
 bool compile(const Compiler& compiler, const Sources& sources, const std::string& library,
              std::string& why);
 

@@ -22,7 +22,7 @@ using State = MachineCodeSlot::State;
 
 const DecodedOp* stay_at_pc(const DecodedOp* ip, Warp&, std::byte*) { return ip; }
 
-// Everything except the machine code itself.
+// Makes the description of a kernel's machine code, without the code.
 std::unique_ptr<MachineCode> frame_of(const KernelAnalysis& analysis) {
     auto native = std::make_unique<MachineCode>();
     native->code = analysis.kernel.code;

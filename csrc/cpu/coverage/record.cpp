@@ -106,7 +106,7 @@ bool Record::append_to(const std::string& file, std::string& error) const {
     if (at < 0) return failed(std::strerror(errno));
     struct Close {
         int file;
-        ~Close() { ::close(file); }  // and unlocks
+        ~Close() { ::close(file); }  // closing also unlocks the file
     } close{at};
     while (::flock(at, LOCK_EX) != 0)
         if (errno != EINTR) return failed(std::strerror(errno));

@@ -51,7 +51,7 @@ OperandAxis every(const OperandAxis& axis, std::uint64_t elements) {
 }  // namespace
 
 std::vector<LoopNest> tiled(const LoopNest& axes, std::size_t max_axes) {
-    constexpr std::uint64_t few = 1 << 18;  // so few fit the caches in any order
+    constexpr std::uint64_t few = 1 << 18;  // this number of bytes fits the caches in any order
     if (axes.list.size() < 2 || axes.list.size() + 2 > max_axes || axes.count() < few)
         return {axes};
     const std::size_t inner = axes.list.size() - 1, other = transposed_axis(axes);

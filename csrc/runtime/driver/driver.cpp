@@ -25,7 +25,7 @@ struct State {
     const Driver* cpu = nullptr;
     std::unique_ptr<Driver> chosen;  // the main driver as it was chosen
     std::string choice, report, cpu_report;
-    unsigned instrumented = 0;       // what instrument() has set
+    unsigned instrumented = 0;       // the flags that instrument() set
     std::atomic<bool> begun{false};  // a driver is loaded or being loaded
     std::atomic<bool> forked{false}, exiting{false};
 };

@@ -53,7 +53,7 @@ struct Fault {
     std::string description;  // the CPU device's, or empty
     std::string launches;
     std::string report;  // the whole text of the first error
-    std::string call;    // which had that error
+    std::string call;    // the call that had the error
 };
 
 struct Faults {

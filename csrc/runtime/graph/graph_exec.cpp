@@ -90,7 +90,7 @@ GraphExec::~GraphExec() {
 
 // Launches may be in flight: memory is freed in stream order after them.
 void GraphExec::retire(RetainedObjects& retained) {
-    std::lock_guard<std::mutex> lock(retained.mutex);  // another thread may add to it
+    std::lock_guard<std::mutex> lock(retained.mutex);  // another thread may add an object
     for (const Ref<Object>& object : retained.held)
         if (auto* memory = dynamic_cast<Memory*>(object.get()))
             for (const Ref<Stream>& stream : streams_) memory->use(*stream);

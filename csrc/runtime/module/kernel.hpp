@@ -108,7 +108,7 @@ class Kernel : public Object {
     mutable std::mutex mutex_;  // guards `parameters` for readers without another lock
     unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
     mutable std::atomic<bool> allowed_clusters_{false};  // larger than portable
-    std::vector<cupola_parameter> c_view_;               // what cupola_kernel_parameters points to
+    std::vector<cupola_parameter> c_view_;               // cupola_kernel_parameters points to it
     struct Superseded {
         std::vector<Parameter> parameters;
         std::vector<cupola_parameter> published;

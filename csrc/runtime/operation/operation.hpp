@@ -42,7 +42,7 @@ class Operation : public Object {
     std::vector<std::string> types_;
     std::array<std::atomic<const Kernels*>, max_ordinals> kernels_{};
     std::mutex mutex_;                             // guards the next
-    std::vector<std::unique_ptr<Kernels>> lists_;  // also those that were replaced
+    std::vector<std::unique_ptr<Kernels>> lists_;  // includes replaced lists
 };
 
 inline Operation* unwrap(cupola_op* op) { return reinterpret_cast<Operation*>(op); }

@@ -24,7 +24,7 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 // The most records with unread times: each has two events.
 constexpr std::size_t max_pending = 4096;
 // The driver's elapsed times are floats, in milliseconds. A new base event is recorded after this
-// many, before fractions of a microsecond are lost.
+// time, before fractions of a microsecond are lost.
 constexpr float renewal = 4000;
 
 std::int64_t now() noexcept {
