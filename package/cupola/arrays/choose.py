@@ -22,7 +22,7 @@ def choose(title: str, condition: Array, x: Any, y: Any) -> Array:
     """Elements of x where a condition is true, else of y; see `cupola.where`."""
     device = condition.device_index
     operands = [_operand(title, "x", x, device), _operand(title, "y", y, device)]
-    dtype = _common(title, *operands)
+    dtype = _common_dtype(title, *operands)
     shapes = [condition.shape, *[np.shape(one) for one in operands]]
     try:
         shape = np.broadcast_shapes(*shapes)
@@ -100,14 +100,14 @@ def _operand(title: str, name: str, value: Any, device: int) -> Any:
     return array
 
 
-def _common(title: str, x: Any, y: Any) -> np.dtype[Any]:
+def _common_dtype(title: str, x: Any, y: Any) -> np.dtype[Any]:
     """NumPy's type of the result; Python's numbers have none of their own."""
     of = [one.dtype if isinstance(one, (Array, np.generic)) else one for one in (x, y)]
     try:
         return np.result_type(*of)
     except TypeError:
         raise ArgumentTypeError(
-            f"{title}: x and y have types without a common one: {of[0]} and {of[1]}"
+            f"{title}: x and y have types without a common type: {of[0]} and {of[1]}"
         ) from None
 
 
