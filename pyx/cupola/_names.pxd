@@ -7,7 +7,7 @@ from cupola.handles cimport cupola_kernel
 
 cdef class KeywordBinder:
     cdef str title
-    cdef str listed  # what the kernel takes, for messages
+    cdef str listed  # the kernel's parameters, for messages
     cdef list names  # names of the parameters; None for a parameter without a known name
     cdef dict places
     cdef set several  # names that more than one of them has

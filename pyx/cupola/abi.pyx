@@ -41,7 +41,7 @@ def __getattr__(str name):
 
 cdef int require(str module, int abi_version, const char* build_id) except -1:
     cdef int loaded = cupola_abi_version()
-    if loaded != abi_version:  # only that function is reliable
+    if loaded != abi_version:  # of another ABI, only the function of the version is reliable
         raise LibraryError(
             f"{module} was built for version {abi_version} of libcupola's ABI, but the "
             f"libcupola.so that is loaded ({library.path()}) has version {loaded}",

@@ -176,7 +176,7 @@ cdef class CupyAccess(ArrayAccess):
             return GENERAL
         data = value.data
         out.device_type, out.device_id = CUDA, 0
-        if self.current_device is not None:  # where CuPy allocates, and whose stream it has
+        if self.current_device is not None:  # CuPy allocates on its current device, whose stream it uses
             out.device_id = data.device_id
             if self.current_device() != out.device_id:
                 return GENERAL
@@ -208,7 +208,7 @@ cdef class TorchAccess(ArrayAccess):
     """
 
     def __init__(self, object kind not None, records, tuple transforms not None, casts):
-        self.exchange = exchange_of(<type>kind)  # also one of a metaclass
+        self.exchange = exchange_of(<type>kind)  # also finds an attribute of a metaclass
         self.records, self.transforms, self.casts = records, transforms, casts
 
     cdef int begin(self, bint autocast) except -2:

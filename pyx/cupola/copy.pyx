@@ -89,7 +89,7 @@ cdef ArrayData copied_to_device_of(Stream queue, ArrayData source):
         source = compact(source, "C", current_stream(source.device_index))
     copy = new_array(source.shape, source.dtype, queue.device_index, queue)
     if is_same_driver(source.device_index, queue.device_index):
-        source.used_on(queue)  # else the copy is done when it returns
+        source.used_on(queue)  # without a queue, the copy is complete when it returns
     with nogil:
         check(cupola_copy_between(
             copy.start, copy.device_index, source.start, source.device_index, source.nbytes,

@@ -209,7 +209,7 @@ cdef class EagerCall:
                 access = access_of(<type>Py_TYPE(<object>a.values[i]))
                 if access is None:
                     return False
-                a.access = <PyObject*>access  # which stays registered
+                a.access = <PyObject*>access  # the access stays registered
                 a.words[0] = <int64_t><uintptr_t>a.access
                 a.first = i
                 a.flags = access.begin(self.autocast)

@@ -161,7 +161,7 @@ cdef int require_same_kind(object source, object target) except -1:
 
 cdef object elements_of(object value, object dtype):
     if type(value) in WEAK and dtype.kind in WEAK[type(value)]:
-        return converted(value, dtype)  # which checks the range
+        return converted(value, dtype)  # the conversion checks the range
     if isinstance(value, (np.ndarray, np.generic, bool, int, float, complex)):
         found = np.asarray(value)
         require_same_kind(found.dtype, dtype)

@@ -25,7 +25,7 @@ cdef class Kernel:
     cdef cupola_kernel* native
     cdef object packer  # packs and checks its arguments
     cdef object recent_grid, recent_block  # the grid and block of the last kernel[grid, block]
-    cdef unsigned recent[7]  # and its cupola_dimensions
+    cdef unsigned recent[7]  # the launch's cupola_dimensions
     cdef object parameters
     cdef int suggested
     cdef object image  # its module's image; a reference to the module would be a cycle

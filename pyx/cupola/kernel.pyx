@@ -177,7 +177,7 @@ cdef class Configured:
     cdef readonly Kernel kernel
     cdef readonly Stream stream
     cdef cupola_dimensions dimensions
-    cdef bint nothing  # no elements: check the arguments, launch nothing
+    cdef bint nothing  # whether there are no elements: arguments are checked, nothing is launched
 
     def __cinit__(self):
         self.vectorcall = <void*>call_configured

@@ -40,7 +40,7 @@ class Toolkit:
     release: str  # "13.0.88"
     ptx: tuple[int, int]  # newest PTX version that it writes
     include: tuple[Path, ...]  # for host code: folders of cuda.h and its other headers
-    origin: str  # where it was found: "CUDA_HOME", "PATH", "wheel nvidia-cuda-nvcc 13.0.88"
+    origin: str  # its place: "CUDA_HOME", "PATH", "wheel nvidia-cuda-nvcc 13.0.88"
 
     @property
     def version(self) -> tuple[int, int]:

@@ -69,7 +69,7 @@ class Translator:
         return step
 
     def _translate(self, step: Step) -> float:
-        try:  # another thread may take the last one at any time
+        try:  # another thread may take the last item at any time
             worker = self._idle.pop()
         except IndexError:
             worker = self._start()

@@ -74,7 +74,7 @@ def file_part(array: np.ndarray[Any, Any]) -> FilePart | None:
     path = os.path.abspath(mapped.filename)
     try:
         if mapped.mode != "r":
-            mapped.flush()  # other machines see what was written
+            mapped.flush()  # then other machines see the written rows
         there = os.stat(path)
     except OSError:
         return None

@@ -95,7 +95,7 @@ class KernelPlugin(coverage.CoveragePlugin):
         return result
 
     def _after_data(self, measuring: Any, data: Any) -> Any:
-        if measuring._collector is not None:  # else it only reports
+        if measuring._collector is not None:  # else coverage.py only reports
             try:
                 counting.write()
                 if self._path.exists():  # else nothing has loaded the CPU device

@@ -17,7 +17,7 @@ from cupola.core.pickled_images import this_process
 from cupola.exceptions import ArgumentTypeError, LibraryError, UnknownNameError
 from cupola.version import __version__
 
-# A worker that ends while a plugin is sent fails the whole call.
+# Attempts to send a plugin: a worker that ends meanwhile fails the whole call.
 ATTEMPTS = 5
 
 

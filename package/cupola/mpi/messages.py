@@ -136,7 +136,7 @@ class SendMessage(Message):
             self._begin_pieces()
             copied = self.pieces[0].copied
             if copied is not None:
-                copied.synchronize()  # so that the first piece leaves in this call
+                copied.synchronize()  # then this call sends the first piece
 
     def holds_back(self, later: Message) -> bool:
         return (

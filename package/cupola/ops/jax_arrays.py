@@ -263,7 +263,7 @@ class JaxOperation:
             return batched(*arrays)
 
         def forward(*arrays: Any) -> tuple[Any, Any]:
-            results = function(*arrays)  # which has a gradient, too
+            results = function(*arrays)  # this function has a gradient, too
             known = {**dict(zip(names, arrays, strict=True)), **_named(outputs, results)}
             needed = (*self.operation.matched.saved, *of_backward.operands)
             return results, {name: known[name] for name in needed if name in known}

@@ -107,7 +107,7 @@ class Operation(CallableOperation):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._overload is not None and self._is_compiling():
-            return self._overload(*args, **kwargs)  # what torch.compile can trace
+            return self._overload(*args, **kwargs)  # torch.compile can trace this call
         call = self.bind(args, kwargs)
         first = next(iter(call.inputs.values()))
         found = _CALLS.get(type(first))

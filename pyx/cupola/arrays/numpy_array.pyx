@@ -250,7 +250,7 @@ cdef object part(ArrayData array, int number):
 cdef object number_of(object array, object kind):
     """The only element as a Python number, by the rule of the installed NumPy."""
     if array.size != 1:
-        array.item()  # which raises
+        array.item()  # raises the error
     host = read_now(array, f"{kind.__name__}()")
     try:
         return kind(host)

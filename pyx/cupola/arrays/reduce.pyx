@@ -214,7 +214,7 @@ cdef object reduce(
         reduction == CUPOLA_MINIMUM or reduction == CUPOLA_MAXIMUM or is_index(reduction)
     ):
         for place in range(len(x.shape)):
-            if axes >> place & 1 and x.shape[place] == 0:  # also where there are no results
+            if axes >> place & 1 and x.shape[place] == 0:  # even without results
                 raise ArgumentValueError(f"{NAMES[reduction]} of no elements is not defined")
     shape = shape_of(x.shape, axes, bool(keepdims))
     queue = current_stream(x.device_index)

@@ -39,7 +39,7 @@
 #ifndef M_SQRT1_2
 #define M_SQRT1_2 0.70710678118654752440
 #endif
-#ifndef INFINITY  // no macros: CCCL defines these two later
+#ifndef INFINITY  // CCCL defines these two macros later
 static constexpr float INFINITY = __builtin_bit_cast(float, 0x7f800000);
 #endif
 #ifndef NAN

@@ -38,7 +38,7 @@ class Breakpoint:
     enabled: bool = True
     ignore: int = 0
     hits: int = 0
-    real_line: int = 0  # where it was found; 0 until a kernel has it
+    real_line: int = 0  # the line where a kernel has the breakpoint; 0 until then
     found: bool = False  # a kernel has it
     blank: bool = False  # the file's line has no text
 

@@ -96,7 +96,7 @@ class Code:
             place = self.place(op) if self.sources else None
             function = bisect.bisect_right(self._starts, op) - 1
             key: Any = (function, line) if not self.sources else None
-            prologue = False  # where parameters have no values yet
+            prologue = False  # in the prologue, parameters have no values yet
             if place:
                 prologue = self.map.debug and heads.setdefault(function, place.at) == place.at
                 key = (function, place.at.file, place.at.line, place.callers, prologue)
