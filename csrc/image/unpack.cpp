@@ -59,30 +59,34 @@ class Block {
     std::size_t at_ = 0;
 };
 
+// The content of a frame. Not a std::string: memory that no output fills is never touched, so a
+// forged size costs none.
+std::unique_ptr<char[]> content_of(std::string_view frame, std::uint64_t content) {
+    require_possible(content, frame.size(), max_zstd);
+    const auto bytes = static_cast<std::size_t>(content);
+    std::unique_ptr<char[]> room(new char[bytes + 1]);
+    // One extra byte of room detects a frame that is longer than its header says.
+    const std::size_t made = ZSTD_decompress(room.get(), bytes + 1, frame.data(), frame.size());
+    if (ZSTD_isError(made) || made != bytes) damaged();
+    return room;
+}
+
 // An entry of a packed fatbin. Its header in the frame must be that in the index, by which the
 // entry was chosen.
 std::string unpack_of_frame(const Entry& entry) {
+    const std::unique_ptr<char[]> room = content_of(entry.payload, entry.content);
+    const std::string_view all(room.get(), static_cast<std::size_t>(entry.content));
     const auto skipped = static_cast<std::size_t>(entry.skipped);
-    const auto size = static_cast<std::size_t>(entry.unpacked);
-    std::string all = unpack_frame(entry.payload, entry.content);
     const std::string_view header = entry.header;
     if (header.size() > skipped || all.compare(skipped - header.size(), header.size(), header) != 0)
         throw Error("its index does not fit its compressed bytes");
-    if (skipped == 0 && size == all.size()) return all;
-    return all.substr(skipped, size);
+    return std::string(all.substr(skipped, static_cast<std::size_t>(entry.unpacked)));
 }
 
 }  // namespace
 
 std::string unpack_frame(std::string_view frame, std::uint64_t content) {
-    require_possible(content, frame.size(), max_zstd);
-    const auto bytes = static_cast<std::size_t>(content);
-    // Not a std::string: memory that no output fills is never touched, so a forged size costs none.
-    const std::unique_ptr<char[]> room(new char[bytes + 1]);
-    // One extra byte of room detects a frame that is longer than its header says.
-    const std::size_t made = ZSTD_decompress(room.get(), bytes + 1, frame.data(), frame.size());
-    if (ZSTD_isError(made) || made != bytes) damaged();
-    return {room.get(), bytes};
+    return {content_of(frame, content).get(), static_cast<std::size_t>(content)};
 }
 
 std::string unpack(const Entry& entry) {
