@@ -76,7 +76,7 @@ def floor_calls(kernel, x, y, out):
         elapsed = library.floor_launch(
             launch, kernel.handle, stream, GRID, BLOCK, parameters, count
         )
-        assert elapsed > 0 and values  # which the parameters point to
+        assert elapsed > 0 and values  # the parameters point to them
         return elapsed
 
     return calls
@@ -97,7 +97,7 @@ def ways(kernel, x, y, out):
     )
 
     def bare_calls():
-        assert parameters and values  # which it points to
+        assert parameters and values  # the launch points to them
         return timed(bare)
 
     def bound_calls():

@@ -84,7 +84,7 @@ def main():
     parser.add_argument("--types", type=lambda names: names.split(","), default=TYPES)
     asked = parser.parse_args()
     nbytes = 2**20 if asked.quick else 2**30
-    some = np.random.default_rng(0).integers(1, 100, (2, 2**20))  # again and again
+    some = np.random.default_rng(0).integers(1, 100, (2, 2**20))  # a sequence that repeats
     room, made = cupola.empty(nbytes, np.uint8), []
     for dtype in map(np.dtype, asked.types):
         x, y = (

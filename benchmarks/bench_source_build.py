@@ -57,7 +57,7 @@ def run():
             entry = groups.setdefault(step["group"], [0, 0.0])
             entry[0] += 1
             entry[1] += step["processor"]
-        build(folder, times)  # what was made in place is found
+        build(folder, times)  # this build finds the outputs of the build in place
         rows.append(("nothing changed", *build(folder, times)))
         for name, comment in EDITED.items():
             with (folder / name).open("a") as file:

@@ -165,7 +165,7 @@ def numba():
             keys = source[256 * block : 256 * block + 256].copy()
             to = np.empty_like(keys)
             for bit in range(32):
-                ones = 256  # where they begin
+                ones = 256  # the begin of the ones
                 for key in keys:
                     ones -= key >> bit & 1
                 zeros = 0

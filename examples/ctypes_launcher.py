@@ -49,7 +49,7 @@ def by_numpy(size=SIZE, low=LOW, high=HIGH, iterations=ITERATIONS, bound=BOUND):
     c_real, c_imag = np.meshgrid(lattice, lattice[::-1])
     real, imag, real2, imag2 = (np.zeros_like(c_real) for _ in range(4))
     inside = np.ones(c_real.shape, bool)
-    with np.errstate(over="ignore", invalid="ignore"):  # what has left goes to infinity
+    with np.errstate(over="ignore", invalid="ignore"):  # points that have left go to infinity
         for _ in range(iterations):
             # In place: a new array for each result would take longer than the arithmetic.
             imag *= real

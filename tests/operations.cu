@@ -11,7 +11,7 @@ __global__ void scale_plane(const T* u, T* v, int ny, int nx, T alpha) {
 template __global__ void scale_plane(const float*, float*, int, int, float);
 template __global__ void scale_plane(const double*, double*, int, int, double);
 
-// Stores a number: that of an expression.
+// Stores the value of an expression.
 __global__ void store(const unsigned char*, long long* out, long long value) { *out = value; }
 
 template <class T>

@@ -78,8 +78,8 @@ CALLS = {
 JOINING = {"append", "column_stack", "concatenate", "dstack", "hstack", "insert", "stack", "vstack"}
 JOINING |= {"tril", "triu"}
 REFUSED = {
-    ("cross", "?"): "subtract",  # also by NumPy
-    ("percentile", "?"): "percentile: argument a: bool has no means",  # also by NumPy
+    ("cross", "?"): "subtract",  # NumPy refuses it, too
+    ("percentile", "?"): "percentile: argument a: bool has no means",  # as in NumPy
     ("quantile", "?"): "quantile: argument a: bool has no means",
 }
 

@@ -196,7 +196,7 @@ def test_use_after_free(driver):
     there = cupola.to_device(np.arange(4))
     part = there[1:]
     there.free()
-    there.free()  # once more is nothing
+    there.free()  # a second call does nothing
     assert "freed" in repr(there) and "freed" in repr(part)
     other = cupola.zeros(4, int)
     uses = [
@@ -288,7 +288,7 @@ def test_the_stream_of_the_cuda_array_interface(driver):
     for wrong in (dict(stream=0), dict(strides=(4, 4)), dict(mask=there), dict(version=None)):
         with refused(cupola.ArgumentError, TypeError, saying="__cuda_array_interface__"):
             cupola.asarray(Foreign(there, **wrong))
-    with other:  # what is taken comes after what its stream has
+    with other:  # reuses memory in the order of its stream
         for value in range(1, 50):
             large = cupola.full(1 << 20, value, np.int32)
             foreign = Foreign(large)

@@ -369,7 +369,7 @@ def test_it_is_bounded(driver, place, monkeypatch, compilations):
     assert len(compilations) == before
     monkeypatch.setenv("CUPOLA_CACHE_SIZE", "10")
     assert value(8) == 8
-    assert len(entries(place)) == 3  # too large to be kept, and nothing is lost for it
+    assert len(entries(place)) == 3  # the large entry was not kept, and no other entry was lost
     cache.clear()
     assert not entries(place)
 

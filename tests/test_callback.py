@@ -153,7 +153,7 @@ def test_arrays_that_end_in_a_call_are_freed():
     stream, nbytes = cupola.Stream(non_blocking=True), 64 << 20
     cupola.Device().synchronize()
     before = cupola.memory_info().free
-    for _ in range(40):  # what is freed is used again
+    for _ in range(40):  # freed memory is used again
         box = [cupola.empty(nbytes, np.uint8, stream=stream)]
         stream.launch_host_func(box.clear)
         del box

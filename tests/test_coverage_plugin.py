@@ -208,7 +208,7 @@ def test_a_package_has_the_sources_of_its_project(tmp_path, monkeypatch, folder,
     monkeypatch.syspath_prepend(str(package.parent))
     settings = Settings(source.format(folder=folder))
     assert Selection(settings).includes(str(tmp_path / "csrc/a.cu"))
-    (tmp_path / "pyproject.toml").unlink()  # then the folder beside the package alone
+    (tmp_path / "pyproject.toml").unlink()  # then only the folder beside the package
     assert Selection(settings).includes(str(tmp_path / "csrc/a.cu")) is (folder == "")
     monkeypatch.chdir(tmp_path / "csrc")
     if source == "mine":

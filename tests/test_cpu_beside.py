@@ -205,7 +205,7 @@ def test_host_tensors_are_shared(other):
         host = np.arange(12.0).reshape(3, 4)
         x = cupola.from_dlpack(host[:, 1:], device="cpu")
         assert x.device == cupola.Device("cpu") and x.address == host[:, 1:].ctypes.data
-        assert not cupola.driver.loaded()  # nor is the main driver
+        assert not cupola.driver.loaded()  # the main driver is not loaded
         x.fill(5)
         x.device.synchronize()
         assert (host[:, 1:] == 5).all() and (host[:, 0] == [0, 4, 8]).all()

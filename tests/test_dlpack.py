@@ -218,7 +218,7 @@ def test_managed_and_pinned_memory_have_their_own_device_types(driver):
 @pytest.mark.cpu_only("a GPU's memory is not the host's")
 def test_numpy_shares_the_cpu_devices_memory(driver):
     array = cupola.to_device(np.arange(12, dtype=np.int32).reshape(3, 4))
-    array.fill(5)  # which NumPy's side waits for
+    array.fill(5)  # NumPy's import waits for it
     host = np.from_dlpack(array)
     assert host.ctypes.data == array.address and (host == 5).all()
     host[1, 1] = 9

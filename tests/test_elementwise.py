@@ -120,7 +120,8 @@ def test_binary_operations_are_numpys(driver, name, dtype):
     here = expected(ufunc, x, y)
     if dtype.kind == "c" and name == "multiply":  # NumPy's differs with the processor
         return
-    zeros = name not in ("maximum", "minimum", "fmax", "fmin")  # which of two is not said
+    # For these functions, either zero may result.
+    zeros = name not in ("maximum", "minimum", "fmax", "fmin")
     assert_same(ufunc(there, other), here, zeros)
     assert_same(ufunc(there[::-1], other[::-1]), here[::-1], zeros)  # strided
     assert_same(ufunc(there[1:], other[:-1]), expected(ufunc, x[1:], y[:-1]), zeros)  # unaligned

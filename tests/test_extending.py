@@ -222,7 +222,7 @@ def test_with_the_lock_held_a_launch_waits_for_no_function_that_wants_it(extendi
     code = """
     import faulthandler, time
     import numpy as np, cupola, extending
-    faulthandler.dump_traceback_later(30, exit=True)  # where it stands
+    faulthandler.dump_traceback_later(30, exit=True)  # prints the stacks if the test hangs
     x = cupola.ones(10, np.float32)
     out = cupola.zeros_like(x)
     stream, seen = cupola.Stream(), []

@@ -233,7 +233,7 @@ def test_an_array_of_a_stream_outside_of_the_capture(x):
     increment[1, 1, theirs](x, 1)
     with ours.capture() as graph:
         increment[1, 1, ours](array, 1)
-    assert x.get()[0] == 1  # what the array names was waited for, nothing else has run
+    assert x.get()[0] == 1  # the launch waited only for the stream that the array names
     graph.instantiate()()
     cupola.Device().synchronize()
     assert x.get()[0] == 2

@@ -14,7 +14,7 @@ gpu_multi = importlib.import_module("gpu_multi")
 records = importlib.import_module("records")
 
 
-def part(what, code, seconds=60):
+def python_part(what, code, seconds=60):
     return gpu_multi.Part(what, gpu_multi.python("-c", code), seconds)
 
 
@@ -25,10 +25,10 @@ def test_each_part_runs(tmp_path, capsys):
         "'import time; time.sleep(60)']); print(p.pid, flush=True); time.sleep(60)"
     )
     wanted = {
-        "fails": part("one that fails", "raise SystemExit('no such file')"),
-        "hangs": part("one that hangs", hangs, 3),
-        "not-run": part("one of GPUs", "print('not run: no GPU'); raise SystemExit(77)"),
-        "passes": part("one that passes", "print('3 passed')"),
+        "fails": python_part("one that fails", "raise SystemExit('no such file')"),
+        "hangs": python_part("one that hangs", hangs, 3),
+        "not-run": python_part("one of GPUs", "print('not run: no GPU'); raise SystemExit(77)"),
+        "passes": python_part("one that passes", "print('3 passed')"),
     }
     written = []
     start = time.monotonic()
@@ -47,7 +47,7 @@ def test_each_part_runs(tmp_path, capsys):
 
 
 def test_a_part_without_time_is_a_failure(tmp_path):
-    (row,) = gpu_multi.run_parts({"late": part("late", "")}, 0, tmp_path, lambda rows: None)
+    (row,) = gpu_multi.run_parts({"late": python_part("late", "")}, 0, tmp_path, lambda rows: None)
     assert row.met() is False and "no time left" in row.note
 
 

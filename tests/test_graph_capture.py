@@ -124,7 +124,7 @@ def test_memory_in_another_librarys_graph_is_not_reused(stream):
     handle, graph, run = ctypes.c_void_p(stream.handle), ctypes.c_void_p(), ctypes.c_void_p()
     with stream:
         x = cupola.ones(1000, np.float32)
-        assert ((2 * x + x).get() == 3).all()  # which leaves two pieces
+        assert ((2 * x + x).get() == 3).all()  # leaves two pieces in the pool
         assert native.cuStreamBeginCapture_v2(handle, 1) == 0
         y = 2 * x + x
         assert native.cuStreamEndCapture(handle, ctypes.byref(graph)) == 0

@@ -37,7 +37,7 @@ def test_registered_arrays_are_page_locked(driver):
             pass
         there.set(host)
     np.testing.assert_array_equal(there.get(), np.arange(10_000))
-    with cupola.register_host(host):  # once more
+    with cupola.register_host(host):  # a second registration
         pass
     with cupola.register_host(bytearray(100)):
         pass

@@ -184,7 +184,7 @@ def test_manifests_with_impossible_parameters(driver, written, changes):
     for _ in range(2):
         with refused(cupola.ImageError, saying="changed.json"):
             module["axpy"]
-    works(module)  # what is not asked about is not looked at
+    works(module)  # entries that are not used are not read
 
 
 HOLLOW = {"names": [], "formats": [], "offsets": [], "itemsize": 0}
@@ -278,4 +278,4 @@ def test_a_large_file_that_is_written_over_is_not_taken_for_what_was_loaded(larg
         _ = module.image
     with pytest.raises(cupola.ImageError, match="overwritten"):
         pickle.dumps(module)
-    assert module["scale"].name == "scale"  # what is loaded stays
+    assert module["scale"].name == "scale"  # loaded kernels stay

@@ -67,7 +67,7 @@ def test_names_are_those_of_definitions(driver):
     head = KERNEL.format(symbol=symbol(COUNT), n=COUNT).partition("{")[0].rstrip()
     module = loaded(
         "// .entry ghost(.param .u64 out)\n/* .visible .entry phantom() { ret; } */\n",
-        head + ";\n" if driver == "cpu" else "",  # which the manual doesn't know
+        head + ";\n" if driver == "cpu" else "",  # the manual does not have this form
         KERNEL.format(symbol=symbol(COUNT), n=COUNT),
     )
     assert sorted(module.kernels) == sorted(symbol(n) for n in range(COUNT + 1))

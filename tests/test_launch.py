@@ -158,7 +158,7 @@ def test_too_much_shared_memory(module):
 @pytest.mark.parametrize("n", [0, 1, 31, 1000, 100_003])
 def test_forall(module, n):
     x, y = np.random.default_rng(5).standard_normal((2, n)).astype(np.float32)
-    guard = np.full(8, 7, np.float32)  # what lies behind is left alone
+    guard = np.full(8, 7, np.float32)  # elements after the output stay as they are
     out = cupola.to_device(np.concatenate([np.zeros(n, np.float32), guard]))
     stream = cupola.Stream()
     stream.wait(cupola.Stream.current())
@@ -365,7 +365,7 @@ def test_memory_waits_for_each_stream_that_used_it(driver):
         address = x.address
         del x
         others = [cupola.zeros(64, np.int32) for _ in range(8)]
-        assert address  # where one of these may lie, once the stream is done
+        assert address  # later arrays may lie here, once the stream is done
         gate.open()
         cupola.Device().synchronize()
     for other in others:

@@ -168,7 +168,7 @@ def test_host_and_device_share_managed_memory(driver):
     np.testing.assert_array_equal(array.get(), array.host)
     view = array.host
     array.free()
-    assert view.sum() == 78  # what the host was lent stays
+    assert view.sum() == 78  # the memory of the host's view stays
     assert cupola.managed(0).host.shape == (0,)
     for wrong in (cupola.zeros(3), cupola.to_device(np.zeros(3))):
         with refused(cupola.ArgumentError, TypeError, saying="managed"):

@@ -67,7 +67,7 @@ def test_several_outputs_workspaces_and_integers(driver):
     cache, x = cupola.zeros(100, "f4"), cupola.to_device(np.arange(100, dtype=np.float32))
     assert known(accumulate, cache, x).get().tolist() == [4950]
     assert (cache.get() == 2 * x.get()).all()
-    assert accumulate.eager.call((cache, x, 32), {}) is UNKNOWN  # another workspace
+    assert accumulate.eager.call((cache, x, 32), {}) is UNKNOWN  # the call needs another workspace
     assert known(accumulate, cache, x, most=32).get().tolist() == [4950]
 
 

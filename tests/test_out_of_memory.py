@@ -9,7 +9,7 @@ import cupola
 
 
 def in_own_stream(nbytes):
-    with cupola.Stream.per_thread():  # not from the pool
+    with cupola.Stream.per_thread():  # its allocations are not from the pool
         cupola.empty(nbytes, np.uint8)
 
 

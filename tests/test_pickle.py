@@ -123,7 +123,7 @@ def test_an_image_is_taken_once(driver):
     first, kernel = pickle.loads(pickled)
     second, _ = pickle.loads(pickled)
     assert first is second and kernel is first["increment"]
-    assert first is not module  # which has variables of its own
+    assert first is not module  # the second module has variables of its own
     module["bump"][1, 3]()
     assert first.globals["counter"].get(np.int32)[0] == 0
     assert copy.copy(module) is first

@@ -518,7 +518,7 @@ def test_a_kernel_is_published_once(client, module):
 def test_memory_stays_flat(client):
     """The data of all tasks is many times the memory that may remain."""
     cluster.processes(client, 2)
-    client.run(sys.path.append, BENCHMARKS)  # else their functions travel by name alone
+    client.run(sys.path.append, BENCHMARKS)  # else workers could not import their functions
     found = cluster_memory.memory_of_tasks(client, 240, row_bytes=400_000, rounds=4)
     for where in ("client", "workers"):
         assert found[where][-1] - found[where][0] < 20 << 20 < found["bytes_through"] / 8

@@ -142,7 +142,7 @@ def test_shapes_and_outputs(driver):
         assert (strided.get()[:, 1::2] == 0).all() and (strided.get()[:, ::2] != 0).all()
     same = [random.default_rng(3).standard_normal(999, np.float32).get() for _ in range(2)]
     offset = cupola.zeros(1003, np.float32)
-    random.default_rng(3).standard_normal(out=offset[3:-1], dtype=np.float32)  # not on 16 bytes
+    random.default_rng(3).standard_normal(out=offset[3:-1], dtype=np.float32)  # unaligned
     np.testing.assert_array_equal(offset.get()[3:-1], same[0])
     assert (offset.get()[[0, 1, 2, -1]] == 0).all()
     counts = cupola.zeros(100, np.int64)

@@ -45,7 +45,7 @@ def test_each_record_was_written_by_a_command():
 
 
 def written_by_a_command(path):
-    found = records.read(path)  # which also checks that `met` is what goal and figure say
+    found = records.read(path)  # also checks that `met` agrees with goal and figure
     assert path.read_text() == found.text()
     words = found.command.split()
     assert words[0] == "python" and "--quick" not in words

@@ -185,13 +185,13 @@ def test_nor_does_another_librarys(counting):
         assert native.cuStreamBeginCapture_v2(handle, 2) == 0
         before = calls()
         cupola.Device().pool.trim()
-        assert calls() == before  # what would be freed there became a part of the graph
+        assert calls() == before  # the memory to free became a part of the graph
         del y
         assert calls() == (before[0], before[1] + 1)
-        cupola.empty(51)  # no part of what was freed, and not kept: nodes of the graph
+        cupola.empty(51)  # new memory, which is not kept: nodes of the graph
         assert calls() == (before[0] + 1, before[1] + 2)
         before = calls()
-        with cupola.Stream():  # others go on
+        with cupola.Stream():  # other streams are not blocked
             cupola.empty(52)
             assert calls() == (before[0] + 1, before[1])
             cupola.empty(52)

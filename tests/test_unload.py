@@ -140,7 +140,7 @@ def test_what_was_unloaded_is_refused(driver):
     for each in uses:
         with refused(cupola.ArgumentError, ValueError, saying="unloaded"):
             each()
-    module.unload()  # which changes nothing
+    module.unload()  # a second call changes nothing
 
 
 @pytest.mark.parametrize("how", ["capture", "nodes", "child", "update"])

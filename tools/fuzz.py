@@ -29,7 +29,7 @@ import fuzz_record
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ("-O1", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
-LONG = (*FLAGS, "-O2")  # what runs for longer than it is compiled
+LONG = (*FLAGS, "-O2")  # for targets that run longer than their compilation takes
 LANES = "csrc/cpu/isa/"
 READERS = ("csrc/ptx/", "csrc/image/")
 READERS += ("csrc/cpu/debugger/", "csrc/cpu/interpreter/", "csrc/cpu/sanitizer/")

@@ -93,7 +93,7 @@ def libraries(setup: ModuleType, parts: str, kind: str) -> tuple[list[object], P
     work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
     if kind == "thread":
         objects = work.device_objects(toolkit, ("-O1", "-g"))
-    else:  # what the driver's callers give reaches no reader unchecked
+    else:  # strict flags for readers of bytes from outside
         strict, lenient = (work.device_objects(toolkit, flags) for flags in (FLAGS, CODE))
         objects = [one if reads(one) else other for one, other in zip(strict, lenient, strict=True)]
     if parts != "all":
@@ -199,7 +199,7 @@ def main() -> int:
     if options.thread:
         environment["CUPOLA_TEST_DRIVER"] = str(library.parent / "cpu" / "libcuda.so.1")
     else:
-        environment["PYTHONMALLOC"] = "malloc"  # so that what Python allocates is watched, too
+        environment["PYTHONMALLOC"] = "malloc"  # then the sanitizer sees Python's allocations, too
     # Reports go to files: pytest keeps what its own process prints, and of the processes that tests
     # start some are expected to fail.
     with (

@@ -59,7 +59,7 @@ def seconds(call, *arguments, count):
         for _ in range(count):
             call(*arguments)
         best = min(best, (time.perf_counter() - start) / count)
-    ctypes.CDLL(None).fflush(None)  # what C has yet to write belongs to nowhere, too
+    ctypes.CDLL(None).fflush(None)  # discards text in the buffers of C, too
     os.dup2(kept, 1)
     os.close(kept)
     os.close(nowhere)

@@ -20,7 +20,7 @@ cdef extern from "cupola/cupola.h" nogil:
 def hello(unsigned blocks, unsigned threads):
     """Launch the kernel and wait for it."""
     cdef int status
-    with nogil:  # other Python threads go on meanwhile
+    with nogil:  # other Python threads run meanwhile
         status = cupola_hello(blocks, threads)
     if status:
         raise RuntimeError(cupola_last_error().decode())

@@ -46,6 +46,6 @@ def growing(Array x not None, rates):
     cdef Py_ssize_t i
     with nogil:
         for i in range(values.shape[0]):
-            launch.set_float(0, values[i])  # what is refused raises cupola's errors, here too
+            launch.set_float(0, values[i])  # a refused argument raises cupola's errors here, too
             launch.queue(None)
     return x

@@ -72,7 +72,7 @@ def main():
     there = cupola.to_device(x)
     print(f"{given.steps} steps of {given.elements} elements on {cupola.Device().name}")
     for name, function in (("decay.pyx", decay.decayed), ("Python", by_python)):
-        function(there, 0.5, 0.001, given.steps)  # what is paid once
+        function(there, 0.5, 0.001, given.steps)  # the costs of the first call
         start = time.perf_counter()
         out = function(there, 0.5, 0.001, given.steps)
         cupola.Device().synchronize()

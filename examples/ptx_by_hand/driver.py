@@ -62,7 +62,7 @@ class Context:
         call("cuDeviceGetName", text, len(text), device)
         self.name = text.value.decode()
         self.handle = c_void_p()
-        call("cuCtxCreate", byref(self.handle), 0, device)  # and makes it this thread's current one
+        call("cuCtxCreate", byref(self.handle), 0, device)  # now current in this thread
 
     def synchronize(self):
         """Wait for all that was queued: launches return before their kernels have run."""

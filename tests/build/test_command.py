@@ -96,7 +96,7 @@ def test_an_error_of_the_compiler_comes_with_its_place_first(project, source):
     text = FIRST if source == "first" else SECOND
     line = f'csrc/{source}.cu({text.count(chr(10)) + 1}): error: identifier "y" is undefined'
     told = [one for one in output.splitlines() if "error" in one]
-    assert told[0] == line and told.count(line) == 2  # once more in the compiler's own words
+    assert told[0] == line and told.count(line) == 2  # the second time in the compiler's message
     assert "Traceback" not in output
 
 
@@ -263,7 +263,7 @@ def test_several_sources_as_one(project):
     project.write("csrc/second.cu", 'extern "C" __global__ void alone(int* x) { *x = 1; }')
     output = project.setup("build_kernels", "--inplace", "--dry-run")
     assert "-rdc=true" not in output and "nvlink" not in output
-    project.setup("build_ext", "--inplace")  # which has no extension
+    project.setup("build_ext", "--inplace")  # the project has no extension
     code = "from slope import kernels; print(list(kernels.load()))"
     assert project.python("-c", code).strip() == "['alone']"
 

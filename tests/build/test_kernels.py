@@ -120,7 +120,7 @@ def test_patterns_and_headers(tmp_path):
     (tmp_path / "top.cu").write_text("")
     (tmp_path / "top.hpp").write_text("")
     alone = Kernels("a.b", ["top.cu"]).expand(tmp_path)
-    assert alone.headers(tmp_path) == ["top.hpp"]  # not all of the project
+    assert alone.headers(tmp_path) == ["top.hpp"]  # not all headers of the project
     some = Kernels("a.b", ["csrc/a.cu"]).expand(tmp_path)
     assert some.headers(tmp_path) == ["csrc/a.cuh", "csrc/b.cu", "csrc/deep/c.cu"]
     for sources, include in ((["x.cu"], []), (["x/*.cu"], []), (["csrc/a.cu"], ["includes"])):

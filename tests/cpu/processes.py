@@ -129,7 +129,7 @@ def opened_event(cuda, handle):
 OWNER = """
 pointer, handle = cuda.alloc(5000), Handle()
 cuda.cuMemsetD8_v2(pointer, 3, 5000)
-cuda.cuCtxSynchronize()  # which a memset does not wait for
+cuda.cuCtxSynchronize()  # a memset does not wait for its work
 cuda.cuIpcGetMemHandle(byref(handle), pointer)
 event, mark = cuda.event(INTERPROCESS | DISABLE_TIMING), Handle()
 cuda.cuIpcGetEventHandle(byref(mark), event)

@@ -256,7 +256,7 @@ def test_active_clusters(cuda, function):
 def test_how_large_a_cluster_may_be(cuda, function):
     ring = function("ring")
     assert potential(cuda, ring, 16, 64) == 8
-    assert potential(cuda, function("pairs"), 16, 64) == 8  # whatever its own shape
+    assert potential(cuda, function("pairs"), 16, 64) == 8  # whatever the kernel's shape is
     # Whether the driver heeds a kernel's .maxclusterrank here, nothing says.
     assert potential(cuda, function("bounded"), 16, 64) in ((4, 8) if cuda.on_hardware else (4,))
     cuda.cuFuncSetAttribute(ring, 14, 1)

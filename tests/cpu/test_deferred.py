@@ -165,7 +165,7 @@ def test_handles_end_with_the_module(cuda, mode):
 def test_the_mode_is_told(cuda, mode):
     found = c_int()
     cuda.cuModuleGetLoadingMode(byref(found))
-    if not cuda.on_hardware:  # which reads the variable once, when it is initialised
+    if not cuda.on_hardware:  # a GPU's driver reads the variable once, when it is initialised
         assert found.value == (EAGER if mode == "EAGER" else LAZY)
 
 
@@ -274,7 +274,7 @@ def test_an_error_in_a_library_s_kernel_is_found_with_it(cuda, mode, library):
         "}\n",
         ".visible .entry open() {\n",
         "/* open",
-        ".global .u32 counter;\n",  # once more
+        ".global .u32 counter;\n",  # a second declaration
         KERNEL.format(n=0),
         "frobnicate\n",
     ],

@@ -297,7 +297,7 @@ def test_launches_of_one_graph_run_one_after_another(cuda, graph, memory):
     cuda.cuGraphLaunch(ready, first)
     cuda.cuGraphLaunch(ready, second)
     assert cuda.code("cuStreamQuery", second) == NOT_READY
-    cuda.cuGraphExecDestroy(ready)  # what was launched runs
+    cuda.cuGraphExecDestroy(ready)  # the launched graph still runs
     word(flag).value = 1
     cuda.cuCtxSynchronize()
     assert cuda.read(memory, 32) == [2] * 32

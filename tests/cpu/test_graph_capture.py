@@ -87,7 +87,7 @@ def test_a_fork_without_a_join_is_an_error(cuda, kernel, streams, where, code):
     cuda.cuEventRecord(fork, first)
     cuda.cuStreamWaitEvent(second, fork, 0)
     cuda.launch(kernel("empty"), 1, 1, stream=second)
-    if where == "fork":  # which ends nothing, and spoils it
+    if where == "fork":  # this does not end the capture, and invalidates it
         assert end(cuda, second)[0] == UNMATCHED
     assert end(cuda, first) == (code, None)
     assert status(cuda, first) == status(cuda, second) == NONE
@@ -169,7 +169,7 @@ def test_two_captures_cannot_merge(cuda, kernel, streams, asked):
     cuda.cuStreamBeginCapture_v2(second, RELAXED)
     cuda.launch(kernel("empty"), 1, 1, stream=first)
     cuda.cuEventRecord(inside, first)
-    if asked:  # then it is an event of a capture that came to nothing
+    if asked:  # then the event belongs to a capture that failed
         assert cuda.code("cuEventQuery", inside) == CAPTURED_EVENT
     code = cuda.code("cuStreamWaitEvent", second, inside, 0)
     # The documentation says when it is MERGE; the driver is known to say INVALID_VALUE too.

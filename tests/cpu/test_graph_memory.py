@@ -132,7 +132,7 @@ def test_a_graph_with_memory_keeps_its_shape(cuda, graph):
     start, end = byref(c_void_p(node)), byref(c_void_p(fill))
     one = c_size_t(1)
     assert cuda.code("cuGraphDestroyNode", fill) == NOT_SUPPORTED
-    if not cuda.on_hardware:  # which may have another code
+    if not cuda.on_hardware:  # a GPU's driver may return another error
         code = cuda.code("cuGraphRemoveDependencies", graph.handle, start, end, one)
         assert code == NOT_SUPPORTED
     given = params(ALLOCATE, allocation(128))

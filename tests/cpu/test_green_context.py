@@ -88,7 +88,7 @@ def test_mistakes_of_splits(cuda):
     _, (part,), rest = split(cuda, resource, 1, resource.least)
     wrong = INVALID_RESOURCE_CONFIGURATION
     assert split(cuda, resource, 1, resource.count + 1)[0] == wrong
-    assert split(cuda, part, 1, 1)[0] == wrong  # not without a green context of it
+    assert split(cuda, part, 1, 1)[0] == wrong  # `part` has no green context
     assert split(cuda, Resource(), 1, 1)[0] == INVALID_RESOURCE_TYPE
     forged = Resource(SM)
     forged.count = forged.least = forged.alignment = resource.count

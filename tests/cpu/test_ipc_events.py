@@ -67,7 +67,7 @@ def test_another_process_records_an_event(cuda, events, other, streams):
     child.say()
     cuda.cuEventSynchronize(event)
     cuda.cuStreamSynchronize(stream)
-    cuda.cuEventRecord(event, stream)  # and this one again
+    cuda.cuEventRecord(event, stream)  # records the shared event again
     cuda.cuEventSynchronize(event)
     child.say()
     child.end()

@@ -238,7 +238,7 @@ def test_what_two_define(cuda):
         assert codes[2] == INVALID_SOURCE or (cuda.on_hardware and codes[2] == UNKNOWN)
         text = b"shared_value" if cuda.on_hardware else b"'shared_value' is defined more than once"
         assert text in link.log.value
-        if not cuda.on_hardware:  # which says no more after such an error
+        if not cuda.on_hardware:  # NVIDIA's linker prints no more after such an error
             code, image = link.complete()
             assert code == SUCCESS and result(cuda, image) == 1000 + 40 + 7
 

@@ -40,7 +40,7 @@ def test_advice_is_told_again(cuda, managed):
     cuda.cuMemAdvise(managed, half, 1, 0)
     assert told(cuda, READ_MOSTLY, managed, half) == 1
     assert told(cuda, READ_MOSTLY, managed + half, half) == 0
-    assert told(cuda, READ_MOSTLY, managed, whole) == 0  # not of all of it
+    assert told(cuda, READ_MOSTLY, managed, whole) == 0  # a part of the range lacks the advice
     cuda.cuMemAdvise(managed, whole, 3, 0)
     assert told(cuda, PREFERRED, managed, whole) == 0
     assert told(cuda, READ_MOSTLY, managed, half) == 1

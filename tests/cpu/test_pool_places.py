@@ -118,7 +118,7 @@ def test_memory_of_the_host_of_a_pool(cuda, pools, kernel, where):
     cuda.launch(kernel("add1"), 1, 32, c_uint64(memory))
     cuda.cuCtxSynchronize()
     assert list(values) == list(range(2, 34))
-    assert known(cuda, taken(cuda, pool), 3) is not None  # what it gives from now on, too
+    assert known(cuda, taken(cuda, pool), 3) is not None  # later allocations of the pool, too
     cuda.cuMemFreeAsync(memory, 0)
     cuda.cuMemFree_v2(device)
 

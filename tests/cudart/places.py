@@ -5,7 +5,7 @@ from pathlib import Path
 import cupola.library
 import cupola.paths
 
-PACKAGED = Path(cupola.library.FOLDER, "cudart")  # which programs are linked to
+PACKAGED = Path(cupola.library.FOLDER, "cudart")  # programs are linked to it
 # Programs run with the runtime beside the libcupola.so in use: sanitize.py has another than the
 # package's.
 RUNTIME = Path(cupola.paths.library()).parent / "cudart"

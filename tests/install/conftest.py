@@ -129,7 +129,7 @@ class Place:
 
 
 GENERATED = ("build", "dist", ".venv", ".git", "package/cupola/lib", "package/cupola/include")
-GENERATED += (".hypothesis", ".pytest_cache")  # where another process of the tests writes
+GENERATED += (".hypothesis", ".pytest_cache")  # another process of the tests writes there
 
 
 def copy_checkout(target, objects):

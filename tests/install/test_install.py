@@ -94,7 +94,7 @@ def test_wheel_from_a_source_distribution(place):
     cubins = [75, 80, 86, 89, 90, 100, 120] if every else [86, 89]
     assert architectures == {"cubin": cubins, "ptx": [75]}
     arrays = (unpacked / "build" / "kernels" / "arrays.bin").read_bytes()
-    assert len(zlib.compress(arrays)) <= 4e6  # what the arrays' kernels add to a wheel
+    assert len(zlib.compress(arrays)) <= 4e6  # bytes that the kernels of arrays add to a wheel
 
 
 def use_elsewhere(place, wheel):

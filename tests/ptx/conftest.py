@@ -26,7 +26,7 @@ def started():
 @pytest.fixture(scope="session")
 def nvcc():
     """The toolkit's compiler: the machine's, or the one in NVIDIA's wheels."""
-    import images  # which needs cupola's build, as most of these tests don't
+    import images  # needs cupola's build, unlike most of these tests
 
     return str(images.nvcc().nvcc)
 

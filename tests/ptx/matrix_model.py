@@ -193,7 +193,7 @@ def float_product(form, a, b, c):
         plus = ((special == 1) & (mantissa > 0)).any(-2)
         minus = ((special == 1) & (mantissa < 0)).any(-2)
         mantissa = np.where(special > 0, 0, mantissa)
-        if (sum_type, form.d) == ("f16", "f32"):  # which is turned into one first
+        if (sum_type, form.d) == ("f16", "f32"):  # the sum is converted to f32 first
             sum_type, total = "f32", bits_of(value_of("f16", total), "f32").astype(np.int64)
         cm, ce, ck = unpack(sum_type, total)
         nan |= ck == 2
@@ -207,7 +207,7 @@ def float_product(form, a, b, c):
         summed = summed + shift(cm, kept - FLOATS[sum_type][1] - (top - ce))
         e, m = FLOATS[form.d]
         bits = pack(form.d, summed, top - kept)
-        if kept < 23 and form.d == "f32":  # no more bits than were kept
+        if kept < 23 and form.d == "f32":  # drops bits that were not kept
             bits = bits >> (23 - kept) << (23 - kept)
         infinity = ((1 << e) - 1) << m
         bits = np.where(plus, infinity, bits)

@@ -489,7 +489,7 @@ def test_rules_of_f32(load, name):
     check(load, "f32", body, expressions)
 
 
-# Switches. The texts differ, so that recordings of them do, too.
+# The names of switches end the text, so that each text has a recording of its own.
 SWITCH = "mul.f32 %t0, %a0, %a1; add.f32 %o0, %t0, %a2; // "
 APART, FUSED = "add(mul(a0, a1), a2)", "fma(a0, a1, a2)"
 OPTIMIZATION_LEVEL, GENERATE_DEBUG_INFO, FMA = 7, 11, 24  # CU_JIT_...

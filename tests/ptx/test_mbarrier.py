@@ -90,7 +90,7 @@ def sequence(seed):
             states.append(b.arrive(expect=n)[0])
         elif pick == 7:
             parity = rng.randrange(2)
-            # A try_wait that is not fulfilled goes on waiting as the thread goes on, on an H200.
+            # On an H200, an unfulfilled try_wait still waits after its thread has continued.
             kind = rng.choice(["test_wait", "try_wait"][: 1 + (b.phase % 2 != parity)])
             hint = ", 100" if kind == "try_wait" and rng.random() < 0.5 else ""
             sem = rng.choice(["", ".acquire.cta", ".relaxed.cluster"])

@@ -88,7 +88,7 @@ BARE = """
 .global .align 8 .b32 gv[4]; .const .align 8 .b32 cv[4] = {1, 2, 3, 4}; .shared .align 8 .b32 sv[64];
 .extern .shared .align 8 .b8 open[]; .shared .align 8 .b64 met;
 """
-BARELY = {  # what NVIDIA's assembler takes
+BARELY = {  # forms that NVIDIA's assembler takes
     variable: [f"ld.u32 %r1, [{variable}];", f"ld.volatile.u32 %r1, [{variable}+4];", f"st.v2.u32 [{variable}+8], {{%r1, %r2}};",
                f"red.add.u32 [{variable}], 1;", f"prefetch.L1 [{variable}];", f"ld.{space}.u32 %r1, [{variable}];", f"cvta.{space}.u64 %rd2, {variable};"]
     for variable, space in {"gv": "global", "sv": "shared", "open": "shared", "lv": "local"}.items()

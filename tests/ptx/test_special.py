@@ -102,7 +102,7 @@ def test_clocks_do_not_go_back(timer, load):
     out = np.zeros((BLOCKS, THREADS), np.uint64)
     text = HEAD + ".reg .pred %p<2>; " + CLOCKS.replace("%TIMER", f"%{timer}")
     load(text).run("k", GRID, BLOCK, [out])
-    if timer == "clock64":  # and go on while a loop is run
+    if timer == "clock64":  # clocks advance while a loop runs
         assert (out >= 1000).all()
     else:
         assert (out < 10**10).all()

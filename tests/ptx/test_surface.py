@@ -141,7 +141,7 @@ def test_surface_reductions(load, make, opcode, values, expected, form):
     """Each thread's number is combined with one cell, which starts as the first of them."""
     numbers = (noise(3, 32) >> np.uint64(17)).astype(np.uint32)
     texels = np.repeat(numbers[:1], 8)[:, None]
-    if form == "p":  # no sign is known of, whatever the texels are
+    if form == "p":  # the sign is unknown, whatever the texels are
         values = "u4"
     kind = values if opcode[:3] in ("min", "max") else "u4"
     surface, array = surface_of(make, texels.view(kind))

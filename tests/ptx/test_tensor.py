@@ -102,7 +102,7 @@ def test_tiles(case, to, load, driver):
         code, tensor = encoded(driver, memory.value, a, box, **more)
         assert code == 0
         for corner in corners:
-            stored = min(corner) >= 0  # else it may be loaded alone
+            stored = min(corner) >= 0  # else the box can only be loaded
             driver.cuMemcpyHtoD_v2(memory, c_void_p(a.ctypes.data), ctypes.c_size_t(a.nbytes))
             out = np.zeros(size, np.uint8)
             (both if stored else loads).run(

@@ -2,6 +2,6 @@
 #pragma once
 
 struct Region {
-    int row, column;    // where it begins
+    int row, column;    // the first row and column
     int rows, columns;  // how far it goes
 };

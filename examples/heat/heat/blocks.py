@@ -6,7 +6,7 @@
     from dask.distributed import Client
     from heat import blocks
 
-    client = Client(address, direct_to_workers=True)     # where it can reach the workers
+    client = Client(address, direct_to_workers=True)     # if the client can reach the workers
     plate = np.lib.format.open_memmap("plate.npy")       # larger than a worker's memory
     after = blocks.spread(plate, 100, client)            # a dask.array, on the workers' devices
     blocks.spread(plate, 100, client, out=another_memmap)

@@ -104,7 +104,7 @@ def test_heat_is_neither_made_nor_lost_inside():
     start = np.zeros((40, 40))
     start[15:25, 15:25] = 1
     there = heat.Plate(start)
-    there.advance(14)  # too few to reach the border
+    there.advance(14)  # too few steps to reach the border
     assert there.mean() == pytest.approx(start.mean(), rel=1e-12)
 
 

@@ -11,9 +11,9 @@
 
 from __future__ import annotations
 
-import cupola
 import numpy as np
 
+import cupola
 from matmul import hopper, plain
 
 __all__ = ["product"]

@@ -1,10 +1,11 @@
 # tests/test_matmul.py - products beside NumPy's, on a GPU or the CPU device.
 """Products of all shapes, by the kernel that the device gets."""
 
-import cupola
 import matmul
 import numpy as np
 import pytest
+
+import cupola
 
 
 @pytest.mark.parametrize("shape", [(64, 64, 64), (100, 130, 200), (1, 1, 8), (65, 64, 7)])

@@ -63,7 +63,7 @@ def answer(names):
                 code = str(error)
         print(code, flush=True)
         if not early and world.code("cuCtxSynchronize") != SUCCESS:
-            os._exit(0)  # what comes next is for a process that has a context
+            os._exit(0)  # the next cases need a process with a context
     print("end", flush=True)
     os._exit(0)
 

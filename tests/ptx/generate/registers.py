@@ -166,7 +166,7 @@ class Instructions:
         rng, bits = self.rng, reference.size(t)
         if bits == 128:
             return self.wide()
-        t = f"b{bits}"  # what NVIDIA's compiler takes depends on the registers' types otherwise
+        t = f"b{bits}"  # for typed registers, NVIDIA's compiler takes fewer forms
         shapes = {16: [8], 32: [16, 8], 64: [32, 16]}[bits]
         part = rng.choice(shapes)
         if part == 8:  # bytes are registers of their own: taken from a word, and put together again

@@ -51,7 +51,7 @@ class Warp(Memory):
                 f"vote.sync.ballot.b32 %t2, %q1, {members};",
                 f"popc.b32 {at}, %t2; shr.b32 %t2, %t2, %t1; setp.eq.u32 {p}, %t2, 1;",
             )
-        elif pick == 5:  # what the first of them has
+        elif pick == 5:  # the value of the first lane
             return Piece(
                 f"brev.b32 %t1, {members}; clz.b32 %t1, %t1;",
                 f"shfl.sync.idx.b32 {self.some(32)}, {self.some(32)}, %t1, 31, {members};",

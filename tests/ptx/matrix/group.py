@@ -15,7 +15,7 @@ class Group:
     a: str
     b: str
     shared: bool = True
-    tail: str = ""  # behind the types
+    tail: str = ""  # text after the types
     front: str = ""  # before them
     negate: tuple = (1, 1)
     transpose: tuple = (0, 0)

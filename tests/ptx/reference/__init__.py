@@ -10,5 +10,5 @@ from .bound import Near, as_double
 from .compare import lowered
 from .core import FUNCTIONS, size
 
-CHAPTERS = (integer, real, approximate, compare, convert, narrow)  # which fill FUNCTIONS
+CHAPTERS = (integer, real, approximate, compare, convert, narrow)  # these modules fill FUNCTIONS
 __all__ = ["CHAPTERS", "FUNCTIONS", "Near", "as_double", "fl", "lowered", "size"]
