@@ -110,7 +110,7 @@ cdef Tensor unpack(object capsule):
     tensor.readonly = found.read_only
     tensor.device_type = found.device_type
     tensor.device = found.device
-    # From here on this module must delete it.
+    # From here on this module must delete the tensor.
     if PyCapsule_SetName(
         capsule, b"used_dltensor_versioned" if tensor.versioned else b"used_dltensor"
     ) != 0:

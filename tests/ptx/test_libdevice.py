@@ -43,7 +43,7 @@ def test_function(row, dtype, module, exact, driver):
     reference = np.asarray(exact(name, *sources))
     with np.errstate(all="ignore"):
         rounded = reference.astype(dtype)
-    if domain == "order":  # bounded in absolute terms, or by the order
+    if domain == "order":  # the error's bound is absolute, or depends on the order
         bound = 3e-5 if dtype == np.float32 else 1e-11
         inside = np.abs(rounded) < 1e3
         assert np.all(

@@ -166,7 +166,7 @@ CUPOLA_INLINE bool is_proved(O... sources) {
 
 // Applies the row's function to the first lane of each half warp. A result that is wider than its
 // sources is also computed for the last lanes: a source that wraps is affine, but its result is
-// not. So is a result whose proof compares the ends.
+// not. A result whose proof compares both ends is also computed for the last lanes.
 template <class Row, class M, class V, std::int64_t S, bool Widens, Proof P, class... O>
 CUPOLA_INLINE Affine<V, S> apply_halves(O... sources) {
     V first, second;

@@ -25,8 +25,8 @@ struct LoopNest {
     }
 };
 
-// Joins neighbouring axes into one where the outer one only repeats the inner one: each of its
-// steps is the inner axis's step times its length. The outermost axis comes first.
+// Joins two neighbouring axes into one where the outer axis continues the inner axis: each step of
+// the outer axis is the inner axis's step times the inner axis's length. The outermost comes first.
 template <class Axis, class... Steps>
 void merge_axes(std::vector<Axis>& axes, Steps Axis::*... steps) {
     std::vector<Axis> merged;  // the innermost first
