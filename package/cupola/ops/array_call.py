@@ -102,7 +102,6 @@ def plan_of(operation: Operation, call: Call, views: dict[str, View]) -> Plan:
         types,
         {name: view.strides for name, view in views.items() if view.strides is not None},
     )
-    sizes.check()
     outputs, workspaces = (
         tuple((sizes.shape(one), declaration.element_of(one, types)) for one in tensors)
         for tensors in (declaration.outputs, declaration.workspaces)

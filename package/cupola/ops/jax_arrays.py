@@ -127,7 +127,6 @@ class JaxOperation:
             types,
             batch=batch,
         )
-        sizes.check()
         self._bind(types)
         lead = (batch,) if batched is not None else ()
         results, aliases = [], {}

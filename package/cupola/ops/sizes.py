@@ -37,7 +37,8 @@ class Sizes:
     Raises
     ------
     ArgumentValueError
-        Where an input has a wrong number of axes, or `check` finds contradicting lengths.
+        Where an input has a wrong number of axes, lengths contradict each other, or a check of the
+        declaration does not hold.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Sizes:
         for name, expression in declaration.sizes.items():
             if self._is_known(expression):
                 self.values[name] = self._value(expression, name)
+        self._check()
 
     def _is_known(self, expression: Any) -> bool:
         """Whether no scalar that it needs is a framework's array, whose value the call has."""
@@ -156,13 +158,7 @@ class Sizes:
             raise self._fail(tensor, f"its length {length.text} is {value}")
         return value
 
-    def check(self) -> None:
-        """Compare all lengths with each other, and evaluate the checks.
-
-        Raises
-        ------
-        ArgumentValueError
-        """
+    def _check(self) -> None:
         for tensor in self.declaration.inputs:
             if tensor.name in self.shapes:
                 self._check_shape(tensor, self.shapes[tensor.name])
