@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from setuptools import Distribution
 
-TABLES = ("kernels", "libraries", "ops", "makers")  # of [tool.cupola]
-
 
 def finalize(distribution: Distribution) -> None:
     """``setuptools.finalize_distribution_options``: ``[[tool.cupola.kernels]]`` and the like."""
@@ -34,20 +32,19 @@ def finalize(distribution: Distribution) -> None:
     except ValueError:
         return  # setuptools itself tells what is wrong with it
     ours = tools.get("cupola", {}) if isinstance(tools, dict) else {}
-    if not isinstance(ours, dict):
-        raise SystemExit(f"tool.cupola = {ours!r}: write tables, as [[tool.cupola.{TABLES[0]}]]")
-    for name in ours:
-        if name not in TABLES:
-            known = ", ".join(f"[[tool.cupola.{one}]]" for one in TABLES)
-            raise SystemExit(f"tool.cupola has an unknown key {name!r}: known are {known}")
-    if "kernels" in ours:
-        _add(distribution, "from_tables", ours["kernels"])
-    if "libraries" in ours:
-        _add_libraries(distribution, ours["libraries"])
-    if "ops" in ours:
-        _add_operations(distribution, ours["ops"], text.decode())
-    if "makers" in ours:  # after the operations, which search the other kernel libraries
-        _add_makers(distribution, ours["makers"], text.decode())
+    if ours == {}:
+        return
+    from cupola.build import command, error, signature, tables
+
+    if isinstance(ours, dict) and {"kernels", "makers"} & set(ours):
+        _require(distribution, signature.REQUIREMENT)
+    known = command.known(distribution)
+    try:
+        found = tables.libraries(ours, text.decode(), known)
+    except error.BuildError as wrong:
+        raise SystemExit(str(wrong)) from None
+    known.clear()
+    command.add(distribution, found)
 
 
 def read_toml(text: bytes) -> dict[str, Any]:
@@ -67,44 +64,11 @@ def read_toml(text: bytes) -> dict[str, Any]:
 
 def keyword(distribution: Distribution, name: str, value: Any) -> None:
     """``distutils.setup_keywords``: ``setup(cuda_kernels=[cupola.build.Kernels(...)])``."""
-    _add(distribution, "from_keyword", name, value)
-
-
-def _add(distribution: Distribution, reader: str, *given: Any) -> None:
     from cupola.build import command, error, kernels, signature
 
     _require(distribution, signature.REQUIREMENT)
     try:
-        command.add(distribution, getattr(kernels, reader)(*given))
-    except error.BuildError as wrong:
-        raise SystemExit(str(wrong)) from None
-
-
-def _add_libraries(distribution: Distribution, tables: Any) -> None:
-    from cupola.build import command, error, kernels
-
-    try:
-        command.add(distribution, kernels.from_tables(tables, host=True))
-    except error.BuildError as wrong:
-        raise SystemExit(str(wrong)) from None
-
-
-def _add_operations(distribution: Distribution, tables: Any, text: str) -> None:
-    from cupola.build import command, error, operations
-
-    libraries = command.known(distribution)
-    try:
-        libraries[:] = operations.from_tables(tables, libraries, text)
-    except error.BuildError as wrong:
-        raise SystemExit(str(wrong)) from None
-
-
-def _add_makers(distribution: Distribution, tables: Any, text: str) -> None:
-    from cupola.build import command, error, makers, signature
-
-    _require(distribution, signature.REQUIREMENT)
-    try:
-        command.add(distribution, makers.from_tables(tables, text))
+        command.add(distribution, kernels.from_keyword(name, value))
     except error.BuildError as wrong:
         raise SystemExit(str(wrong)) from None
 

@@ -10,6 +10,10 @@ ENTRY_POINTS = """
 cupola = _cupola_setuptools:finalize
 [distutils.setup_keywords]
 cuda_kernels = _cupola_setuptools:keyword
+[hatch]
+cupola = _cupola_hatch
+[cmake.prefix]
+cupola = cupola.cmake
 [pytest11]
 cupola = _cupola_pytest
 [dask.sizeof]

@@ -13,19 +13,10 @@ from typing import Any, ClassVar
 from setuptools import Command, Distribution
 
 from ..image.processor_levels import LEVELS
-from . import (
-    ahead,
-    architectures,
-    executor,
-    host_library,
-    library,
-    processors,
-    source_distribution,
-    toolkit,
-)
+from . import executor, host_library, library, source_distribution
 from .error import BuildError
 from .kernels import Kernels
-from .native import place
+from .project import Project
 from .step import Step
 
 NAME = "build_kernels"
@@ -77,28 +68,30 @@ class BuildKernels(Command):
             raise SystemExit(str(error)) from None
 
     def _run(self) -> None:
-        libraries = self.libraries
-        names = [kernels.library for kernels in libraries]
-        for name in names:
-            if names.count(name) > 1:
-                raise BuildError(f"there are two kernel libraries {name!r}")
-        planned = [(kernels, self._steps(kernels)) for kernels in libraries]
-        steps = [one for _, of_one in planned for one in of_one]
+        project = self._project()
+        project.require_names()
+        planned = [(kernels, self._steps(project, kernels)) for kernels in project.libraries]
         if self.dry_run or getattr(self.distribution, "dry_run", False):
-            for one in executor.stale(steps, self.root):
+            for one in executor.stale([one for _, of in planned for one in of], self.root):
                 print(shlex.join(one.command) or f"{one.label} in {one.target.parent}")
             return
-        with executor.locked(self.root / self._work()):
-            executor.run(steps, self.root)
-            inplace = self.inplace or self.editable_mode
-            for made, output, source in self._products():
-                place(self.root / made, source if inplace else output)
+        inplace = self.inplace or self.editable_mode
+        places = self._products(project)
+        project.make(planned, ((made, source if inplace else out) for made, out, source in places))
         for kernels, of_one in planned:
-            for line in library.notes(kernels, self.root / self._work(kernels)):
-                print(line, flush=True)
             self._tell_lacking(kernels, of_one)
 
-    def _steps(self, kernels: Kernels) -> list[Step]:
+    def _project(self) -> Project:
+        metadata = self.distribution.metadata
+        return Project(
+            self.root,
+            self.libraries,
+            self._base(),
+            f"{metadata.get_name()} {metadata.get_version()}",
+            for_others="bdist_wheel" in self.distribution.commands,
+        )
+
+    def _steps(self, project: Project, kernels: Kernels) -> list[Step]:
         folder = self._package_folder(kernels)
         if not folder.is_dir():
             raise kernels.wrong("library", kernels.library, f"there is no package {folder}")
@@ -109,36 +102,7 @@ class BuildKernels(Command):
         if kernels.library in self._extensions():
             text = "there is an extension module of that name"
             raise kernels.wrong("library", kernels.library, text)
-        compiler = toolkit.find()
-        chosen = architectures.choose(
-            compiler.architectures(), otherwise=self._otherwise(kernels), ptx=kernels.ptx
-        )
-        print(f"{kernels.library}: {chosen}, by {compiler}", flush=True)
-        if chosen.note:
-            print(chosen.note, flush=True)
-        metadata = self.distribution.metadata
-        return library.steps(
-            kernels,
-            compiler,
-            chosen,
-            self.root,
-            self._work(kernels),
-            package=f"{metadata.get_name()} {metadata.get_version()}",
-            levels=self._levels(kernels),
-        )
-
-    def _otherwise(self, kernels: Kernels) -> str:
-        wheel = "bdist_wheel" in self.distribution.commands
-        return kernels.architectures or ("all" if wheel else "native")
-
-    def _levels(self, kernels: Kernels) -> tuple[str, ...]:
-        """The host levels to make machine code for, for the CPU device."""
-        if kernels.host:
-            return ()
-        hosts = architectures.hosts(otherwise=self._otherwise(kernels))
-        if not hosts or not ahead.possible(asked=hosts == architectures.CPU):
-            return ()
-        return processors.levels(hosts)
+        return project.steps(kernels)
 
     def _extensions(self) -> list[str]:
         """Full names of the project's extension modules."""
@@ -159,36 +123,33 @@ class BuildKernels(Command):
         base = Path(self.build_base)
         return base.relative_to(self.root) if base.is_relative_to(self.root) else base
 
-    def _work(self, kernels: Kernels | None = None) -> Path:
-        return self._base() / "kernels" / (kernels.library if kernels else "")
-
     def _package_folder(self, kernels: Kernels) -> Path:
         found = self.get_finalized_command("build_py").get_package_dir(kernels.package)
         return self.root / found
 
-    def _products(self) -> Iterator[tuple[Path, Path, Path]]:
+    def _products(self, project: Project) -> Iterator[tuple[Path, Path, Path]]:
         """(product, its place in a build, its place beside the sources)."""
-        for kernels in self.libraries:
+        for kernels in project.libraries:
             built = Path(self.build_lib, *kernels.package.split("."))
-            levels = self._levels(kernels)
-            for made in library.products(kernels, self._work(kernels), levels):
+            for made in project.products(kernels):
                 yield made, built / made.name, self._package_folder(kernels) / made.name
 
     def host_libraries(self) -> Iterator[tuple[Kernels, Path]]:
         """The libraries of host launchers, and the folder in which a build makes each."""
-        for kernels in self.libraries:
+        project = self._project()
+        for kernels in project.libraries:
             if kernels.host:
-                yield kernels, self.root / self._work(kernels)
+                yield kernels, self.root / project.folder(kernels)
 
     def get_outputs(self) -> list[str]:
         """The installed files."""
-        return [str(output) for _, output, _ in self._products()]
+        return [str(output) for _, output, _ in self._products(self._project())]
 
     def get_output_mapping(self) -> dict[str, str]:
         """For an editable build: each installed file and the file that replaces it."""
         if not (self.inplace or self.editable_mode):
             return {}
-        return {str(output): str(source) for _, output, source in self._products()}
+        return {str(out): str(source) for _, out, source in self._products(self._project())}
 
     def beside_sources(self) -> Iterator[Path]:
         """The products that builds have put into the packages' own folders."""

@@ -110,3 +110,59 @@ function(cupola_add_kernels target name)
   set(${name}_FATBIN "${made}.fatbin" PARENT_SCOPE)
   set(${name}_MANIFEST "${made}.json" PARENT_SCOPE)
 endfunction()
+
+# cupola_add_package([PROJECT <folder>] [DESTINATION <folder>])
+#
+# Builds the kernels, operations and makers that the tables [tool.cupola] of the project's
+# pyproject.toml name, and installs their files into the packages below DESTINATION: by default the
+# wheel's top level under scikit-build-core. PROJECT is by default the folder of the top CMakeLists.txt.
+# The Python that runs is Python_EXECUTABLE, of find_package(Python); it must have cupola[build].
+# Machine code is for all targets, in an editable installation for this machine's devices; the
+# environment's CUPOLA_ARCHITECTURES goes first.
+function(cupola_add_package)
+  cmake_parse_arguments(PARSE_ARGV 0 given "" "PROJECT;DESTINATION" "")
+  if(given_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "cupola_add_package: unknown arguments ${given_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT given_PROJECT)
+    set(given_PROJECT "${CMAKE_SOURCE_DIR}")
+  endif()
+  if(NOT given_DESTINATION)
+    set(given_DESTINATION ".")
+  endif()
+  if(NOT Python_EXECUTABLE)
+    message(FATAL_ERROR "cupola_add_package: call find_package(Python COMPONENTS Interpreter) before")
+  endif()
+  get_filename_component(project "${given_PROJECT}" ABSOLUTE)
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/cupola.package")
+  set(command "${Python_EXECUTABLE}" -m cupola build "${project}" "--into=${folder}/files"
+              "--work=${folder}")
+  if("$ENV{SKBUILD_STATE}" STREQUAL "editable" OR SKBUILD_STATE STREQUAL "editable")
+    list(APPEND command --native)
+  endif()
+
+  # The names of the files depend on the tables alone: a change of them configures again.
+  execute_process(COMMAND ${command} --list OUTPUT_VARIABLE names ERROR_VARIABLE said
+                  RESULT_VARIABLE status OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "cupola_add_package: ${said}")
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${project}/pyproject.toml")
+  string(REPLACE "\n" ";" names "${names}")
+  list(TRANSFORM names PREPEND "${folder}/files/" OUTPUT_VARIABLE made)
+
+  add_custom_command(
+    OUTPUT ${made}
+    COMMAND ${command} "--depfile=${folder}/kernels.d"
+    DEPENDS "${project}/pyproject.toml"
+    DEPFILE "${folder}/kernels.d"
+    COMMENT "Compiling kernels of ${project}"
+    VERBATIM
+    USES_TERMINAL)
+  string(MD5 key "${folder}")
+  add_custom_target(cupola_package_${key} ALL DEPENDS ${made})
+  foreach(name IN LISTS names)
+    get_filename_component(inside "${name}" DIRECTORY)
+    install(FILES "${folder}/files/${name}" DESTINATION "${given_DESTINATION}/${inside}")
+  endforeach()
+endfunction()

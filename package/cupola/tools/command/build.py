@@ -12,12 +12,13 @@ from pathlib import Path
 from _cupola_setuptools import read_toml
 
 from cupola.build.error import BuildError
-from cupola.exceptions import LibraryError, MissingFileError
+from cupola.exceptions import ArgumentValueError, LibraryError, MissingFileError
 
 HELP = "compile the kernels of a project into its source tree"
 EPILOG = """\
 The project's pyproject.toml or setup.py names the kernels. Kernels that did not change are not
-compiled again. With a setup.py, this is the same as `python setup.py build_kernels --inplace`."""
+compiled again. With a setup.py, this is the same as `python setup.py build_kernels --inplace`.
+Build systems other than setuptools call it with --into, for the tables of pyproject.toml."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +33,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="print the steps without running them"
     )
+    others = parser.add_argument_group("for other build systems")
+    others.add_argument("--into", type=Path, help="put the packages' files into this folder")
+    others.add_argument(
+        "--package", default="", help="the files of this package alone, in the folder itself"
+    )
+    others.add_argument("--work", type=Path, help="folder for intermediate files")
+    others.add_argument("--depfile", type=Path, help="write a rule with all files that were read")
+    others.add_argument(
+        "--native", action="store_true", help="by default for this machine alone, not for a wheel"
+    )
+    others.add_argument(
+        "--list", action="store_true", help="print the names of the files and make nothing"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run setuptools' command in that folder."""
+    """Run setuptools' command in that folder, or build into another one."""
     folder = options.folder.absolute()
+    if options.into is not None:
+        _into(folder, options)
+        return
+    for name in ("package", "work", "depfile", "native", "list"):
+        if getattr(options, name):
+            raise ArgumentValueError(f"--{name} is for --into FOLDER, which is not given")
     if not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
         raise MissingFileError(f"there is no pyproject.toml and no setup.py in {folder}")
     _check_toml(folder / "pyproject.toml")
@@ -65,6 +85,21 @@ def run(options: argparse.Namespace) -> None:
         if (folder / "setup.py").is_file():
             raise  # with the lines of setup.py
         raise BuildError(f"{folder / 'pyproject.toml'}: {error}") from None
+
+
+def _into(folder: Path, options: argparse.Namespace) -> None:
+    from cupola.build import project
+
+    if options.dry_run:
+        raise ArgumentValueError("--dry-run is for builds in the source tree, without --into")
+    work = project.WORK if options.work is None else options.work.absolute()
+    found = project.of_folder(folder, work=work, for_others=not options.native)
+    into = project.Into(found, options.into, options.package)
+    if options.list:
+        for _, target in into.placed():
+            print(target.relative_to(options.into).as_posix())
+    else:
+        into.make(options.depfile)
 
 
 def _check_toml(path: Path) -> None:

@@ -1,0 +1,197 @@
+# package/cupola/build/project.py - builds all kernel libraries of a project.
+"""A project's kernel libraries: what is made, for which targets, and in which folder.
+
+Each build system uses this: setuptools by `cupola.build.command`, Hatchling by ``_cupola_hatch``,
+CMake and Meson by ``python -m cupola build --into``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from _cupola_setuptools import read_toml
+
+from . import ahead, architectures, depfile, executor, library, processors, tables, toolkit
+from .error import BuildError
+from .kernels import Kernels
+from .native import place
+from .step import Step, read_files
+
+WORK = Path("build")  # in the project's folder, for intermediate files
+
+
+@dataclass(frozen=True)
+class Project:
+    """The kernel libraries of a project.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    libraries : sequence of Kernels
+        With patterns replaced by files.
+    work : Path
+        The folder of intermediate files, relative to `root` or absolute.
+    title : str
+        The distribution and its version, for manifests.
+    for_others : bool
+        Whether the products are for other machines: machine code for all targets by default.
+    """
+
+    root: Path
+    libraries: Sequence[Kernels]
+    work: Path = WORK
+    title: str = ""
+    for_others: bool = False
+
+    def require_names(self) -> None:
+        """Refuse two libraries of one name."""
+        names = [kernels.library for kernels in self.libraries]
+        for name in names:
+            if names.count(name) > 1:
+                raise BuildError(f"there are two kernel libraries {name!r}")
+
+    def folder(self, kernels: Kernels) -> Path:
+        """Where a library is made, relative to the project's folder."""
+        return self.work / "kernels" / kernels.library
+
+    def steps(self, kernels: Kernels) -> list[Step]:
+        """The steps that make a library; prints its targets and the compiler."""
+        compiler = toolkit.find()
+        chosen = architectures.choose(
+            compiler.architectures(), otherwise=self._otherwise(kernels), ptx=kernels.ptx
+        )
+        print(f"{kernels.library}: {chosen}, by {compiler}", flush=True)
+        if chosen.note:
+            print(chosen.note, flush=True)
+        return library.steps(
+            kernels,
+            compiler,
+            chosen,
+            self.root,
+            self.folder(kernels),
+            package=self.title,
+            levels=self._levels(kernels),
+        )
+
+    def products(self, kernels: Kernels) -> list[Path]:
+        """The files of a library that are installed, where the build makes them."""
+        return library.products(kernels, self.folder(kernels), self._levels(kernels))
+
+    def make(
+        self,
+        planned: Iterable[tuple[Kernels, Sequence[Step]]],
+        placed: Iterable[tuple[Path, Path]],
+    ) -> None:
+        """Run stale steps, put each product into its place, and print unusual names.
+
+        Parameters
+        ----------
+        planned : iterable of (Kernels, sequence of Step)
+        placed : iterable of (Path, Path)
+            Products, and where each goes.
+        """
+        planned = list(planned)
+        with executor.locked(self.root / self.work / "kernels"):
+            executor.run([one for _, steps in planned for one in steps], self.root)
+            for made, target in placed:
+                place(self.root / made, target)
+        for kernels, _ in planned:
+            for line in library.notes(kernels, self.root / self.folder(kernels)):
+                print(line, flush=True)
+
+    def _otherwise(self, kernels: Kernels) -> str:
+        return kernels.architectures or ("all" if self.for_others else "native")
+
+    def _levels(self, kernels: Kernels) -> tuple[str, ...]:
+        """The host levels to make machine code for, for the CPU device."""
+        if kernels.host:
+            return ()
+        hosts = architectures.hosts(otherwise=self._otherwise(kernels))
+        if not hosts or not ahead.possible(asked=hosts == architectures.CPU):
+            return ()
+        return processors.levels(hosts)
+
+
+def of_folder(root: Path, *, work: Path = WORK, for_others: bool = True) -> Project:
+    """The project of a pyproject.toml.
+
+    Raises
+    ------
+    BuildError
+        There is none, or it names no kernels.
+    """
+    path = root / "pyproject.toml"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BuildError(f"{path} can't be read: {error.strerror}") from None
+    try:
+        values = read_toml(content)
+    except ValueError as error:
+        raise BuildError(f"{path} is not valid TOML: {error}") from None
+    tools, about = values.get("tool", {}), values.get("project", {})
+    ours = tools.get("cupola", {}) if isinstance(tools, dict) else {}
+    found = tables.libraries(ours, content.decode())
+    if not found:
+        raise BuildError(f"{root} names no kernels: add a table [[tool.cupola.kernels]] to {path}")
+    title = f"{about.get('name', '')} {about.get('version', '')}".strip()
+    return Project(root, [one.expand(root) for one in found], work, title, for_others)
+
+
+@dataclass(frozen=True)
+class Into:
+    """The products of a project in a folder from which another build system installs them.
+
+    Parameters
+    ----------
+    project : Project
+    folder : Path
+        The files of the package ``a.b`` are in ``a/b`` there.
+    package : str
+        A package whose files alone are made, in the folder itself.
+    """
+
+    project: Project
+    folder: Path
+    package: str = ""
+
+    def chosen(self) -> list[Kernels]:
+        """The libraries that are made."""
+        found = [k for k in self.project.libraries if self.package in ("", k.package)]
+        if not found:
+            known = ", ".join(sorted({kernels.package for kernels in self.project.libraries}))
+            raise BuildError(f"there are kernels of {known}, none of the package {self.package!r}")
+        return found
+
+    def placed(self) -> Iterator[tuple[Path, Path]]:
+        """(product, its place)."""
+        for kernels in self.chosen():
+            inside = () if self.package else kernels.package.split(".")
+            for made in self.project.products(kernels):
+                yield made, self.folder.joinpath(*inside, made.name)
+
+    def make(self, rule: Path | None = None) -> None:
+        """Make the files, and a rule for make or Ninja with all files that were read."""
+        self.project.require_names()
+        planned = [(kernels, self.project.steps(kernels)) for kernels in self.chosen()]
+        placed = list(self.placed())
+        self.project.make(planned, placed)
+        for _, target in placed:  # so that a build system finds them newer than their sources
+            target.touch()
+        if rule is not None:
+            read = {str(self.project.root / "pyproject.toml")}
+            for kernels, steps in planned:
+                read |= {str(self.project.root / source) for source in kernels.sources}
+                for one in steps:
+                    if one.depfile is not None:
+                        files = read_files(one, self.project.root)
+                        read |= {str(self.project.root / name) for name in files}
+            made = self.project.root / self.project.work
+            depfile.write_rule(
+                rule,
+                placed[0][1],
+                sorted(name for name in read if not Path(name).is_relative_to(made)),
+            )

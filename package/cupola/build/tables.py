@@ -1,0 +1,48 @@
+# package/cupola/build/tables.py - the tables [tool.cupola] of a project's pyproject.toml.
+"""Kernel libraries of a project: kernels, host libraries, operations and makers in one list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import kernels, makers, operations
+from .error import BuildError
+from .kernels import Kernels
+
+TABLES = ("kernels", "libraries", "ops", "makers")
+
+
+def libraries(ours: Any, text: str, given: Iterable[Kernels] = ()) -> list[Kernels]:
+    """The libraries that the tables name.
+
+    Parameters
+    ----------
+    ours : dict
+        ``[tool.cupola]``.
+    text : str
+        Of pyproject.toml, for the lines in errors.
+    given : iterable of Kernels
+        Libraries that the project names elsewhere; operations can be of these, too.
+
+    Raises
+    ------
+    BuildError
+        A table is invalid.
+    """
+    if not isinstance(ours, Mapping):
+        raise BuildError(f"tool.cupola = {ours!r}: write tables, as [[tool.cupola.{TABLES[0]}]]")
+    for name in ours:
+        if name not in TABLES:
+            known = ", ".join(f"[[tool.cupola.{one}]]" for one in TABLES)
+            raise BuildError(f"tool.cupola has an unknown key {name!r}: known are {known}")
+    found = list(given)
+    if "kernels" in ours:
+        found += kernels.from_tables(ours["kernels"])
+    if "libraries" in ours:
+        found += kernels.from_tables(ours["libraries"], host=True)
+    if "ops" in ours:
+        found = operations.from_tables(ours["ops"], found, text)
+    if "makers" in ours:  # after the operations, which search the other kernel libraries
+        found += makers.from_tables(ours["makers"], text)
+    return found
