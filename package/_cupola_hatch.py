@@ -1,11 +1,11 @@
 # _cupola_hatch.py - the build hook of Hatchling, which finds it by an entry point.
 """Kernels of ``[[tool.cupola.kernels]]`` in wheels that Hatchling builds::
 
-    [build-system]
-    requires = ["hatchling", "cupola[build]"]
-    build-backend = "hatchling.build"
+[build-system]
+requires = ["hatchling", "cupola[build]"]
+build-backend = "hatchling.build"
 
-    [tool.hatch.build.hooks.cupola]
+[tool.hatch.build.hooks.cupola]
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from test_driver import compile_library, good, run
 from working import refused, refused_argument
 
 import cupola
+from cupola.image.manifest import Parameter
 
 
 @pytest.fixture
@@ -170,7 +171,8 @@ def test_a_manifest_that_takes_a_struct_for_a_number(driver, kind):
     image = images.fatbin().read_bytes()
     true = cupola.Module(image)["odd"].params[0]
     assert true.size not in (1, 2, 4, 8)
-    declared = {"odd": [("odd", kind, "", 0, true.size), ("out", "pointer", "int", 0, 0)]}
+    odd = Parameter("odd", kind, "", 0, true.size, None, False)
+    declared = {"odd": [odd, Parameter("out", "pointer", "int", 0, 0, None, False)]}
     with refused(cupola.ImageError, saying="manifest"):
         cupola.Module(image, "odd.fatbin", declared)["odd"]
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import zipfile
 
+import hooks
 import images
 from command_line import cli
 from digests import *
@@ -20,7 +21,9 @@ def test_the_command_compares_packages_folders_wheels_and_images(package, tmp_pa
         with zipfile.ZipFile(wheel, "w") as archive:
             for name in ("q.fatbin", "q.json"):
                 archive.write(package / name, f"p/{name}")
-        return [cli("verify", place, PYTHONPATH=package.parent) for place in places]
+        return [
+            cli("verify", place, PYTHONPATH=hooks.search_path(package.parent)) for place in places
+        ]
 
     for answer in answers():
         assert answer.returncode == 0, answer.stderr
@@ -122,16 +125,16 @@ def test_a_signature_is_verified_by_sigstore_offline(beside, tmp_path):
     bundle = tmp_path / "b.json"
     signed = [word if word != "b.json" else bundle for word in SIGNED]
     bundle.write_text(f"of {beside.stat().st_size}")
-    answer = cli("verify", beside, *signed, PYTHONPATH=tmp_path)
+    answer = cli("verify", beside, *signed, PYTHONPATH=hooks.search_path(tmp_path))
     assert answer.returncode == 0, answer.stderr
     assert "q.fatbin: signed by me@example.org" in answer.stdout
     bundle.write_text("of another")
-    answer = cli("verify", beside, *signed, PYTHONPATH=tmp_path)
+    answer = cli("verify", beside, *signed, PYTHONPATH=hooks.search_path(tmp_path))
     assert answer.returncode == 1
     for words in ("b.json does not hold", "not by me@example.org of https://example.org"):
         assert words in answer.stderr
     bundle.unlink()
-    answer = cli("verify", beside, *signed, PYTHONPATH=tmp_path)
+    answer = cli("verify", beside, *signed, PYTHONPATH=hooks.search_path(tmp_path))
     assert answer.returncode == 1 and "b.json: No such file" in answer.stderr
 
 
@@ -140,6 +143,6 @@ def test_what_a_signature_needs(beside, tmp_path):
     answer = cli("verify", beside, *SIGNED[:2])
     assert answer.returncode == 1 and "go together" in answer.stderr
     (tmp_path / "sigstore.py").write_text("raise ModuleNotFoundError('No module named sigstore')")
-    answer = cli("verify", beside, *SIGNED, PYTHONPATH=tmp_path)
+    answer = cli("verify", beside, *SIGNED, PYTHONPATH=hooks.search_path(tmp_path))
     assert answer.returncode == 1 and "pip install 'cupola[sign]'" in answer.stderr
     assert "Traceback" not in answer.stderr

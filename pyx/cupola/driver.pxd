@@ -109,6 +109,12 @@ ctypedef int CUpointer_attribute
 ctypedef int CUresult
 ctypedef int CUstreamCaptureMode
 ctypedef int CUstreamCaptureStatus
+ctypedef int CUtensorMap
+ctypedef int CUtensorMapDataType
+ctypedef int CUtensorMapFloatOOBfill
+ctypedef int CUtensorMapInterleave
+ctypedef int CUtensorMapL2promotion
+ctypedef int CUtensorMapSwizzle
 
 # cuda.h's structs, which are passed only by address.
 ctypedef void CUDA_ARRAY3D_DESCRIPTOR
@@ -299,6 +305,12 @@ cdef CUresult cuTexObjectDestroy(CUtexObject texObject) noexcept nogil
 cdef CUresult cuSurfObjectCreate(
     CUsurfObject* pSurfObject, const CUDA_RESOURCE_DESC* pResDesc) noexcept nogil
 cdef CUresult cuSurfObjectDestroy(CUsurfObject surfObject) noexcept nogil
+cdef CUresult cuTensorMapEncodeTiled(
+    CUtensorMap* tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
+    void* globalAddress, const cuuint64_t* globalDim, const cuuint64_t* globalStrides,
+    const cuuint32_t* boxDim, const cuuint32_t* elementStrides, CUtensorMapInterleave interleave,
+    CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+    CUtensorMapFloatOOBfill oobFill) noexcept nogil
 cdef CUresult cuModuleGetTexRef(CUtexref* pTexRef, CUmodule hmod, const char* name) noexcept nogil
 cdef CUresult cuModuleGetSurfRef(
     CUsurfref* pSurfRef, CUmodule hmod, const char* name) noexcept nogil

@@ -247,12 +247,14 @@ cdef inline Stream stream_in(Kernel kernel, object stream):
         and (<Stream>stream).device_index == kernel.device_index
     ):
         return <Stream>stream
-    if isinstance(stream, int):  # <<<grid, block, shared>>> has bytes there
-        raise ArgumentTypeError(
-            f"{kernel.title}: the third value in the brackets is a stream, got {stream}; give bytes "
-            f"of dynamic shared memory as the fourth, kernel[grid, block, None, {stream}], and a "
-            "CUstream handle as cupola.Stream.from_handle(handle)")
-    return None if stream is None else as_stream(stream, kernel.device_index)
+    try:
+        return None if stream is None else as_stream(stream, kernel.device_index)
+    except ArgumentTypeError as error:
+        if not isinstance(stream, int):
+            raise
+        raise ArgumentTypeError(  # <<<grid, block, shared>>> has bytes there
+            f"{error}; bytes of dynamic shared memory are the fourth value in the brackets, "
+            f"kernel[grid, block, None, {stream}]") from None
 
 
 cdef Configured configure(Kernel kernel, const cupola_dimensions* dimensions, object stream):

@@ -46,8 +46,11 @@ def test_without_a_network_the_remedy_is_named(codec, tmp_path, monkeypatch):
     assert codec.present(tmp_path) is None
 
 
-def test_a_library_that_cannot_be_linked_is_not_taken(codec, tmp_path, monkeypatch):
+def test_a_library_that_cannot_be_linked_is_not_taken(codec, tmp_path):
     """The compiler finds a file of the name, and the trial link fails."""
-    (tmp_path / "libzstd.a").write_bytes(b"!<arch>\n")
-    monkeypatch.setenv("LIBRARY_PATH", str(tmp_path))
-    assert codec.static_library.__wrapped__(("c++",)) == ""
+    empty, compiler = tmp_path / "libzstd.a", tmp_path / "compiler"
+    empty.write_bytes(b"!<arch>\n")
+    lines = ["#!/bin/sh", f'case "$*" in -print*) echo {empty};; *) exec c++ "$@";; esac', ""]
+    compiler.write_text("\n".join(lines))
+    compiler.chmod(0o755)
+    assert codec.static_library.__wrapped__((str(compiler),)) == ""

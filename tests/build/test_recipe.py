@@ -96,7 +96,8 @@ def test_the_oldest_level_gives_the_same_and_takes_no_stack(recipe, tmp_path):
         pytest.skip("cupola was not built here")
     library = tmp_path / "libcuda.so.1"
     compiler = native.Compiler.find()
-    link = compiler.shared_library(library, oldest, soname="libcuda.so.1", flags=["-ldl"])
+    flags = [*work.codec().linked, "-ldl"]
+    link = compiler.shared_library(library, oldest, soname="libcuda.so.1", flags=flags)
     subprocess.run(link.command, cwd=ROOT, check=True)
     digests = []
     for driver in (str(library), "cpu"):
@@ -159,7 +160,8 @@ def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
     defined = ("BUILD_ID", "VERSION", "KERNELS_FATBIN", "ARRAYS_IMAGE", "SEMANTICS")
     includes = [f"-isystem{path}" for path in toolkit.find().include]
     command = [*compiler.command, *compiler.flags, "-fsyntax-only", "-Icsrc", "-Icsrc/include"]
-    command += [*includes, *(native.define(f"CUPOLA_{name}", "") for name in defined)]
+    zstd = recipe.Recipe(cupola.build, ROOT, "1").codec().include
+    command += [*includes, *zstd, *(native.define(f"CUPOLA_{name}", "") for name in defined)]
     types = f"../{recipe.ELEMENT_TYPES.as_posix()}"  # from csrc
     command += [
         native.define("CUPOLA_ELEMENT_TYPES", types),

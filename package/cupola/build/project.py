@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from _cupola_setuptools import read_toml
-
 from . import ahead, architectures, depfile, executor, library, processors, tables, toolkit
 from .error import BuildError
 from .kernels import Kernels
@@ -123,6 +121,8 @@ def of_folder(root: Path, *, work: Path = WORK, for_others: bool = True) -> Proj
     BuildError
         There is none, or it names no kernels.
     """
+    from _cupola_setuptools import read_toml
+
     path = root / "pyproject.toml"
     try:
         content = path.read_bytes()

@@ -52,13 +52,26 @@ def link(request: Request, compiler: Compiler) -> Built:
     words = [f"-arch={outcome.architecture.replace('compute', 'sm')}", "-lto"]
     if not outcome.machine_code:
         words.append("-ptx")
-    built.image, log = request.linker.link(
-        [*inputs, *request.objects], words, not outcome.machine_code
-    )
+    objects = [(name, _unpacked(name, content, outcome)) for name, content in request.objects]
+    built.image, log = request.linker.link([*inputs, *objects], words, not outcome.machine_code)
     if not outcome.machine_code:
         built.image = without_pointers(built.image)
     built.log = "\n".join(filter(None, (built.log, log)))
     return built
+
+
+def _unpacked(name: str, content: bytes, target: Target) -> bytes:
+    """The content, or the code for the target of an image that a build packed."""
+    from cupola.image import cubin
+
+    if not cubin.is_packed(content):
+        return content
+    read = ARCHITECTURE.fullmatch(target.architecture)
+    device = cubin.Device(int(read[2]) if read else 0)
+    ((index, reason),) = cubin.choose(content, [device])
+    if index is None:
+        raise CompileError(f"{name}: no code to link for {target.architecture}: {reason}")
+    return cubin.read_image(content).entries[index].payload
 
 
 def _with_its_expressions(

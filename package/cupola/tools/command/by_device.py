@@ -15,18 +15,21 @@ CAPABILITIES = (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
 SUFFIXES = (".fatbin", ".cubin", ".ptx")
 
 
+def folders_of(name: str) -> list[str]:
+    """The folders of an installed package, which is not imported; empty if there is none."""
+    found = importlib.util.find_spec(name) if name.isidentifier() else None
+    return list(found.submodule_search_locations or ()) if found else []
+
+
 def images_of(package: str) -> list[Path]:
     """The images in the folder of an installed package, which is not imported.
 
     Raises
     ------
     ImageError
-        There is no such package, or it has no image.
+        It has no image.
     """
-    found = importlib.util.find_spec(package) if package.isidentifier() else None
-    folders = list(found.submodule_search_locations or ()) if found else []
-    if not folders:
-        raise ImageError(f"{package}: there is neither a file nor a package of that name")
+    folders = folders_of(package)
     paths = [path for folder in folders for path in sorted(Path(folder).rglob("*"))]
     images = [path for path in paths if path.suffix in SUFFIXES and path.is_file()]
     if not images:
@@ -41,7 +44,7 @@ def by_device(data: bytes) -> dict[str, dict[str, str]]:
     devices = {f"{n // 10}.{n % 10}": cubin.Device(n) for n in CAPABILITIES}
     devices["CPU device"] = cubin.Device(90, machine_code=False)
     entries = cubin.read_image(data).entries
-    readable = [one.kind in ("cubin", "ptx") and not one.compressed for one in entries]
+    readable = [one.kind in ("cubin", "ptx") for one in entries]
     kernels = [
         {kernel.name for kernel in cubin.read_kernels(one.payload)} if known else set()
         for one, known in zip(entries, readable, strict=True)

@@ -62,7 +62,9 @@ def run(options: argparse.Namespace) -> None:
             f"{options.file} is a source: compile it first, as in "
             f"cupola compile {options.file} -o {options.file[:-3]}.ptx"
         )
-    package = options.file.isidentifier() and not os.path.exists(options.file)
+    from cupola.tools.command import by_device
+
+    package = not os.path.lexists(options.file) and bool(by_device.folders_of(options.file))
     if package or options.devices:
         show_devices(options, package)
         return
