@@ -1,5 +1,7 @@
 """cupola.scan: inclusive, exclusive and segmented, with NumPy as the reference."""
 
+import re
+
 import images
 import ml_dtypes
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from test_makers_elementwise import numbers, view
 
 import cupola
+from cupola import compiler
 
 quickly = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -246,3 +249,22 @@ def test_errors_name_the_callers_texts(driver, cumsum):
         cumsum(x, axis=1)
     with pytest.raises(cupola.ArgumentValueError, match=r"out is written and has the shape \(1,\)"):
         cumsum(x, out=cupola.zeros(1))
+
+
+@pytest.mark.parametrize("segment", [None, "i % 3 == 0"])
+def test_totals_are_whole_words(driver, monkeypatch, segment):
+    """Flags of one byte would cost several operations at each exchange between lanes."""
+    made, build = [], compiler.build
+
+    def kept(*arguments):
+        made.append(build(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(compiler, "build", kept)
+    latest = cupola.scan("const float* x, float* out", "x[i]", "b", None, "words", segment=segment)
+    x = numbers("f4", 5000)
+    np.testing.assert_array_equal(latest(cupola.to_device(x)).get(), x)
+    (built,) = made
+    text = built.ptx or built.image.decode()
+    assert "shfl.sync" in text
+    assert not set(re.findall(r"\b(?:ld|st)\.(?:local|(?:shared|global)\S*[bu]8)\b|\bprmt", text))

@@ -47,15 +47,16 @@ class ScanDefinition(GroupDefinition):
         flags = {}
         if self.segment:
             code = marked(f"{self.name} segment", self.segment)
-            flags["cupola_start"] = "false", f"static_cast<bool>(\n{code})"
+            flags["cupola_start"] = "0", f"static_cast<bool>(\n{code})"
         if not self.neutrals:  # whether the total has an element
-            flags["cupola_some"] = "false", "true"
+            flags["cupola_some"] = "0", "1"
         return flags
 
     @property
     def flag(self) -> str:
         """The declarations of the flags."""
-        return " ".join(f"bool {name};" for name in self._flags)
+        # A word moves between lanes as it is; a bool and its padding do not.
+        return " ".join(f"int {name};" for name in self._flags)
 
     def total_bytes(self, types: Mapping[str, str]) -> int:
         """At least the size of the total of a group."""
@@ -72,7 +73,7 @@ class ScanDefinition(GroupDefinition):
             )
         if self.segment:
             value = f"cupola_y.cupola_start ? cupola_y.a0 : {value}"
-        return ", ".join([value, *(f"cupola_x.{one} || cupola_y.{one}" for one in self._flags)])
+        return ", ".join([value, *(f"cupola_x.{one} | cupola_y.{one}" for one in self._flags)])
 
     @property
     def neutral(self) -> str:
