@@ -251,9 +251,9 @@ def test_errors_name_the_callers_texts(driver, cumsum):
         cumsum(x, out=cupola.zeros(1))
 
 
-@pytest.mark.parametrize("segment", [None, "i % 3 == 0"])
-def test_totals_are_whole_words(driver, monkeypatch, segment):
-    """Flags of one byte would cost several operations at each exchange between lanes."""
+@pytest.fixture
+def made(monkeypatch):
+    """The images that the compiler makes."""
     made, build = [], compiler.build
 
     def kept(*arguments):
@@ -261,10 +261,29 @@ def test_totals_are_whole_words(driver, monkeypatch, segment):
         return made[-1]
 
     monkeypatch.setattr(compiler, "build", kept)
+    return made
+
+
+def ptx_of(built):
+    return built.ptx or built.image.decode()
+
+
+@pytest.mark.parametrize("segment", [None, "i % 3 == 0"])
+def test_totals_are_whole_words(driver, made, segment):
+    """Flags of one byte would cost several operations at each exchange between lanes."""
     latest = cupola.scan("const float* x, float* out", "x[i]", "b", None, "words", segment=segment)
     x = numbers("f4", 5000)
     np.testing.assert_array_equal(latest(cupola.to_device(x)).get(), x)
-    (built,) = made
-    text = built.ptx or built.image.decode()
+    text = ptx_of(*made)
     assert "shfl.sync" in text
     assert not set(re.findall(r"\b(?:ld|st)\.(?:local|(?:shared|global)\S*[bu]8)\b|\bprmt", text))
+
+
+def test_totals_of_chunks_are_reduced(driver, made):
+    """A scan would exchange more values between lanes than a reduction does."""
+    added = cupola.scan("const int* x, int* out", "x[i]", "a + b", "0", "added")
+    x = numbers("i4", 10_000)
+    np.testing.assert_array_equal(added(cupola.to_device(x)).get(), np.cumsum(x, dtype="i4"))
+    kernels = re.split(r"\.entry", ptx_of(*made))[1:]
+    exchanges = {"_totals" in one[: one.index("(")]: one.count("shfl.sync") for one in kernels}
+    assert 0 < exchanges[True] < exchanges[False]

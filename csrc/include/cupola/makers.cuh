@@ -254,36 +254,66 @@ __device__ T scan_threads(T value, long long threads, const T& neutral, Combine 
     return combine(prefix, before);
 }
 
+constexpr int scan_items = 8;  // of a thread, one after the other
+
+// Calls `each(k)` for the thread's elements `first + k` before `end`. `whole`: all are before it.
+template <class Each>
+__device__ void each_item(bool whole, long long first, long long end, Each each) {
+    // Constant indices keep the elements in registers.
+    if (whole) {
+#pragma unroll
+        for (int k = 0; k < scan_items; ++k) each(k);
+    } else {
+#pragma unroll
+        for (int k = 0; k < scan_items; ++k)
+            if (first + k < end) each(k);
+    }
+}
+
+// The elements from `begin` to `end` in their order. The first thread of the chunk has the result.
+template <class T, class Map, class Combine>
+__device__ T scan_total(long long begin, long long end, const Chunks& chunks, const T& neutral,
+                        Map map, Combine combine) {
+    T total = neutral;
+    const long long length = scan_items * chunks.threads;
+    for (long long tile = begin; tile < end; tile += length) {
+        const long long first = tile + scan_items * chunks.rank();
+        T own = neutral;
+        each_item(tile + length <= end, first, end,
+                  [&](int k) { own = combine(own, map(first + k)); });
+        total = combine(total, reduce_threads(own, chunks.threads, combine));
+    }
+    return total;
+}
+
 // Calls `write(i, before, value)` for the elements from `begin` to `end`, where `before` combines
-// `prefix` and the elements before `i`. Returns that of all.
+// `prefix` and the elements before `i`.
 template <class T, class Map, class Combine, class Write>
-__device__ T scan(long long begin, long long end, const Chunks& chunks, T prefix, const T& neutral,
-                  Map map, Combine combine, Write write) {
+__device__ void scan(long long begin, long long end, const Chunks& chunks, T prefix,
+                     const T& neutral, Map map, Combine combine, Write write) {
     if (chunks.threads == 1) {
         for (long long i = begin; i < end; ++i) {
             const T value = map(i);
             write(i, prefix, value);
             prefix = combine(prefix, value);
         }
-        return prefix;
+        return;
     }
-    constexpr int items = 8;  // consecutive elements of a thread
-    for (long long tile = begin; tile < end; tile += items * chunks.threads) {
-        const long long first = tile + items * chunks.rank();
-        T values[items];
+    const long long length = scan_items * chunks.threads;
+    for (long long tile = begin; tile < end; tile += length) {
+        const bool whole = tile + length <= end;
+        const long long first = tile + scan_items * chunks.rank();
+        T values[scan_items];
         T own = neutral, total;
-        for (int k = 0; k < items && first + k < end; ++k) {
-            values[k] = map(first + k);
-            own = combine(own, values[k]);
-        }
+        each_item(whole, first, end, [&](int k) { values[k] = map(first + k); });
+        each_item(whole, first, end, [&](int k) { own = combine(own, values[k]); });
         T before = combine(prefix, scan_threads(own, chunks.threads, neutral, combine, total));
-        for (int k = 0; k < items && first + k < end; ++k) {
+        each_item(whole, first, end, [&](int k) {
             write(first + k, before, values[k]);
             before = combine(before, values[k]);
-        }
+        });
         prefix = combine(prefix, total);
     }
-    return prefix;
 }
 
 __device__ inline long long first_index() {

@@ -108,12 +108,13 @@ class ScanDefinition(GroupDefinition):
 
     def code(self, form: str) -> str:
         """The kernels that write the results, the totals of chunks, and the offsets of chunks."""
-        call = (
-            "{value}cupola::scan(cupola_chunks.begin(cupola_task), "
-            "cupola_chunks.end(cupola_task),\ncupola_chunks, {prefix}, cupola_neutral, cupola_map, "
-            "cupola_combined(),\n{write});\n"
+        elements = (
+            "(cupola_chunks.begin(cupola_task), cupola_chunks.end(cupola_task),\ncupola_chunks, "
         )
-        nothing = "[](long long, const cupola_total&, const cupola_total&) {}"
+        call = (
+            f"cupola::scan{elements}{{prefix}}, cupola_neutral, cupola_map, cupola_combined(),\n"
+            "{write});\n"
+        )
         offsets = (
             "[&](long long i, const cupola_total& cupola_before, const cupola_total&) {\n"
             "cupola_partial[cupola_o * cupola_chunks.n + i] = cupola_before;\n}"
@@ -121,9 +122,12 @@ class ScanDefinition(GroupDefinition):
         prefix = "cupola_chunks.chunks > 1 ? cupola_partial[cupola_task] : cupola_neutral"
         head = f"{self.head}{self.layouts(form)}) {{\n{self.neutral}{self.loop}"
         views = f"{self.views(form)}{self.mapping}"
-        write = call.format(value="", prefix=prefix, write="cupola_write")
-        totals = call.format(value="cupola_value = ", prefix="cupola_neutral", write=nothing)
-        chunks = call.format(value="", prefix="cupola_neutral", write=offsets)
+        write = call.format(prefix=prefix, write="cupola_write")
+        totals = (
+            f"cupola_value = cupola::scan_total{elements}cupola_neutral, cupola_map, "
+            "cupola_combined());\n"
+        )
+        chunks = call.format(prefix="cupola_neutral", write=offsets)
         return (
             f"__global__ void {form}{head}{views}{self._write}{write}}}\n}}\n}}\n}}\n"
             f"__global__ void {form}_totals{head}{VALUE}{views}{totals}}}\n}}\n"
