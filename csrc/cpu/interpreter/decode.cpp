@@ -58,9 +58,14 @@ void KernelDecoder::decode() {
     describe(module.functions[functions_.list().back()]);
     symbols_.place_shared();
     kernel_.stack_pointer = registers_.special(Hidden::stack_pointer, 4);
-    for (const std::uint32_t n : functions_.list())
-        kernel_.local_align =
-            std::max(kernel_.local_align, StackDecoder::local_align(module.functions[n]));
+    std::size_t instructions = 0;
+    for (const std::uint32_t n : functions_.list()) {
+        const ptx::Function& f = module.functions[n];
+        kernel_.local_align = std::max(kernel_.local_align, StackDecoder::local_align(f));
+        instructions += f.code.size();
+    }
+    // Most instructions are one operation.
+    kernel_.code.reserve(instructions + instructions / 4);
     // The code begins with a jump to the kernel's first instruction.
     code_.emit(control.jump);
     kernel_.code[0].cost = 0;
