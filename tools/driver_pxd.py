@@ -43,6 +43,7 @@ NUMBERS = {
     "CUdevice": "int",
     "CUsurfObject": "unsigned long long",
     "CUtexObject": "unsigned long long",
+    "cuuint32_t": "unsigned int",
     "cuuint64_t": "unsigned long long",
 }
 BY_VALUE = {"CUipcEventHandle": 64, "CUipcMemHandle": 64}  # bytes
@@ -87,7 +88,7 @@ def declared(header: str) -> str:
     functions, used = [], {"CUresult"}
     for name, version in rows():
         parameters = signature(header, name, version)
-        used |= set(re.findall(r"\bCU\w+|\bcuuint64_t", " ".join(parameters)))
+        used |= set(re.findall(r"\bCU\w+|\bcuuint\d+_t", " ".join(parameters)))
         functions.append(wrapped(f"cdef CUresult {name}(", parameters, ") noexcept nogil"))
     structs = [f"    struct {HANDLES[name]};" for name in sorted(used & HANDLES.keys())]
     lines = ["cdef extern from *:", '    """', *structs, '    """']

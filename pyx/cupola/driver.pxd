@@ -85,6 +85,7 @@ ctypedef int CUdevice
 ctypedef unsigned long long CUdeviceptr
 ctypedef unsigned long long CUsurfObject
 ctypedef unsigned long long CUtexObject
+ctypedef unsigned int cuuint32_t
 ctypedef unsigned long long cuuint64_t
 ctypedef void (*CUhostFn)(void* userData) noexcept nogil
 ctypedef size_t (*CUoccupancyB2DSize)(int blockSize) noexcept nogil
