@@ -19,6 +19,7 @@ import cupola
 from cupola.build import executor, python_image, toolkit
 from cupola.build.architectures import Architectures
 from cupola.build.kernels import Kernels
+from cupola.build.targets import Target
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "rows"
 SOURCE = "rows/triton_kernels.py"
@@ -39,7 +40,7 @@ def built(folder):
     major, minor = cupola.Device().compute_capability
     library = Kernels("rows.kernels", [SOURCE], compiler="triton", instances=[INSTANCE])
     image = Path(folder) / "kernels.fatbin"
-    architectures = Architectures((10 * major + minor,))
+    architectures = Architectures((Target(10 * major + minor),))
     manifest = image.with_suffix(".json")
     steps = python_image.steps(
         library, toolkit.find(), architectures, image, manifest, EXAMPLE, package="rows"
