@@ -337,7 +337,7 @@ def test_compile_errors_are_readable(tmp_path, source, nvrtc):
         ((source, "-o", tmp_path / "x.ptx", "--link", bad), "write a .cubin"),
         ((source, "-o", tmp_path / "x.fatbin", "--link", bad), ".cubin"),
         ((source, tmp_path / "no.cu", "-o", tmp_path / "x.ptx"), "no.cu"),
-        ((source, "-o", tmp_path / "x.ptx", "--arch", "90"), "sm_90"),
+        ((source, "-o", tmp_path / "x.ptx", "--arch", "90"), "--arch compute_90"),
         ((source, "-o", tmp_path / "x.cubin", "--arch", "sm_80,sm_90"), ".fatbin"),
         ((tmp_path / "no.cu", "-o", tmp_path / "x.ptx"), "no.cu"),
     ]:

@@ -33,7 +33,7 @@ def called(folder, *arguments, path, **environment):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """What the wheel has, in a folder without the sources."""
+    """The content of the wheel, in a folder without the sources."""
     images.nvcc()
     place = tmp_path_factory.mktemp("matmul")
     unwanted = shutil.ignore_patterns("build", "*.fatbin", "*.json", "*.egg-info")

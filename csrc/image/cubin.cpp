@@ -73,6 +73,10 @@ std::vector<Cubin::Parameter> parameters_of(const Cubin::Section& section,
         end = std::uint64_t{parameter.offset} + parameter.size;
         parameters.push_back(parameter);
     }
+    // ptxas begins later in the constant bank where parameters are aligned to more than 16 bytes.
+    // In C and in PTX the first parameter is always at 0.
+    const auto first = parameters.empty() ? 0 : parameters[0].offset;
+    for (Cubin::Parameter& parameter : parameters) parameter.offset -= first;
     return parameters;
 }
 

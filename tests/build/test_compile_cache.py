@@ -1,4 +1,5 @@
 # tests/build/test_compile_cache.py - what was compiled elsewhere is not compiled again.
+import json
 import os
 import shutil
 import subprocess
@@ -296,8 +297,10 @@ def test_builds_at_once_share_it(tmp_path):
     assert 4 <= runs <= 12  # two sources, each twice; concurrent builds may repeat them
     last = project("d")
     last.setup("build_kernels", "--inplace")
-    manifests = {(p.built() / "kernels.json").read_text() for p in (*projects, last)}
-    assert len(manifests) == 1
+    manifests = [json.loads((p.built() / "kernels.json").read_text()) for p in (*projects, last)]
+    for manifest in manifests:  # nvcc puts the number of its process into relocatable code
+        del manifest["image"]["sha256"], manifest["image"]["size"]
+    assert all(manifest == manifests[0] for manifest in manifests)
     assert len(log.read_text().splitlines()) == runs
 
 

@@ -204,7 +204,8 @@ def test_the_build_loads_readers_for_its_own_machine(recipe, monkeypatch):
     assert not words & {"-march=other", "-DTARGET", "-Lother", "-fsanitize=address"}
     assert steps[-1].target == recipe.READER_LIBRARY
     objects = [str(path) for path in steps[-1].inputs if path.suffix == ".o"]
-    assert objects == [str(made.target) for made in steps[:-1]]
+    made_before = [str(made.target) for made in steps[:-1] if made.target.suffix == ".o"]
+    assert sorted(objects) == sorted(made_before)
 
 
 def test_the_build_id_follows_headers_declarations_and_version(recipe, tmp_path, monkeypatch):

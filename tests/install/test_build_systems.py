@@ -8,7 +8,7 @@ import pytest
 from processes import ROOT, call
 
 SYSTEMS = ("scikit-build-core", "meson-python", "hatchling")
-# What is needed where pip does not isolate the build.
+# Packages for builds that pip does not isolate.
 TOOLS = {
     "scikit-build-core": ("scikit-build-core", "cmake>=3.20", "ninja"),
     "meson-python": ("meson-python", "ninja"),

@@ -254,7 +254,7 @@ __device__ T scan_threads(T value, long long threads, const T& neutral, Combine 
     return combine(prefix, before);
 }
 
-constexpr int scan_items = 8;  // of a thread, one after the other
+enum { scan_items = 8 };  // consecutive elements of a thread
 
 // Calls `each(k)` for the thread's elements `first + k` before `end`. `whole`: all are before it.
 template <class Each>

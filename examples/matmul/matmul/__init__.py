@@ -36,7 +36,7 @@ def product(a: cupola.Array, b: cupola.Array) -> cupola.Array:
         The work is queued on the current stream.
     """
     for name, x in (("a", a), ("b", b)):
-        if x.ndim != 2 or x.dtype != np.float16 or not x.contiguous:
+        if x.ndim != 2 or x.dtype != np.float16 or not x.flags.c_contiguous:
             raise ValueError(f"{name} is a contiguous matrix of float16, got {x!r}")
     (rows, depth), (columns, other) = a.shape, b.shape
     if depth != other:

@@ -40,8 +40,8 @@ def steps(
 ) -> list[Step]:
     """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of a library's instances.
 
-    A compiler is asked for a compute capability, and chooses by itself whether its code is for that
-    one alone (sm_90a).
+    A compiler gets a compute capability. It decides whether the code is for that capability alone
+    (sm_90a).
     """
     release = _release(kernels)
     made = sorted({target.number for target in architectures.cubins})

@@ -67,11 +67,13 @@ def _unpacked(name: str, content: bytes, target: Target) -> bytes:
     if not cubin.is_packed(content):
         return content
     read = ARCHITECTURE.fullmatch(target.architecture)
-    device = cubin.Device(int(read[2]) if read else 0)
-    ((index, reason),) = cubin.choose(content, [device])
-    if index is None:
-        raise CompileError(f"{name}: no code to link for {target.architecture}: {reason}")
-    return cubin.read_image(content).entries[index].payload
+    number = int(read[2]) if read else 0
+    entries = cubin.read_image(content).entries
+    # Any PTX can be linked, machine code only if it was compiled as relocatable.
+    texts = [one for one in entries if one.kind == "ptx" and one.architecture <= number]
+    if not texts:
+        raise CompileError(f"{name}: no PTX to link for {target.architecture}")
+    return max(texts, key=lambda one: one.architecture).payload
 
 
 def _with_its_expressions(

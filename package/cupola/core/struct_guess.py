@@ -27,7 +27,7 @@ def remedy(value: Any, size: int) -> str:
 
 
 def number_line(value: Any, size: int) -> str:
-    """What to write for a value of Python without a size, for a variable of so many bytes."""
+    """Python that gives a type to a value without a size, for a variable of so many bytes."""
     try:
         array = np.asarray(value)
     except ValueError:  # ragged
