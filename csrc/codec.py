@@ -24,6 +24,8 @@ MEMBERS = ("zstd.c", "zstd.h", "zstd_errors.h", "LICENSE")
 FOLDER = Path("build") / "zstd"
 # The file is C that a C++ compiler takes, so a build needs no other compiler.
 FLAGS = ("-x", "c++", "-w", "-fno-strict-aliasing", "-ffunction-sections")
+# As C++, zstd declares the functions of sanitizers with other names than theirs.
+FLAGS += ("-DZSTD_ASAN_DONT_POISON_WORKSPACE=1", "-DZSTD_MSAN_DONT_POISON_WORKSPACE=1")
 LINK = ("-Wl,--exclude-libs,ALL",)
 TRIAL = """
 #include <zstd.h>

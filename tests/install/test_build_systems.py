@@ -93,7 +93,8 @@ def test_an_editable_installation_follows_the_source(project):
     header = project.source / "csrc" / "part.cuh"
     header.write_text(header.read_text().replace("part * x", "2 * part * x"))
     if project.system == "hatchling":  # its editable installations run no code at import
-        call([project.bin / "cupola", "build"], project.source, project.environment)
+        build = [project.bin / "cupola", "build", "--into", ".", "--native"]
+        call(build, project.source, project.environment)
     assert project.run()[0] == "0.5"
 
 

@@ -80,7 +80,7 @@ def test_pip_install(fresh):
     assert shutil.which("nvcc", path=fresh.environment["PATH"]) is None
     output = fresh.pip("install", "--verbose", ".")
     (line,) = [line for line in output.splitlines() if "heat.kernels: PTX" in line]
-    assert "PTX compute_75, sm_90, by nvcc 13.0." in line
+    assert "PTX compute_75 compute_90, sm_90, by nvcc 13.0." in line
     assert "from wheel nvidia-cuda-nvcc 13.0." in line
     fresh.tested(fresh.bin.parent)
 
