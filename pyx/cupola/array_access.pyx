@@ -176,7 +176,8 @@ cdef class CupyAccess(ArrayAccess):
             return GENERAL
         data = value.data
         out.device_type, out.device_id = CUDA, 0
-        if self.current_device is not None:  # CuPy allocates on its current device, whose stream it uses
+        # CuPy allocates on its current device, whose stream it uses.
+        if self.current_device is not None:
             out.device_id = data.device_id
             if self.current_device() != out.device_id:
                 return GENERAL

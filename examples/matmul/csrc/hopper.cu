@@ -3,15 +3,15 @@
 // The tensor copy engine brings boxes of 64 x 64 halves to shared memory, swizzled in 128 bytes.
 // A warpgroup multiplies them from there (wgmma), and sums in float32.
 #include <cuda.h>
+#include <cuda_fp16.h>
 #include <cuda/barrier>
 #include <cuda/ptx>
-#include <cuda_fp16.h>
 
 namespace ptx = cuda::ptx;
 using barrier = cuda::barrier<cuda::thread_scope_block>;
 
-constexpr int tile = 64;    // rows and columns of a box
-constexpr int stages = 4;   // boxes of each matrix in shared memory
+constexpr int tile = 64;      // rows and columns of a box
+constexpr int stages = 4;     // boxes of each matrix in shared memory
 constexpr int threads = 128;  // a warpgroup
 
 struct Boxes {
@@ -34,10 +34,10 @@ __device__ void multiply(float (&sum)[32], unsigned long long a, unsigned long l
         "%32, %33, 1, 1, 1, 0, 0;"
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]),
           "+f"(sum[6]), "+f"(sum[7]), "+f"(sum[8]), "+f"(sum[9]), "+f"(sum[10]), "+f"(sum[11]),
-          "+f"(sum[12]), "+f"(sum[13]), "+f"(sum[14]), "+f"(sum[15]), "+f"(sum[16]),
-          "+f"(sum[17]), "+f"(sum[18]), "+f"(sum[19]), "+f"(sum[20]), "+f"(sum[21]),
-          "+f"(sum[22]), "+f"(sum[23]), "+f"(sum[24]), "+f"(sum[25]), "+f"(sum[26]),
-          "+f"(sum[27]), "+f"(sum[28]), "+f"(sum[29]), "+f"(sum[30]), "+f"(sum[31])
+          "+f"(sum[12]), "+f"(sum[13]), "+f"(sum[14]), "+f"(sum[15]), "+f"(sum[16]), "+f"(sum[17]),
+          "+f"(sum[18]), "+f"(sum[19]), "+f"(sum[20]), "+f"(sum[21]), "+f"(sum[22]), "+f"(sum[23]),
+          "+f"(sum[24]), "+f"(sum[25]), "+f"(sum[26]), "+f"(sum[27]), "+f"(sum[28]), "+f"(sum[29]),
+          "+f"(sum[30]), "+f"(sum[31])
         : "l"(a), "l"(b));
 }
 
