@@ -276,7 +276,8 @@ def test_totals_are_whole_words(driver, made, segment):
     np.testing.assert_array_equal(latest(cupola.to_device(x)).get(), x)
     text = ptx_of(*made)
     assert "shfl.sync" in text
-    assert not set(re.findall(r"\b(?:ld|st)\.(?:local|(?:shared|global)\S*(?:b|u)8)\b|\bprmt", text))
+    byte = r"\b(?:ld|st)\.(?:local|(?:shared|global)\S*(?:b|u)8)\b"
+    assert not set(re.findall(rf"{byte}|\bprmt", text))
 
 
 def test_totals_of_chunks_are_reduced(driver, made):
