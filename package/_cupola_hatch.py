@@ -1,11 +1,13 @@
 # _cupola_hatch.py - the build hook of Hatchling, which finds it by an entry point.
 """Kernels of ``[[tool.cupola.kernels]]`` in wheels that Hatchling builds::
 
-[build-system]
-requires = ["hatchling", "cupola[build]"]
-build-backend = "hatchling.build"
+    [build-system]
+    requires = ["hatchling", "cupola[build]"]
+    build-backend = "hatchling.build"
 
-[tool.hatch.build.hooks.cupola]
+    [tool.hatch.build.hooks.cupola]
+
+Hatchling imports this module only where a project names the hook.
 """
 
 from __future__ import annotations
@@ -42,7 +44,6 @@ class CupolaBuildHook(BuildHookInterface):  # type: ignore[misc]
 
         root = Path(self.root)
         editable = version == "editable"
-        found = None
         try:
             found = project.of_folder(root, for_others=not editable)
             if editable:

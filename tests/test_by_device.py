@@ -8,7 +8,7 @@ import pytest
 
 from cupola.__main__ import main
 from cupola.exceptions import ImageError
-from cupola.tools.command import by_device
+from cupola.tools.command import by_device, packages
 
 
 @pytest.fixture
@@ -53,6 +53,6 @@ def test_what_is_no_package(tmp_path, monkeypatch):
     (tmp_path / "without_images").mkdir()
     (tmp_path / "without_images" / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    assert by_device.folders_of("no_such_package") == []
+    assert packages.folders_of("no_such_package") == []
     with pytest.raises(ImageError, match="no image"):
         by_device.images_of("without_images")

@@ -1,5 +1,7 @@
 # tests/install/processes.py - commands that install cupola, and the folders that they run in.
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,3 +25,26 @@ def call(command, folder, environment):
     if done.returncode:
         pytest.fail(f"{command} in {folder} failed:\n{done.stdout[-8000:]}", pytrace=False)
     return done.stdout
+
+
+def empty_environment(folder, wheel):
+    """An environment in a folder, without the variables of this process that are cupola's, and
+    with its wheel where pip looks: (variables, folder of programs).
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CUPOLA_", "PYTHON", "VIRTUAL_ENV"))
+    }
+    variables = {
+        **kept,
+        "CUPOLA_DRIVER": "cpu",
+        "CUPOLA_ARCHITECTURES": "90",
+        "CUPOLA_CACHE_DIR": str(folder / "cache"),
+        "PIP_FIND_LINKS": str(wheel.parent),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_COMPILE": "1",  # half of the time that an installation takes
+    }
+    # The pip of this environment fills the other one.
+    call([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], folder, variables)
+    return variables, folder / "venv" / "bin"

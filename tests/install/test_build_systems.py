@@ -5,7 +5,7 @@ import sys
 import zipfile
 
 import pytest
-from processes import ROOT, call
+from processes import ROOT, call, empty_environment
 
 SYSTEMS = ("scikit-build-core", "meson-python", "hatchling")
 # Packages for builds that pip does not isolate.
@@ -33,23 +33,7 @@ class Project:
         unwanted = shutil.ignore_patterns("build", "*.fatbin", "*.json", "*.egg-info")
         shutil.copytree(ROOT / "examples/systems" / system, self.source, ignore=unwanted)
         self.elsewhere.mkdir()
-        kept = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("CUPOLA_", "PYTHON", "VIRTUAL_ENV"))
-        }
-        self.environment = {
-            **kept,
-            "CUPOLA_DRIVER": "cpu",
-            "CUPOLA_ARCHITECTURES": "90",
-            "CUPOLA_CACHE_DIR": str(folder / "cache"),
-            "PIP_FIND_LINKS": str(wheel.parent),
-            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-            "PIP_NO_COMPILE": "1",
-        }
-        venv = [sys.executable, "-m", "venv", "--without-pip", folder / "venv"]
-        call(venv, folder, self.environment)
-        self.bin = folder / "venv" / "bin"
+        self.environment, self.bin = empty_environment(folder, wheel)
         self.environment["PATH"] = os.pathsep.join([str(self.bin), self.environment["PATH"]])
 
     def pip(self, command, *arguments):

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from processes import ROOT, TOOLKIT_VARIABLES, call
+from processes import ROOT, TOOLKIT_VARIABLES, call, empty_environment
 
 
 class Fresh:
@@ -18,24 +18,7 @@ class Fresh:
         shutil.copytree(ROOT / "examples/heat", self.source, ignore=unwanted)
         # Its tests far from the sources, so that what is installed is what they import.
         shutil.copytree(self.source / "tests", self.elsewhere)
-        kept = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("CUPOLA_", "PYTHON", "VIRTUAL_ENV"))
-        }
-        self.environment = {
-            **kept,
-            "CUPOLA_DRIVER": "cpu",
-            "CUPOLA_ARCHITECTURES": "90",
-            "CUPOLA_CACHE_DIR": str(folder / "cache"),
-            "PIP_FIND_LINKS": str(wheel.parent),
-            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-            "PIP_NO_COMPILE": "1",  # half of the time that an installation takes
-        }
-        # The pip of this environment fills the other one.
-        venv = [sys.executable, "-m", "venv", "--without-pip", folder / "venv"]
-        call(venv, folder, self.environment)
-        self.bin = folder / "venv" / "bin"
+        self.environment, self.bin = empty_environment(folder, wheel)
 
     def pip(self, command, *arguments):
         pip = [sys.executable, "-m", "pip", "--python", self.bin / "python", command]

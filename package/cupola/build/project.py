@@ -15,7 +15,7 @@ from . import ahead, architectures, depfile, executor, library, processors, tabl
 from .error import BuildError
 from .kernels import Kernels
 from .native import place
-from .step import Step, read_files
+from .step import Step, read_by
 
 WORK = Path("build")  # in the project's folder, for intermediate files
 
@@ -121,22 +121,12 @@ def of_folder(root: Path, *, work: Path = WORK, for_others: bool = True) -> Proj
     BuildError
         There is none, or it names no kernels.
     """
-    from _cupola_setuptools import read_toml
-
     path = root / "pyproject.toml"
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise BuildError(f"{path} can't be read: {error.strerror}") from None
-    try:
-        values = read_toml(content)
-    except ValueError as error:
-        raise BuildError(f"{path} is not valid TOML: {error}") from None
-    tools, about = values.get("tool", {}), values.get("project", {})
-    ours = tools.get("cupola", {}) if isinstance(tools, dict) else {}
-    found = tables.libraries(ours, content.decode())
+    values, text = tables.read(path)
+    found = tables.libraries(values.get("tool", {}).get("cupola", {}), text)
     if not found:
         raise BuildError(f"{root} names no kernels: add a table [[tool.cupola.kernels]] to {path}")
+    about = values.get("project", {})
     title = f"{about.get('name', '')} {about.get('version', '')}".strip()
     return Project(root, [one.expand(root) for one in found], work, title, for_others)
 
@@ -184,11 +174,8 @@ class Into:
         if rule is not None:
             read = {str(self.project.root / "pyproject.toml")}
             for kernels, steps in planned:
-                read |= {str(self.project.root / source) for source in kernels.sources}
-                for one in steps:
-                    if one.depfile is not None:
-                        files = read_files(one, self.project.root)
-                        read |= {str(self.project.root / name) for name in files}
+                names = {*kernels.sources, *read_by(steps, self.project.root)}
+                read |= {str(self.project.root / name) for name in names}
             made = self.project.root / self.project.work
             depfile.write_rule(
                 rule,

@@ -11,7 +11,7 @@ from typing import Any
 from setuptools.command.egg_info import FileList
 from setuptools.command.sdist import walk_revctrl
 
-from .step import Step, read_files
+from .step import Step, read_by
 
 
 def without_products(base: type[Any], kernels_command: str) -> type[Any]:
@@ -38,12 +38,10 @@ def lacking(steps: Iterable[Step], root: Path, work: Path, shipped: Iterable[str
     names. Files in the folder ``work`` are products.
     """
     read = set()
-    for one in steps:
-        if one.depfile is not None:
-            for name in read_files(one, root):
-                path = Path(os.path.normpath(root / name))
-                if path.is_relative_to(root) and not path.is_relative_to(root / work):
-                    read.add(path.relative_to(root).as_posix())
+    for name in read_by(steps, root):
+        path = Path(os.path.normpath(root / name))
+        if path.is_relative_to(root) and not path.is_relative_to(root / work):
+            read.add(path.relative_to(root).as_posix())
     found = read - set(shipped)
     return sorted(found - _named(root)) if found else []
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -88,3 +88,8 @@ def read_files(step: Step, root: Path) -> list[str]:
         if not any(real.is_relative_to(folder) for folder in step.ignored):
             found.append(path)
     return found
+
+
+def read_by(steps: Iterable[Step], root: Path) -> set[str]:
+    """The files that the steps' commands read, by their dependency files."""
+    return {name for one in steps if one.depfile is not None for name in read_files(one, root)}

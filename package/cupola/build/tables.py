@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from . import kernels, makers, operations
@@ -11,6 +12,31 @@ from .error import BuildError
 from .kernels import Kernels
 
 TABLES = ("kernels", "libraries", "ops", "makers")
+
+
+def read(path: Path) -> tuple[dict[str, Any], str]:
+    """The values and the text of a pyproject.toml.
+
+    Raises
+    ------
+    BuildError
+        It can't be read, is no TOML, or has a value where a table is expected.
+    """
+    from _cupola_setuptools import read_toml
+
+    try:
+        content = path.read_bytes()
+        values = read_toml(content)
+    except OSError as error:
+        raise BuildError(f"{path} can't be read: {error.strerror}") from None
+    except ValueError as error:
+        raise BuildError(f"{path} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise BuildError(f"{path} is not valid TOML: its values are nested too deeply") from None
+    for name in ("build-system", "project", "tool"):
+        if not isinstance(values.get(name, {}), dict):
+            raise BuildError(f"{path}: {name} = {values[name]!r}: expected a table [{name}]")
+    return values, content.decode()
 
 
 def libraries(ours: Any, text: str, given: Iterable[Kernels] = ()) -> list[Kernels]:

@@ -6,22 +6,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ...declare.element_types import C_TYPES
 from ..instances import COMPILERS
 from . import SourceError, assembler, parameter_count, renamed
 
 # Types of Numba's signatures, by their names in C.
+_INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
 _TYPES = {
     "boolean": "bool",
-    "int8": "signed char",
-    "int16": "short",
-    "int32": "int",
-    "int64": "long long",
-    "uint8": "unsigned char",
-    "uint16": "unsigned short",
-    "uint32": "unsigned int",
-    "uint64": "unsigned long long",
-    "float32": "float",
-    "float64": "double",
+    **{name: C_TYPES[name][0] for name in (*_INTEGERS, "float32", "float64")},
 }
 
 

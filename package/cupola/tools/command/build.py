@@ -9,8 +9,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from _cupola_setuptools import read_toml
-
+from cupola.build import tables
 from cupola.build.error import BuildError
 from cupola.exceptions import ArgumentValueError, LibraryError, MissingFileError
 
@@ -59,7 +58,8 @@ def run(options: argparse.Namespace) -> None:
             raise ArgumentValueError(f"--{name} is for --into FOLDER, which is not given")
     if not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
         raise MissingFileError(f"there is no pyproject.toml and no setup.py in {folder}")
-    _check_toml(folder / "pyproject.toml")
+    if (folder / "pyproject.toml").is_file():
+        tables.read(folder / "pyproject.toml")  # setuptools ends in a traceback
     try:
         import setuptools
         from setuptools.errors import BaseError
@@ -100,19 +100,3 @@ def _into(folder: Path, options: argparse.Namespace) -> None:
             print(target.relative_to(options.into).as_posix())
     else:
         into.make(options.depfile)
-
-
-def _check_toml(path: Path) -> None:
-    """Say in one line where the file is wrong; setuptools ends in a traceback."""
-    if path.is_file():
-        try:
-            tables = read_toml(path.read_bytes())
-        except ValueError as error:
-            raise BuildError(f"{path} is not valid TOML: {error}") from None
-        except RecursionError:
-            raise BuildError(
-                f"{path} is not valid TOML: its values are nested too deeply"
-            ) from None
-        for name in ("build-system", "project", "tool"):
-            if not isinstance(tables.get(name, {}), dict):
-                raise BuildError(f"{path}: {name} = {tables[name]!r}: expected a table [{name}]")

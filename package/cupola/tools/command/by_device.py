@@ -3,22 +3,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 from cupola.exceptions import ImageError
 from cupola.image import cubin
 from cupola.image.cxx_names import demangle
+from cupola.image.verification import SUFFIXES
+from cupola.tools.command import packages
 from cupola.tools.command.table import table
 
 CAPABILITIES = (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
-SUFFIXES = (".fatbin", ".cubin", ".ptx")
-
-
-def folders_of(name: str) -> list[str]:
-    """The folders of an installed package, which is not imported; empty if there is none."""
-    found = importlib.util.find_spec(name) if name.isidentifier() else None
-    return list(found.submodule_search_locations or ()) if found else []
 
 
 def images_of(package: str) -> list[Path]:
@@ -29,7 +23,7 @@ def images_of(package: str) -> list[Path]:
     ImageError
         It has no image.
     """
-    folders = folders_of(package)
+    folders = packages.folders_of(package)
     paths = [path for folder in folders for path in sorted(Path(folder).rglob("*"))]
     images = [path for path in paths if path.suffix in SUFFIXES and path.is_file()]
     if not images:

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cupola.tools.command.packages import folders_of
 from cupola.tools.command.table import table
 from cupola.tools.command.values import word
 
@@ -62,9 +63,11 @@ def run(options: argparse.Namespace) -> None:
             f"{options.file} is a source: compile it first, as in "
             f"cupola compile {options.file} -o {options.file[:-3]}.ptx"
         )
-    from cupola.tools.command import by_device
-
-    package = not os.path.lexists(options.file) and bool(by_device.folders_of(options.file))
+    package = (
+        options.file.isidentifier()
+        and not os.path.lexists(options.file)
+        and bool(folders_of(options.file))
+    )
     if package or options.devices:
         show_devices(options, package)
         return

@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from cupola.exceptions import ArgumentValueError, Error, ImageError, MissingFileError
+from cupola.tools.command.packages import folders_of
 from cupola.tools.command.values import word
 
 HELP = "compare the images of a package with the digests in their manifests"
@@ -55,18 +56,13 @@ def run(options: argparse.Namespace) -> int:
 
 def found(name: str) -> Path:
     """The path of a place; a name without a file of that name is a package."""
-    from importlib.util import find_spec
-
     path = Path(name)
     if path.exists() or not all(part.isidentifier() for part in name.split(".")):
         return path
-    try:
-        spec = find_spec(name)
-    except (ImportError, ValueError):
-        spec = None
-    if spec is None or not spec.submodule_search_locations:
+    folders = folders_of(name)
+    if not folders:
         raise MissingFileError(f"there is no file, folder or installed package {name}")
-    return Path(next(iter(spec.submodule_search_locations)))
+    return Path(folders[0])
 
 
 def require_signer(options: argparse.Namespace) -> None:
