@@ -133,8 +133,8 @@ class Reader {
             ++at_;
         } else if (name == ".entry" || name == ".func") {
             heading();
-        } else if (is_variable(name)) {
-            variable();
+        } else if (is_declaration(name)) {
+            declaration();
         } else {
             ++at_;
         }
@@ -190,13 +190,15 @@ class Reader {
         in_body_ = true;
     }
 
-    static bool is_variable(std::string_view name) {
+    // Of variables, registers, prototypes, and lists of targets.
+    static bool is_declaration(std::string_view name) {
         return name == ".global" || name == ".const" || name == ".shared" || name == ".local" ||
-               name == ".param" || name == ".reg";
+               name == ".param" || name == ".reg" || name == ".callprototype" ||
+               name == ".calltargets" || name == ".branchtargets";
     }
 
     // A declaration, with its initialiser. mask() in an initialiser is `0xff(name)`.
-    void variable() {
+    void declaration() {
         bool initialised = false;
         for (; peek().kind != Token::Kind::end && !at_mark(at_, ';'); ++at_) {
             initialised = initialised || at_mark(at_, '=');

@@ -175,6 +175,9 @@ def test_ptxas_takes_each_chapter_at_its_version(section, tmp_path, ptxas):
         ("mov.u32 %r1, %clusterid.x;", 78, "%clusterid"),
         (".reg .b128 %own;", 83, ".b128"),
         ("add.u32 %r1, %r2, 1; L: fence.acquire.gpu;", 86, "fence.acquire.gpu"),
+        ("L: J: .branchtargets L, M; brx.idx %r1, J; M:", 63, ".target sm_75"),
+        ("T: .calltargets one, two; call (%r1), %d1, (%r2), T;", 63, ".target sm_75"),
+        ("P: .callprototype (.param .b32 _) _ (.param .b64 _) .noreturn;", 64, ".noreturn"),
     ],
 )
 def test_the_statement_that_needs_it(body, version, what):
