@@ -18,8 +18,14 @@ COMPILERS = {
     "triton": ("num_warps", "num_stages", "maxnreg", "enable_fp_fusion"),
     "numba": ("fastmath", "launch_bounds"),
     "warp": ("block_dim",),
+    "cute": (),
 }
-DISTRIBUTIONS = {"triton": "triton", "numba": "numba-cuda", "warp": "warp-lang"}
+DISTRIBUTIONS = {
+    "triton": "triton",
+    "numba": "numba-cuda",
+    "warp": "warp-lang",
+    "cute": "nvidia-cutlass-dsl",
+}
 _KEYS = {
     "function": "the name of a function in the sources",
     "name": "the kernel's name, by default that of the function",

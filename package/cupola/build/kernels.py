@@ -76,7 +76,7 @@ class Kernels:
         The tables ``[[tool.cupola.makers]]``, of which the source is generated.
     compiler : str
         ``"nvcc"``, or the compiler of sources in Python: ``"triton"``, ``"numba"`` or
-        ``"warp"``.
+        ``"warp"`` or ``"cute"``.
     instances : sequence of dict
         The tables ``[[tool.cupola.kernels.instances]]``: for another compiler than nvcc the
         functions to compile, each with the types of its parameters.

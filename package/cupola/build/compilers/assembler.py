@@ -27,8 +27,8 @@ def for_toolkit(text: str) -> str:
     return re.sub(r"^\.version\s+(\d+)\.(\d+)", lowered, text, count=1, flags=re.MULTILINE)
 
 
-def assemble(text: str, architecture: int) -> bytes:
-    """Machine code of PTX."""
+def assemble(text: str, architecture: int | str) -> bytes:
+    """Machine code of PTX, for an architecture such as 90 or ``"90a"``."""
     ptxas = toolkit.find().tool("ptxas")
     with tempfile.TemporaryDirectory(prefix="cupola-ptxas-") as folder:
         source, target = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")

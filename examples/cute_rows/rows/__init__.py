@@ -1,0 +1,2 @@
+# rows/__init__.py
+"""CuTe DSL kernels that run without CUTLASS: ``rows.kernels``."""
