@@ -80,7 +80,46 @@ def test_bad_values_are_errors(text):
         chosen(text)
 
 
-@pytest.mark.parametrize("text", ["90,90a", "75,100,100f", "120f,120"])
+def of_sources(text, listed="80 90a", **given):
+    return chosen(text, source_targets={"a.cu": targets(listed)}, **given)
+
+
+def test_targets_of_sources_are_added():
+    """The code for 9.0a has all kernels, so that for 9.0 is left out."""
+    assert said(of_sources("all")) == ("75 80 86 89 90a 100 120", "75 80 90a 120")
+    assert said(of_sources("all", "87 100f")) == ("75 80 86 87 89 90 100f 120", "75 87 100f 120")
+    assert said(of_sources(None, "90a", otherwise="75")) == ("75 90a", "75 90a")
+    assert said(of_sources("75")) == ("75", "75 80 90a")
+    assert "left out: sm_80, sm_90a" in of_sources("75").note
+    assert said(of_sources("90")) == ("90a", "75 80 90 90a")
+    assert said(of_sources("native", devices=(89, 90))) == ("89 90a", "75 80 90 90a")
+    assert said(of_sources("all", ptx=targets("75"))) == ("75 80 86 89 90a 100 120", "75")
+    assert said(of_sources("all", general=False)) == ("80 90a", "80 90a")
+
+
+def test_targets_of_sources_that_are_refused():
+    with pytest.raises(BuildError, match=r"a.cu: .* no code for sm_101.*before 13.0 knows sm_101"):
+        of_sources("all", "101")
+    with pytest.raises(BuildError, match="sm_90 and sm_90a are for the same devices"):
+        chosen("all", source_targets={"a.cu": targets("90"), "b.cu": targets("90a")})
+    with pytest.raises(BuildError, match=r"ptx = 75: no source is for compute_75.*of a.cu"):
+        of_sources("all", ptx=targets("75"), general=False)
+
+
+def test_compilers_that_know_a_target():
+    old = targets("50 75 80 86 89 90 90a")  # nvcc 12.4
+    assert "nvcc 12.8 and newer knows sm_100, sm_120" in chosen("all", supported=old).note
+    with pytest.raises(BuildError, match=r"sm_103a; it knows .*; nvcc 12.9 and newer knows sm_103"):
+        chosen("103a", supported=old)
+    with pytest.raises(BuildError, match=r"nvcc before 13.0 knows sm_70"):
+        chosen("70")
+    with pytest.raises(BuildError, match=r"no code for sm_400; it knows [^;]*$"):
+        chosen("400")
+
+
+@pytest.mark.parametrize(
+    "text", ["90,90a", "75,100,100f", "120f,120", "103,103a", "121,120f", "100f,103", "110,110f"]
+)
 def test_two_targets_for_the_same_devices(text):
     with pytest.raises(BuildError, match=r"are for the same devices.*remove one of them"):
         chosen(text)

@@ -80,7 +80,7 @@ def test_sources_are_linked_where_there_are_several_or_it_is_asked_for(
         ([5], r"has 5 in it: write tables \[\["),
         ([table(sources="a.cu")], r"sources = \['a.cu'\]"),
         ([table(sources=[])], "at least one"),
-        ([table(sources=[1])], "list of texts"),
+        ([table(sources=[1])], "list of texts of"),
         ([table(sources=["/a.cu"])], "inside the project"),
         ([table(include=["../include"])], "inside the project"),
         ([table(options=["-gencode=arch=compute_90"])], r"architectures = \["),

@@ -9,13 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .error import BuildError
-from .targets import Target, names, read
+from .targets import Target, compilers, names, read
 
 ALL = tuple(Target(number) for number in (75, 80, 86, 89, 90, 100, 120))
 PTX = Target(75)  # the oldest: newer devices and the CPU device compile it
 VARIABLE = "CUPOLA_ARCHITECTURES"
 
 CPU = "cpu"  # in a list: also machine code for hosts
+
+_LAST = (90, 103, 110, 121)  # no newer device runs the plain code for these
 
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
 
@@ -51,6 +53,8 @@ def choose(
     *,
     otherwise: str = "native",
     ptx: Sequence[Target] = (),
+    source_targets: Mapping[str, Sequence[Target]] | None = None,
+    general: bool = True,
 ) -> Architectures:
     """The architectures that CUPOLA_ARCHITECTURES selects from those that the compiler supports.
 
@@ -60,6 +64,11 @@ def choose(
     gets PTX for these alone, and the environment's list, which is for all packages, only leaves
     some of them out. No code is made for architectures older than the PTX: the environment's list
     is cut. ``devices`` replaces a query of the driver.
+
+    ``source_targets`` has the targets of sources that are for these alone. They are added, with
+    PTX for those that have a suffix, and for the oldest plain one of each source. The environment's
+    list leaves some out, as with targets that have a suffix. ``general``: whether other sources are
+    for all targets.
     """
     known = set(supported)
     text = (os.environ if environment is None else environment).get(VARIABLE, "").strip().lower()
@@ -68,27 +77,75 @@ def choose(
     text = text or own
     special = _specific(own)
     levels = tuple(sorted(set(ptx or special or (PTX,))))
-    unknown = [level for level in levels if level not in known]
-    if unknown:
-        raise BuildError(
-            f"the CUDA compiler cannot make PTX for {names(unknown, 'compute_')}; it knows "
-            f"{names(sorted(known), 'compute_')}"
-        )
+    if not general:
+        levels = tuple(sorted(set(ptx)))
+    _require(levels, known, "the CUDA compiler cannot make PTX for", "compute_")
     wanted, notes = _wanted(text, source, known, devices, special)
-    older = [target for target in wanted if target.number < levels[0].number]
-    level = f"compute_{levels[0]}"
+    wanted = wanted if general else []
+    older = [target for target in wanted if levels and target.number < levels[0].number]
     if older and source == "architectures" and text not in ("all", "native"):
         raise BuildError(
             f"{source}={text}: sm_{older[0]} is older than the PTX that the sources are made "
-            f"for, {level}"
+            f"for, compute_{levels[0]}"
         )
     if older and text not in ("all", "native"):
-        notes.append(f"left out of {source}: {names(older)} (older than PTX {level})")
+        notes.append(f"left out of {source}: {names(older)} (older than PTX compute_{levels[0]})")
     cubins = tuple(target for target in wanted if target not in older)
     plain = [target for target in cubins if not target.suffix]
     if plain and not ptx and not special:
         levels = tuple(sorted({*levels, max(plain)}))
+    if source_targets:
+        listed = source == "architectures" and text not in ("all", "native")
+        found = _of_sources(source_targets, known)
+        if not listed:
+            found, more = _wanted(text, source, known, devices, found)
+            notes += more
+        # A module for 9.0a has the kernels of all sources, and every device of sm_90 takes it.
+        cubins = tuple(target for target in cubins if not _better(target, found))
+        cubins = tuple(sorted({*cubins, *found}))
+        levels = tuple(sorted({*levels, *(() if ptx else _levels(source_targets))}))
+        _require_sources(levels, source_targets, general)
     return Architectures(cubins, levels, "; ".join(notes))
+
+
+def _require(targets: Sequence[Target], known: set[Target], what: str, prefix: str) -> None:
+    """Raise for targets that the compiler does not know."""
+    unknown = [target for target in targets if target not in known]
+    if unknown:
+        raise BuildError(
+            f"{what} {names(unknown, prefix)}; it knows {names(sorted(known), prefix)}"
+            f"{compilers(unknown)}"
+        )
+
+
+def _of_sources(own: Mapping[str, Sequence[Target]], known: set[Target]) -> list[Target]:
+    """The targets of sources with their own; raises for those that can't be made."""
+    for file, targets in own.items():
+        _require(targets, known, f"{file}: the CUDA compiler makes no code for", "sm_")
+    every = sorted({target for targets in own.values() for target in targets})
+    _refuse_doubles(every, " and ".join(own))
+    return every
+
+
+def _levels(own: Mapping[str, Sequence[Target]]) -> set[Target]:
+    """The levels of PTX that sources with their own targets get by default."""
+    levels: set[Target] = set()
+    for targets in own.values():
+        levels |= {target for target in targets if target.suffix}
+        levels |= set(sorted(target for target in targets if not target.suffix)[:1])
+    return levels
+
+
+def _require_sources(
+    levels: Sequence[Target], own: Mapping[str, Sequence[Target]], general: bool
+) -> None:
+    """Raise for a level of PTX that no source is for."""
+    for level in levels:
+        if not general and not any(level in targets for targets in own.values()):
+            raise BuildError(
+                f"ptx = {level}: no source is for compute_{level}: add {level} to the "
+                f"architectures of {' or '.join(own)}, or remove the level"
+            )
 
 
 def _specific(text: str) -> tuple[Target, ...]:
@@ -115,12 +172,7 @@ def _wanted(
             return list(special), []
     else:
         targets = _parse(text, source)
-        unknown = [target for target in targets if target not in known]
-        if unknown:
-            raise BuildError(
-                f"{source}={text}: the CUDA compiler makes no code for {names(unknown)}; it "
-                f"knows {names(sorted(known))}"
-            )
+        _require(targets, known, f"{source}={text}: the CUDA compiler makes no code for", "sm_")
         what = source
         _refuse_doubles(targets, f"{source}={text}")
     if special:
@@ -128,7 +180,8 @@ def _wanted(
         left = [one for one in special if one not in kept]
         return kept, [f"left out: {names(left)} (not in {what})"] if left else []
     missing = [target for target in targets if target not in known]
-    notes = [f"left out of {what}: {names(missing)} (not known to this nvcc)"] if missing else []
+    notes = [f"left out of {what}: {names(missing)} (not known to this nvcc"
+             f"{compilers(missing)})"] if missing else []  # fmt: skip
     return [target for target in targets if target in known], notes
 
 
@@ -143,13 +196,25 @@ def _serves(target: Target, wanted: Target) -> bool:
 def _refuse_doubles(targets: Sequence[Target], what: str) -> None:
     """Raise for a target without suffix that no device would take."""
     for target in targets:
-        # 9.0 is the only capability 9.x; a family has all devices that its plain target has.
-        better = Target(90, "a") if target == Target(90) else Target(target.number, "f")
-        if not target.suffix and better in targets:
+        if better := _better(target, targets):
             raise BuildError(
                 f"{what}: sm_{target} and sm_{better} are for the same devices, which take "
                 f"sm_{better}: remove one of them"
             )
+
+
+def _better(target: Target, targets: Sequence[Target]) -> Target | None:
+    """The target with suffix that all devices of a plain target take instead."""
+    if target.suffix:
+        return None
+    last = target.number in _LAST
+    for other in targets:
+        same = other.number == target.number
+        if other.suffix and same and (last or other.suffix == "f"):
+            return other
+        if last and not same and _serves(other, target):
+            return other
+    return None
 
 
 def hosts(environment: Mapping[str, str] | None = None, *, otherwise: str = "native") -> str:

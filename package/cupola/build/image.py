@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..image import cubin, cxx_names
-from . import depfile, line_information, link, older_drivers
+from . import assemble, depfile, line_information, link, older_drivers
 from .architectures import PTX, Architectures
 from .executor import jobs
 from .nvcc import compile_source, describe_source, kept
+from .selection import Selection
 from .step import Step
 from .targets import Target
 from .toolkit import Toolkit
@@ -40,21 +41,44 @@ def steps(
     operations: Sequence[OperationTable] = (),
     verify: bool = False,
     packed: bool = False,
+    selected: Selection | None = None,
 ) -> list[Step]:
     """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of the sources. If ``packed``,
     the image is compressed, and the fatbin stays in the file of `plain`.
 
     An image has one module for each architecture. So several sources are compiled as one, or, if
-    ``relocatable``, separately and then linked.  Two more compilations for the oldest
-    architecture describe the kernels: one as shipped (sizes, offsets, registers), one with debug
-    information (names, types).
+    ``relocatable``, separately and then linked. Two more compilations for the oldest architecture
+    describe the kernels: one as shipped (sizes, offsets, registers), one with debug information
+    (names, types). ``selected`` chooses the kernels, and the source of each by architecture
+    (`cupola.build.assemble`); by default all are taken.
     """
     code = code_options(options, include)
     lines = line_information.options()
     fatbin = plain(image) if packed else image
     if lines and "-lineinfo" in code:
         code.remove("-lineinfo")
-    if relocatable:
+    joining = []
+    if len(sources) > 1 and not relocatable:
+        joining = [_join(sources, image.with_suffix(".cu"), root)]
+        code += ["-I."]  # sources' names are relative to it
+    compiled = [image.with_suffix(".cu")] if joining else sources
+    by_source: dict[Path, tuple[Path, Path]] = {}
+    if selected is not None:
+        made, references, by_source = assemble.steps(
+            toolkit,
+            architectures,
+            compiled,
+            as_compiled(image),
+            root,
+            code,
+            selected,
+            relocatable=relocatable,
+            lines=lines,
+            title=title,
+        )
+        made = [*joining, *made]
+        described = list(by_source.values())
+    elif relocatable:
         made, reference, described = link.steps(
             toolkit,
             architectures,
@@ -65,15 +89,11 @@ def steps(
             lines=lines,
             title=title,
         )
+        references = [reference]
     else:
-        source = sources[0]
-        joining = []
-        if len(sources) > 1:
-            source = image.with_suffix(".cu")
-            joining = [_join(sources, source, root)]
-            code += ["-I."]  # sources' names are relative to it
+        source = compiled[0]
         reference, debug = image.with_suffix(".cubin"), image.with_suffix(".debug.cubin")
-        described = [(debug, kept(debug, source))]
+        references, described = [reference], [(debug, kept(debug, source))]
         made = [
             *joining,
             compile_source(
@@ -91,6 +111,7 @@ def steps(
                 toolkit, source, debug, code, architectures.oldest, quiet=bool(title)
             ),
         ]  # fmt: skip
+    if joining:
         folders = tuple({path.parent for path in sources})  # the joined source has another folder
         made = [replace(one, searched=(*one.searched, *folders)) for one in made]
 
@@ -108,7 +129,7 @@ def steps(
         write_manifest(
             root / manifest,
             image=root / image,
-            reference=root / reference,
+            reference=[root / path for path in references],
             debug=[root / debug for debug in debugged],
             declarations=[root / file for _, file in described],
             toolkit=toolkit.release,
@@ -116,13 +137,14 @@ def steps(
             operations=operations,
             sources={name: root / path for name, path in read.items()},
             verify=verify,
+            origins=[str(source) for source in by_source],
         )
 
     declared = [(one.declaration.table, sorted(one.lines.items())) for one in operations]
     made.append(
         Step(
             target=manifest,
-            inputs=(image, reference, *debugged, *sources, *_readers()),
+            inputs=(image, *references, *debugged, *sources, *_readers()),
             action=write,
             depfile=rule,
             key=("manifest", toolkit.release, package, str(verify), *map(repr, declared)),

@@ -58,6 +58,9 @@ def check(kernels: Kernels) -> tuple[dict[str, Any], ...]:
         ("relocatable", kernels.relocatable),
         ("makers", kernels.makers),
         ("host", kernels.host),
+        ("only", kernels.only),
+        ("without", kernels.without),
+        ("sources.architectures", list(kernels.source_targets)),
     ):
         if value:
             raise kernels.wrong(

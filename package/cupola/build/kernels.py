@@ -9,11 +9,11 @@ import keyword
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from . import instances
+from . import instances, source_entries
 from .error import BuildError
 from .step import HEADERS
 from .targets import Target, read
@@ -49,8 +49,10 @@ class Kernels:
     library : str
         The module's name, such as ``"heat.kernels"``. The build puts ``kernels.fatbin``, its
         manifest ``kernels.json``, and ``kernels.py`` beside ``heat/__init__.py``.
-    sources : sequence of str
-        ``.cu`` files, relative to the project's folder; ``*`` and ``**`` are patterns.
+    sources : sequence of str or dict
+        ``.cu`` files, relative to the project's folder; ``*`` and ``**`` are patterns. A dict,
+        such as ``{"file": "wgmma.cu", "architectures": ["90a"]}``, is a source for these targets
+        alone. Its kernels take the place of those of the same name in sources for all targets.
     include : sequence of str
         Folders of headers, relative to the project's folder.
     options : sequence of str
@@ -70,6 +72,9 @@ class Kernels:
     verify : bool
         Whether the image is compared with the digest in its manifest at each load. Otherwise the
         environment's CUPOLA_VERIFY decides.
+    only, without : sequence of str
+        Names of the kernels that the library has, or that are left out, such as
+        ``"gemm<float, 3*>"``; ``*`` stands for any text.
     operations : sequence of OperationTable
         The operations of ``[[tool.cupola.ops]]``.
     makers : sequence
@@ -83,6 +88,8 @@ class Kernels:
     host : bool
         Whether this is a table ``[[tool.cupola.libraries]]``: the sources have host functions, and
         become a shared library. Then several are linked only where `relocatable` is true.
+    source_targets : dict of str to sequence of Target
+        The targets of sources that are given as dicts.
 
     Raises
     ------
@@ -91,18 +98,21 @@ class Kernels:
     """
 
     library: str
-    sources: Sequence[str]
+    sources: Sequence[Any]
     include: Sequence[str] = ()
     options: Sequence[str] = ()
     architectures: str | Sequence[str | int] | None = None
     ptx: str | int | Sequence[str | int] = ()
     relocatable: bool | None = None
     verify: bool = False
+    only: Sequence[str] = ()
+    without: Sequence[str] = ()
     operations: Sequence[Any] = ()
     makers: Sequence[Any] = ()
     compiler: str = instances.NVCC
     instances: Sequence[Any] = ()
     host: bool = False
+    source_targets: Mapping[str, Sequence[Target]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.library, str) or not re.fullmatch(
@@ -118,13 +128,18 @@ class Kernels:
                     "library", self.library, f"{part} is a keyword of Python, so that no import "
                     f"finds the module: choose another name, as in '{part}_'"
                 )  # fmt: skip
-        for name in ("sources", "include", "options"):
+        if not isinstance(self.sources, (str, Mapping)) and isinstance(self.sources, Iterable):
+            files, targets = source_entries.read(self, self.sources)
+            object.__setattr__(self, "sources", files)
+            object.__setattr__(self, "source_targets", {**self.source_targets, **targets})
+        for name in ("sources", "include", "options", "only", "without"):
             value = getattr(self, name)
             if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
                 raise self.wrong(name, value, f"a list is wanted, as in {name} = [{value!r}]")
             value = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in value)
             if not all(isinstance(one, str) and one for one in value):
-                raise self.wrong(name, value, "a list of texts is wanted")
+                text = "a list of texts of at least one character is wanted"
+                raise self.wrong(name, value, text)
             object.__setattr__(self, name, value)
         if not self.sources and not self.makers:
             raise self.wrong("sources", [], "at least one .cu file is wanted")
@@ -141,6 +156,7 @@ class Kernels:
         object.__setattr__(self, "ptx", self._levels())
         if self.relocatable not in (None, True, False):
             raise self.wrong("relocatable", self.relocatable, "true or false is wanted")
+        source_entries.check(self)
         if self.verify not in (True, False):
             raise self.wrong("verify", self.verify, "true or false is wanted")
         if self.verify and self.host:
@@ -207,9 +223,14 @@ class Kernels:
         several = len(self.sources) > 1 and not self.host
         return several if self.relocatable is None else bool(self.relocatable)
 
+    @property
+    def selects(self) -> bool:
+        """Whether the kernels of an image differ between targets, or some are left out."""
+        return bool(self.source_targets or self.only or self.without)
+
     def expand(self, root: Path) -> Kernels:
         """A copy with patterns replaced by files; each must match at least one."""
-        found: list[str] = []
+        found: dict[str, str] = {}  # the pattern by file
         for pattern in self.sources:
             matches = [pattern]
             if glob.has_magic(pattern):
@@ -217,7 +238,8 @@ class Kernels:
                 matches = sorted(Path(path).as_posix() for path in paths)
             if not [path for path in matches if (root / path).is_file()]:
                 raise self.wrong("sources", pattern, f"there is no such file in {root}")
-            found += [path for path in matches if path not in found]
+            for path in matches:
+                found[path] = source_entries.better(self, path, pattern, found.get(path))
         for folder in self.include:
             if not (root / folder).is_dir():
                 raise self.wrong("include", folder, f"there is no such folder in {root}")
@@ -227,8 +249,9 @@ class Kernels:
                 folder = folder if equals else "".join(self.options[place + 1 : place + 2])
                 if not (root / folder).is_dir():
                     raise self.wrong("options", option, f"there is no folder {folder!r} in {root}")
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return Kernels(**{**values, "sources": found})
+        own = self.source_targets
+        targets = {path: own[pattern] for path, pattern in found.items() if pattern in own}
+        return replace(self, sources=tuple(found), source_targets=targets)
 
     def headers(self, root: Path) -> list[str]:
         """The headers that the sources may include, for source distributions: the real includes are
@@ -252,7 +275,7 @@ def from_tables(tables: Any, *, host: bool = False) -> list[Kernels]:
         raise BuildError(f"[{name}] must be a list: write [[{name}]]")
     if not isinstance(tables, list):
         raise BuildError(f"{name} must be a list: write tables [[{name}]]")
-    no_keys = ("operations", "makers", "host")
+    no_keys = ("operations", "makers", "host", "source_targets")
     known = [one.name for one in fields(Kernels) if one.name not in no_keys]
     found = []
     for table in tables:

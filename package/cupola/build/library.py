@@ -15,6 +15,7 @@ from . import ahead, host_library, image, makers, operations, python_image
 from .architectures import Architectures
 from .instances import NVCC
 from .kernels import Kernels
+from .selection import Selection
 from .step import Step
 from .stub import attributes, stub, uncommon
 from .toolkit import Toolkit
@@ -65,6 +66,9 @@ def steps(
         sources = [work / f"{kernels.name}.cu"]
         generated = [_write(root, sources[0], makers.source_text(kernels, sources[0]))]
     if kernels.compiler == NVCC:
+        selected = None
+        if kernels.selects:
+            selected = Selection(kernels.only, kernels.without, kernels.source_targets)
         compiled = image.steps(
             toolkit,
             architectures,
@@ -80,6 +84,7 @@ def steps(
             operations=kernels.operations,
             verify=kernels.verify,
             packed=True,
+            selected=selected,
         )
     else:
         compiled = python_image.steps(

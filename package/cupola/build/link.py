@@ -59,7 +59,7 @@ def steps(
 
     cubins = {n: image.parent / f"{image.stem}.sm_{n}.cubin" for n in targets}
     made += [
-        _tool(
+        tool_step(
             toolkit, "nvlink", path, objects,
             [f"--arch=sm_{target}", "-o", str(path), *map(str, objects)],
             label=f"{title}: link for sm_{target}",
@@ -75,7 +75,7 @@ def steps(
     shipped = [f"--image3=kind=elf,sm={n},file={cubins[n]}" for n in architectures.cubins]
     shipped += [f"--image3=kind=ptx,sm={n},file={text}" for n, text in texts.items()]
     made.append(
-        _tool(
+        tool_step(
             toolkit, "fatbinary", image,
             [*(cubins[n] for n in architectures.cubins), *texts.values(), *checks],
             [f"--create={image}", "-64", "--compress=false", *shipped],
@@ -100,7 +100,7 @@ def _joined(
 
     def join() -> None:
         pairs = zip(sources, objects, strict=True)
-        texts = {str(source): _ptx(root / path, level) for source, path in pairs}
+        texts = {str(source): ptx_of(root / path, level).decode() for source, path in pairs}
         (root / target).write_text(ptx.join(texts))
 
     joined = Step(
@@ -112,7 +112,7 @@ def _joined(
         quiet=True,
     )
     checked = target.with_suffix(".cubin")
-    check = _tool(
+    check = tool_step(
         toolkit, "ptxas", checked, [target],
         [f"-arch=sm_{level}", "-O1", "-o", str(checked), str(target)],
         label=f"{title}: check the joined PTX",
@@ -120,7 +120,7 @@ def _joined(
     return joined, check
 
 
-def _tool(
+def tool_step(
     toolkit: Toolkit,
     name: str,
     target: Path,
@@ -129,6 +129,7 @@ def _tool(
     *,
     label: str,
 ) -> Step:
+    """A step that runs a program of the toolkit."""
     return Step(
         target=target,
         inputs=tuple(inputs),
@@ -139,7 +140,8 @@ def _tool(
     )
 
 
-def _ptx(path: Path, level: Target) -> str:
+def ptx_of(path: Path, level: Target) -> bytes:
+    """The PTX of one level in an uncompressed fatbin."""
     entries = read_fatbin(path.read_bytes())
     texts = [one.payload for one in entries if one.kind == "ptx" and one.target == str(level)]
     if len(texts) != 1:
@@ -147,4 +149,4 @@ def _ptx(path: Path, level: Target) -> str:
             f"{path} holds {len(texts)} PTX texts for compute_{level}, expected one: options for "
             "nvcc that choose architectures don't go together with those of the build"
         )
-    return texts[0].decode()
+    return texts[0]

@@ -46,6 +46,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def write_manifest(
     path: Path,
     *,
     image: Path,
-    reference: Path,
+    reference: Path | Sequence[Path],
     debug: Path | Sequence[Path],
     toolkit: str,
     package: str,
@@ -75,6 +76,7 @@ def write_manifest(
     operations: Sequence[OperationTable] = (),
     sources: Mapping[str, Path] | None = None,
     verify: bool = False,
+    origins: Sequence[str] = (),
 ) -> None:
     """Describe ``image`` in the file ``path``; see `describe`.
 
@@ -82,13 +84,15 @@ def write_manifest(
     package asks for a comparison of the digest at each load.
     """
     cubins = [debug] if isinstance(debug, Path) else debug
+    references = [reference] if isinstance(reference, Path) else reference
     text = describe(
         image.read_bytes(),
-        reference.read_bytes(),
+        [cubin.read_bytes() for cubin in references],
         [cubin.read_bytes() for cubin in cubins],
         toolkit,
         package,
         [file.read_text(errors="replace") for file in declarations],
+        origins=origins,
     )
     known = digests(image, sources or {}, verify)
     path.write_text(written(store({**known, **text}, operations)))
@@ -121,12 +125,13 @@ def written(manifest: dict[str, Any]) -> str:
 
 def describe(
     image: bytes,
-    reference: bytes,
+    reference: bytes | Sequence[bytes],
     debug: Sequence[bytes],
     toolkit: str,
     package: str,
     declarations: Sequence[str] = (),
     declared: Sequence[dict[str, list[Declaration]]] = (),
+    origins: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The manifest, as a JSON value.
 
@@ -134,27 +139,36 @@ def describe(
     ----------
     image : bytes
         The fatbin.
-    reference : bytes
-        All its kernels as a cubin of one architecture, linked where there were several sources.
+    reference : bytes or list of bytes
+        All its kernels as a cubin of one architecture, linked where there were several sources. Or
+        a cubin of each architecture, where these have different kernels.
     debug : list of bytes
         The same kernels with debug information; one cubin for each source.
     declarations : list of str
         The ``.cudafe1.gpu`` text that ``nvcc --keep`` left for each source.
     declared : list of dict
         Instead of such texts: parameters by kernel, as another compiler declares them.
+    origins : list of str
+        The sources of `debug`, where several can have the same kernel for different architectures.
     """
     entries = read_fatbin(image)
-    kernels = read_kernels(reference)
-    described = _target(read_image(reference).entries[0])
-    cubins = {described: kernels}
-    cubins |= {_target(one): read_kernels(one.payload) for one in entries if one.kind == "cubin"}
-    resources = _compared(kernels, described, cubins)
+    references = [reference] if isinstance(reference, bytes) else reference
+    described = {_target(read_image(one).entries[0]): read_kernels(one) for one in references}
+    cubins = {_target(one): read_kernels(one.payload) for one in entries if one.kind == "cubin"}
+    kernels = list({kernel.name: kernel for of in described.values() for kernel in of}.values())
+    own = {target: {kernel.name for kernel in of} for target, of in described.items()}
+    resources = _compared(kernels, min(described), {**described, **cubins}, own)
     names = {kernel.name for kernel in kernels}
     told = [read_debug(cubin, names) for cubin in debug]
     declared = [*declared, *map(read_declarations, declarations)]
     ptx = [entry for entry in entries if entry.kind == "ptx"]
     if not all(entry.version for entry in ptx):
         raise BuildError("the image's PTX does not begin with .version and .target")
+    variables = {name: one for of in told for name, one in of.variables.items()}
+    if origins:
+        _require_alike(origins, names, debug, told, declared)
+        words = set().union(*(re.findall(rb"[\w$]+", one.payload) for one in ptx))
+        variables = {name: one for name, one in variables.items() if name.encode() in words}
     return {
         "format": FORMAT,
         "package": package,
@@ -167,9 +181,7 @@ def describe(
             ]
             for kind in ("cubin", "ptx")
         },
-        "variables": {
-            name: dtype(variable) for one in told for name, variable in one.variables.items()
-        },
+        "variables": {name: dtype(variable) for name, variable in variables.items()},
         "kernels": [
             {
                 "name": kernel.name,
@@ -187,15 +199,20 @@ def _target(entry: Entry) -> Target:
 
 
 def _compared(
-    kernels: Iterable[Kernel], described: Target, cubins: Mapping[Target, Sequence[Kernel]]
+    kernels: Iterable[Kernel],
+    described: Target,
+    cubins: Mapping[Target, Sequence[Kernel]],
+    own: Mapping[Target, set[str]] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Resources of each kernel by architecture. Each architecture must have the same kernels as
-    the compilation that describes them, for the architecture ``described``.
+    the compilation that describes them, for the architecture ``described``, or the names in
+    ``own`` where an architecture has these.
     """
     resources: dict[str, dict[str, Any]] = {kernel.name: {} for kernel in kernels}
     layouts = {kernel.name: kernel.parameters for kernel in kernels}
     for architecture, found in sorted(cubins.items()):
-        if {kernel.name for kernel in found} != set(resources):
+        expected = (own or {}).get(architecture, set(resources))
+        if {kernel.name for kernel in found} != expected:
             raise BuildError(
                 f"the image's code for sm_{architecture} holds other kernels than what was "
                 f"compiled for sm_{described} to describe them"
@@ -208,6 +225,32 @@ def _compared(
                 )
             resources[kernel.name][f"sm_{architecture}"] = _resources(kernel)
     return resources
+
+
+def _require_alike(
+    origins: Sequence[str],
+    names: set[str],
+    debug: Sequence[bytes],
+    told: Sequence[Debug],
+    declared: Sequence[dict[str, list[Declaration]]],
+) -> None:
+    """Raise for a kernel whose parameters differ between the sources that have it."""
+    known: dict[str, tuple[str, list[str], list[Any]]] = {}
+    for origin, cubin, one, front in zip(origins, debug, told, declared, strict=True):
+        for kernel in read_kernels(cubin):
+            if kernel.name not in names:
+                continue
+            merged = _parameters(kernel, [one], [front])
+            found = [f"{each['type']} {each['name'] or ''}".rstrip() for each in merged]
+            layout = [(each["offset"], each["size"], each.get("dtype")) for each in merged]
+            first, *others = known.setdefault(kernel.name, (origin, found, layout))
+            if others != [found, layout]:
+                raise BuildError(
+                    f"kernel {demangle(kernel.name)}: {origin} has the parameters "
+                    f"({', '.join(found)}), and {first} has ({', '.join(others[0])}); a kernel "
+                    "of several sources needs the same names and types in each: change one of "
+                    "them, or give the kernels different names"
+                )
 
 
 def _resources(kernel: Kernel) -> dict[str, int]:

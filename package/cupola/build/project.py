@@ -11,7 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import ahead, architectures, depfile, executor, library, processors, tables, toolkit
+from . import (
+    ahead,
+    architectures,
+    depfile,
+    executor,
+    library,
+    processors,
+    source_entries,
+    tables,
+    toolkit,
+)
 from .error import BuildError
 from .kernels import Kernels
 from .native import place
@@ -59,7 +69,11 @@ class Project:
         """The steps that make a library; prints its targets and the compiler."""
         compiler = toolkit.find()
         chosen = architectures.choose(
-            compiler.architectures(), otherwise=self._otherwise(kernels), ptx=kernels.ptx
+            compiler.architectures(),
+            otherwise=self._otherwise(kernels),
+            ptx=kernels.ptx,
+            source_targets=kernels.source_targets,
+            general=not source_entries.all_have_own(kernels),
         )
         print(f"{kernels.library}: {chosen}, by {compiler}", flush=True)
         if chosen.note:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from .error import BuildError
@@ -82,12 +82,19 @@ class _Part:
         return _FUNCTION.search(re.split(r"[{=]", self.text, maxsplit=1)[0]) is not None
 
     @property
+    def entry(self) -> bool:
+        return _ENTRY.search(self.text.partition("{")[0]) is not None
+
+    @property
     def defines(self) -> bool:
         return self.linkage != "extern" and ("{" in self.text or not self.function)
 
 
-def join(texts: Mapping[str, str]) -> str:
+def join(texts: Mapping[str, str], kernels: Mapping[str, Collection[str]] | None = None) -> str:
     """Join the PTX of several sources, by name, which were compiled with -rdc=true.
+
+    ``kernels`` has the kernels of each source that are kept, by default all. Functions and
+    variables that only the other kernels refer to are left out, and so are unused functions.
 
     It works like a linker: local symbols stay separate, the first weak definition is kept, and one
     source may define the declarations of another.  Of line information, the lines are kept, and the
@@ -104,7 +111,7 @@ def join(texts: Mapping[str, str]) -> str:
         parts.append([_part(source, item) for item in items if not _HEADER.match(item)])
     if len({tuple(head[1:]) for head in heads}) != 1:
         raise BuildError(f"PTX for different targets can't be joined: {heads}")
-    parts = _kept_apart(parts)
+    parts = _kept_apart(parts if kernels is None else _selected(parts, kernels))
     body = _ordered([part for of_one in parts for part in of_one])
     version = max((head[0] for head in heads), key=_version)
     return "\n".join([version, *heads[0][1:], *body, *files, *strings]) + "\n"
@@ -129,6 +136,66 @@ def _part(source: str, item: str) -> _Part:
     return _Part(source, str(_name(item)), linkage[1] if linkage else "", item)
 
 
+def _selected(
+    parts: list[list[_Part]], kernels: Mapping[str, Collection[str]]
+) -> list[list[_Part]]:
+    """The parts that chosen kernels need, and the variables that no other kernel needs."""
+    graph = _Graph(parts)
+    entries = {
+        (i, part.name): part.name in kernels.get(part.source, ())
+        for i, of_one in enumerate(parts)
+        for part in of_one
+        if part.entry
+    }
+    chosen = {place for place, kept in entries.items() if kept}
+    others = graph.reached(place for place, kept in entries.items() if not kept)
+    variables = {
+        (i, part.name)
+        for i, of_one in enumerate(parts)
+        for part in of_one
+        if not part.function and not part.entry and (i, part.name) not in others
+    }
+    needed = graph.reached(chosen | variables)
+    return [[p for p in of_one if (i, p.name) in needed] for i, of_one in enumerate(parts)]
+
+
+class _Graph:
+    """Which parts refer to which ones, by the number of their text and their names. No reference
+    leads to a kernel.
+    """
+
+    def __init__(self, parts: list[list[_Part]]) -> None:
+        self.words: dict[tuple[int, str], set[str]] = {}
+        self.kernels: set[tuple[int, str]] = set()
+        self.linked: set[tuple[int, str]] = set()  # names that another text can define
+        self.defined: dict[str, set[int]] = {}  # by name, the texts with a definition for others
+        for i, of_one in enumerate(parts):
+            for part in of_one:
+                words = self.words.setdefault((i, part.name), set())
+                words.update(_WORD.findall(part.text))
+                if part.entry:
+                    self.kernels.add((i, part.name))
+                elif part.linkage and part.defines:
+                    self.defined.setdefault(part.name, set()).add(i)
+                if part.linkage and (part.linkage != "visible" or not part.defines):
+                    self.linked.add((i, part.name))
+
+    def reached(self, roots: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
+        """The roots, and all that they refer to, directly or indirectly."""
+        found = set(roots)
+        waiting = list(found)
+        while waiting:
+            i, name = waiting.pop()
+            near = {(i, word) for word in self.words[i, name] if (i, word) in self.words}
+            if (i, name) in self.linked:
+                # Of several weak definitions one is kept, which can be any.
+                near |= {(j, name) for j in self.defined.get(name, ())}
+            near -= found | self.kernels
+            waiting += near
+            found |= near
+        return found
+
+
 def _kept_apart(parts: list[list[_Part]]) -> list[list[_Part]]:
     """Rename local symbols whose name another source uses, too."""
     names = [{part.name for part in of_one} for of_one in parts]
@@ -136,7 +203,7 @@ def _kept_apart(parts: list[list[_Part]]) -> list[list[_Part]]:
     for i, of_one in enumerate(parts):
         others = set().union(*names[:i], *names[i + 1 :])
         own = {part.name for part in of_one if not part.linkage and part.name in others}
-        entries = [p.name for p in of_one if p.name in own and _ENTRY.search(p.text)]
+        entries = [p.name for p in of_one if p.name in own and p.entry]
         if entries:
             raise BuildError(f"{of_one[0].source}: another source has a kernel {entries[0]}, too")
 
@@ -169,7 +236,7 @@ def _ordered(parts: list[_Part]) -> list[str]:
             declared.setdefault(text)
         elif part.linkage and part.defines and part is not chosen:
             pass  # a weak definition that another definition replaces
-        elif part.function or _ENTRY.search(part.text.partition("{")[0]):
+        elif part.function or part.entry:
             code.append(part.text)
         elif chosen is None or part is chosen:
             # Dynamic shared memory: all of its names are the same address.
@@ -200,7 +267,10 @@ def _definitions(parts: list[_Part]) -> dict[str, _Part]:
         if known is None or (known.linkage == "weak" and part.linkage != "weak"):
             chosen[part.name] = part
         elif part.linkage == "visible":
-            raise BuildError(f"{part.name} is defined in {known.source} and in {part.source}")
+            raise BuildError(
+                f"{part.name} is defined in {known.source} and in {part.source}: make one of them "
+                "static, or give it another name"
+            )
     return chosen
 
 

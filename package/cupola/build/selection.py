@@ -1,0 +1,142 @@
+# package/cupola/build/selection.py - chooses the kernels of a library, and the source of each.
+"""Which kernels each target's code has: by `only` and `without`, and by the sources' targets."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..image.cxx_names import demangle
+from . import source_entries
+from .error import BuildError
+from .targets import Target
+
+# By target, the names of the kernels that each source gives.
+Choice = dict[Target, dict[str, list[str]]]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Names of kernels, with ``*`` for any text.
+
+    Parameters
+    ----------
+    only : sequence of str
+        If given, a kernel needs one of these names.
+    without : sequence of str
+        No kernel has one of these names.
+    source_targets : dict of str to sequence of Target
+        By source, its targets, where it is not for all.
+    """
+
+    only: Sequence[str] = ()
+    without: Sequence[str] = ()
+    source_targets: Mapping[str, Sequence[Target]] | None = None
+
+    @property
+    def own(self) -> Mapping[str, Sequence[Target]]:
+        """The targets of sources that have their own."""
+        return self.source_targets or {}
+
+    def choose(self, found: Mapping[Target, Mapping[str, Iterable[str]]], library: str) -> Choice:
+        """The kernels of each target.
+
+        Parameters
+        ----------
+        found : dict of Target to dict of str to iterable of str
+            By target, the kernels that the compiler made of each source, as in machine code.
+        library : str
+            For messages.
+
+        Raises
+        ------
+        BuildError
+            A name fits no kernel, no kernel is left, or two sources have one for a target.
+        """
+        every = {kernel for of in found.values() for names in of.values() for kernel in names}
+        kept = self._kept(every, library)
+        return {target: self._of_target(target, of, kept) for target, of in found.items()}
+
+    def _kept(self, every: set[str], library: str) -> set[str]:
+        titles = {kernel: _titles(kernel) for kernel in every}
+        fits: dict[str, set[str]] = {}
+        for key, patterns in (("only", self.only), ("without", self.without)):
+            fits[key] = set()
+            for pattern in patterns:
+                form = _compiled(pattern)
+                found = {one for one in every if any(map(form.fullmatch, titles[one]))}
+                if not found:
+                    raise BuildError(
+                        f"kernels {library}: {key} = {pattern!r}: no kernel has such a name; "
+                        f"{_near(pattern, every)}"
+                    )
+                fits[key] |= found
+        kept = (fits["only"] if self.only else every) - fits["without"]
+        if every and not kept:
+            raise BuildError(f"kernels {library}: `only` and `without` leave no kernel")
+        return kept
+
+    def _of_target(
+        self, target: Target, of: Mapping[str, Iterable[str]], kept: set[str]
+    ) -> dict[str, list[str]]:
+        """A source for this target alone goes before sources for all targets."""
+        special: dict[str, str] = {}
+        for source in of:
+            for kernel in kept.intersection(of[source]) if source in self.own else ():
+                if kernel in special:
+                    raise BuildError(
+                        f"{special[kernel]} and {source} both have the kernel {title(kernel)} for "
+                        f"sm_{target}: name the target in the architectures of one of them"
+                    )
+                special[kernel] = source
+        return {
+            source: sorted(
+                kernel
+                for kernel in kept.intersection(names)
+                if special.get(kernel, source) == source
+            )
+            for source, names in of.items()
+        }
+
+    def applies(self, source: str, target: Target) -> bool:
+        """Whether a source is compiled for a target."""
+        return source_entries.applies(self.own, source, target)
+
+
+def title(kernel: str) -> str:
+    """The C++ name without result and parameters: ``gemm<float, 3>``."""
+    return demangle(kernel).partition("(")[0].removeprefix("void ")
+
+
+def _titles(kernel: str) -> tuple[str, ...]:
+    """The names by which a pattern may mean a kernel, without spaces."""
+    full = demangle(kernel).removeprefix("void ")
+    whole = title(kernel)
+    return tuple(re.sub(r"\s", "", text) for text in (kernel, full, whole, _short(whole)))
+
+
+def _short(name: str) -> str:
+    """The name without namespaces: ``sort<int>`` of ``math::sort<int>``."""
+    head, bracket, arguments = name.partition("<")
+    return head.rpartition("::")[2] + bracket + arguments
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = re.sub(r"\s", "", pattern).split("*")
+    return re.compile(".*".join(map(re.escape, parts)))
+
+
+def _near(pattern: str, every: Iterable[str]) -> str:
+    """The names that are most like a pattern, or some of them."""
+    titles = sorted({title(kernel) for kernel in every})
+    base = pattern.partition("<")[0].strip()
+    near = [one for one in titles if base in (one.partition("<")[0], _short(one).partition("<")[0])]
+    if near and "<" not in pattern:
+        return f"for all instances of the template write '{base}<*>'"
+    near = difflib.get_close_matches(pattern, near or titles, 4, 0.5) or near[:4]
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    more = ", ..." if len(titles) > 8 else ""
+    return f"there are {', '.join(titles[:8])}{more}"
