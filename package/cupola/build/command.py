@@ -20,6 +20,9 @@ from .project import Project
 from .step import Step
 
 NAME = "build_kernels"
+# Files of a wheel have this time, in seconds since 1970, so that equal trees give equal wheels.
+# Hatchling has the same: 2020-02-02.
+EPOCH = "1580601600"
 
 
 class BuildKernels(Command):
@@ -69,6 +72,8 @@ class BuildKernels(Command):
 
     def _run(self) -> None:
         project = self._project()
+        if project.for_others:
+            os.environ.setdefault("SOURCE_DATE_EPOCH", EPOCH)  # bdist_wheel and compilers read it
         project.require_names()
         planned = [(kernels, self._steps(project, kernels)) for kernels in project.libraries]
         if self.dry_run or getattr(self.distribution, "dry_run", False):
@@ -218,10 +223,22 @@ def _in_place(base: type[Any]) -> type[Any]:
             linked = host_library.link_extensions(self.extensions or (), made)
             if self.inplace or linked:
                 self.run_command(NAME)
+            if "bdist_wheel" in self.distribution.commands:
+                for extension in self.extensions or ():
+                    extension.extra_compile_args = [*extension.extra_compile_args, *_maps()]
             super().run()
 
     BuildExt.__name__ = base.__name__
     return BuildExt
+
+
+def _maps() -> list[str]:
+    """Options that keep temporary folders out of debug information: that of the project, and that
+    of an isolated build's packages.
+    """
+    packages = Path(__file__).resolve().parents[2]
+    folders = {os.getcwd(): ".", str(packages): "site-packages"}
+    return [f"-ffile-prefix-map={folder}={name}" for folder, name in folders.items()]
 
 
 def _installed(base: type[Any]) -> type[Any]:

@@ -22,8 +22,7 @@ from .step import Step
 
 _VERSION = "compilation 2"
 _VARIANTS = 16  # the maximum number of header sets for one source
-# nvcc puts its working folder into some names, such as kernels of anonymous namespaces.
-_OF_THE_FOLDER = b"_GLOBAL__N__"
+# Options by which a result has the folder's name inside.
 _LINES = {"-lineinfo", "--generate-line-info", "--device-debug"}
 
 
@@ -89,7 +88,7 @@ def keep(key: str, step: Step, root: Path, headers: Iterable[str], output: str, 
     digests = {path: _digest(root / path) for path in headers}
     if None in digests.values():
         return
-    fixed = bool(_LINES & set(step.command)) or any(_OF_THE_FOLDER in one for one in contents)
+    fixed = _LINES & set(step.command)
     variant = {"root": str(root) if fixed else None, "headers": digests}
     about = {"sizes": [len(one) for one in contents], "output": output}
     _write(cache, _result_key(cache, key, variant), about, b"".join(contents))

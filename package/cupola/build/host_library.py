@@ -51,7 +51,9 @@ def steps(
         objects.append(target)
     target = work / file_name(kernels)
     folders = (_CUDART / "link" / str(toolkit.version[0]), _CUDART)
-    link = ["-shared", *device, "-cudart=shared", "-Xlinker=-z,defs", "-Xlinker=-soname"]
+    # Local symbols have the names of nvcc's temporary files, which contain its process number.
+    link = ["-shared", *device, "-cudart=shared", "-Xlinker=-z,defs", "-Xlinker=--discard-all"]
+    link.append("-Xlinker=-soname")
     link += [f"-Xlinker={target.name}", "-o", str(target), *map(str, objects)]
     linked = Step(
         target=target,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,8 @@ _SETTINGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN",
              "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")  # fmt: skip
 _COMPILER = ("-ccbin", "--compiler-bindir")
 _INCLUDE = ("-I", "--include-path", "-isystem", "--system-include")
+_SEED = ("-frandom-seed", "--frandom-seed")
+_KNOWS_SEED = (12, 9)  # the first release of nvcc with that option
 
 
 def compile_source(
@@ -32,6 +35,7 @@ def compile_source(
 ) -> Step:
     """A step that runs nvcc; it is stale when a header changes."""
     depfile = target.with_name(target.name + ".d")
+    options = [*options, *_fixed_names(toolkit, source, options)]
     # -MMD would omit headers found by -isystem.
     arguments = [*options, "-MD", "-MF", str(depfile), "-o", str(target), str(source)]
     settings = [f"{name}={os.environ[name]}" for name in _SETTINGS if name in os.environ]
@@ -82,10 +86,30 @@ def kept(target: Path, source: Path) -> Path:
     return target.with_suffix(".kept") / f"{source.stem}.cudafe1.gpu"
 
 
+def _fixed_names(toolkit: Toolkit, source: Path, options: Sequence[str]) -> list[str]:
+    """Options for equal names in each build. nvcc derives the names of what only one source sees
+    (kernels in unnamed namespaces, static variables) from the source's absolute path, and where
+    the source exports nothing from nvcc's process number.
+    """
+    if source.is_absolute():
+        return []
+    name = hashlib.sha256(source.as_posix().encode()).hexdigest()[:16]
+    fixed = [f"-Xcudafe=--orig_src_path_name={name}"]
+    given = any(word.partition("=")[0] in _SEED for word in _with_flags(options))
+    if toolkit.version >= _KNOWS_SEED and not given:
+        fixed.append(f"-frandom-seed={name}")
+    return fixed
+
+
+def _with_flags(options: Sequence[str]) -> list[str]:
+    """All options that nvcc gets: also those of the environment."""
+    before, after = (os.environ.get(f"NVCC_{when}_FLAGS", "") for when in ("PREPEND", "APPEND"))
+    return [*before.split(), *options, *after.split()]
+
+
 def _host_compiler(options: Sequence[str]) -> list[str]:
     """Texts that identify the host compiler; empty if none is found: nvcc reports that."""
-    before, after = (os.environ.get(f"NVCC_{when}_FLAGS", "") for when in ("PREPEND", "APPEND"))
-    named = list(_values([*before.split(), *options, *after.split()], _COMPILER))
+    named = list(_values(_with_flags(options), _COMPILER))
     name = named[-1] if named else os.environ.get("NVCC_CCBIN") or "gcc"
     path = shutil.which(os.path.join(name, "gcc") if os.path.isdir(name) else name)
     if path is None:
