@@ -8,6 +8,7 @@ from cupola.exceptions import ImageError
 from cupola.image.cubin import Device, choose, read_image
 
 DEVICES = (70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121)
+KINDS = {"compute": 1, "sm": 2, "lto": 8}
 FLAGS = {"": 0, "a": 0x100000, "f": 0x200000}
 
 
@@ -28,15 +29,18 @@ def text(target, version):
 
 
 def fatbin(*entries):
-    """A fatbin of "sm_90a" (machine code) and "compute_75" or "compute_75 8.0" (PTX)."""
+    """A fatbin of "sm_90a" (machine code), "compute_75" or "compute_75 8.0" (PTX), and "lto_90"
+    (LTO-IR).
+    """
     body = b""
     for entry in entries:
         name, _, version = entry.partition(" ")
         kind, _, target = name.partition("_")
         number, suffix = number_of(target)
-        code = elf(number) if kind == "sm" else text(target, version or "8.0")
+        codes = {"sm": elf(number), "lto": b"\xedCN\x7f opaque"}
+        code = codes.get(kind) or text(target, version or "8.0")
         code = code.ljust((len(code) + 8) // 8 * 8, b"\0")
-        body += struct.pack("<HHIQIIIIIIQQQ", 2 if kind == "sm" else 1, 0x101, 64, len(code), 0, 0,
+        body += struct.pack("<HHIQIIIIIIQQQ", KINDS[kind], 0x101, 64, len(code), 0, 0,
                             0, number, 64, 0, FLAGS[suffix], 0, 0) + code  # fmt: skip
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
 
@@ -126,6 +130,30 @@ def test_reasons_name_the_devices():
     assert "sm_100f is for compute capability 10.0 and 10.3 alone" in reason
     assert "sm_90a is for compute capability 9.0 alone" in reason
     assert "sm_80 needs compute capability 8.0 or newer" in reason
+
+
+LTO = ["lto_75", "sm_90", "lto_90", "lto_90a", "lto_100f", "compute_75", "lto_100"]
+
+
+@pytest.mark.parametrize(
+    ("capability", "expected"),
+    [(70, None), (75, "lto_75"), (90, "lto_90a"), (89, "lto_75"), (103, "lto_100"),
+     (100, "lto_100f"), (120, "lto_100")],
+)  # fmt: skip
+def test_a_linker_takes_lto_ir_first(capability, expected):
+    entries = [one for one in LTO if capability != 103 or one != "lto_100f"]
+    assert taken(entries, capability, links=True) == expected
+    assert taken(entries[::-1], capability, links=True) == expected
+
+
+def test_no_driver_gets_lto_ir():
+    for capability in DEVICES:
+        for machine_code in (True, False):
+            given = taken(LTO, capability, machine_code=machine_code)
+            assert given is None or not given.startswith("lto")
+    ((index, reason),) = choose(fatbin("lto_75"), [Device(90)])
+    assert index is None and reason == "lto_75 is for cupola.link alone"
+    assert taken(["sm_80", "compute_75"], 90, links=True) == "compute_75"
 
 
 def test_a_truncated_image_is_refused():

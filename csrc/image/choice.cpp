@@ -53,6 +53,8 @@ unsigned version_of(const Entry& entry) {
     return heading(entry.payload).value_or(Heading()).version;
 }
 
+bool is_lto(const Entry& entry) { return entry.kind == Kind::other && entry.number == lto_ir; }
+
 Candidate judge_ptx(const Entry& entry, const Taker& taker, const std::string& where) {
     const unsigned version = version_of(entry);
     if (taker.ptx && version > taker.ptx)
@@ -81,7 +83,8 @@ std::string cuda_of_ptx(unsigned version) {
 }
 
 std::string target_name(const Entry& entry) {
-    const std::string prefix = entry.kind == Kind::ptx ? "compute_" : "sm_";
+    const char* const code = is_lto(entry) ? "lto_" : "sm_";
+    const std::string prefix = entry.kind == Kind::ptx ? "compute_" : code;
     const std::string suffix = entry.variant ? std::string(1, entry.variant) : "";
     return prefix + std::to_string(entry.architecture) + suffix;
 }
@@ -90,21 +93,24 @@ Candidate judge(const Entry& entry, const Taker& taker) {
     const auto refused = [&](std::string reason) {
         return Candidate{&entry, Fit::none, std::move(reason)};
     };
-    if (entry.kind == Kind::other) return refused("only NVIDIA's tools read it");
-    const bool ptx = entry.kind == Kind::ptx;
-    if (!ptx && !taker.machine_code) return refused("the CPU device takes PTX alone");
     const std::string name = target_name(entry);
+    const bool lto = is_lto(entry), ptx = entry.kind == Kind::ptx;
+    if (lto && !taker.links) return refused(name + " is for cupola.link alone");
+    if (entry.kind == Kind::other && !lto) return refused("only NVIDIA's tools read it");
+    if (!lto && !ptx && !taker.machine_code) return refused("the CPU device takes PTX alone");
     if (entry.variant) {
         const std::vector<int> takers =
             entry.variant == 'f' ? members(entry.architecture) : std::vector{entry.architecture};
         const std::string where = name + " is for compute capability " + listed(takers) + " alone";
         if (!contains(takers, taker.capability)) return refused(where);
+        if (lto) return {&entry, Fit::lto, where};
         if (ptx) return judge_ptx(entry, taker, name);
         return {&entry, entry.variant == 'f' ? Fit::family : Fit::architecture, where};
     }
     if (entry.architecture > taker.capability)
         return refused(name + " needs compute capability " + dotted(entry.architecture) +
                        " or newer");
+    if (lto) return {&entry, Fit::lto, "nvJitLink compiles " + name};
     if (ptx) return judge_ptx(entry, taker, name);
     const std::string major = std::to_string(entry.architecture / 10) + ".x";
     if (entry.architecture / 10 != taker.capability / 10)

@@ -13,6 +13,7 @@ struct Taker {
     int capability = 0;        // 90 for 9.0
     unsigned ptx = 0;          // the newest PTX version that the driver takes; 0 for no limit
     bool machine_code = true;  // the CPU device takes PTX alone
+    bool links = false;        // nvJitLink, which takes LTO-IR, for a device of that capability
 };
 
 // The newest PTX version that a driver takes (90 for 9.0), from cuDriverGetVersion's number
@@ -24,6 +25,7 @@ std::string cuda_of_ptx(unsigned version);
 
 // How an entry and a device fit, from best to worst.
 enum class Fit {
+    lto,           // LTO-IR, for a linker alone
     architecture,  // machine code of an `a` target, for this compute capability alone
     family,        // machine code of an `f` target
     plain,         // machine code without suffix
@@ -38,7 +40,7 @@ struct Candidate {
     std::string reason;  // "sm_90a is for compute capability 9.0 alone"
 };
 
-// "sm_90a" of machine code, "compute_75" of PTX.
+// "sm_90a" of machine code, "compute_75" of PTX, "lto_90" of LTO-IR.
 std::string target_name(const Entry& entry);
 
 Candidate judge(const Entry& entry, const Taker& taker);

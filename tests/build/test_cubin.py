@@ -88,10 +88,19 @@ def test_blocks_of_lz4_are_decompressed():
 
 
 def test_code_that_only_nvidias_tools_read_is_listed_and_not_shipped():
-    data = entry(b"\x42\x43", kind=8)
-    assert [one.kind for one in cubin.read_image(data).entries] == ["kind 8"]
-    with pytest.raises(ImageError, match="code of kind 8"):
+    data = entry(b"\x42\x43", kind=4)
+    assert [one.kind for one in cubin.read_image(data).entries] == ["kind 4"]
+    with pytest.raises(ImageError, match="code of kind 4"):
         cubin.read_fatbin(data)
+
+
+def test_lto_ir_is_passed_on_as_it_is():
+    code = b"\xedCN\x7f and what only NVIDIA's tools read.."
+    data = entry(code, kind=8)
+    for image in (data, cubin.pack(data)):
+        (one,) = cubin.read_fatbin(image)
+        assert (one.kind, one.architecture) == ("ltoir", 75)
+        assert one.payload == code
 
 
 def test_what_a_build_ships_is_a_fatbin(built):

@@ -89,7 +89,20 @@ def test_sources_are_linked_where_there_are_several_or_it_is_asked_for(
         ([table(options=["-ptx"])], "knows what to make"),
         ([table(options=["-optf", "more.txt"])], "what the file says"),
         ([table(options=["--options-file=more.txt"])], "what the file says"),
-        ([table(options=["-dlto"])], "link-time"),
+        ([table(options=["-dlto"])], "write lto = true in the library's table"),
+        ([table(lto="yes")], "true or false"),
+        (
+            [
+                table(
+                    lto=True,
+                    compiler="numba",
+                    sources=["a.py"],
+                    instances=[{"function": "f", "signature": {"x": "float32"}}],
+                )
+            ],
+            "sources of numba",
+        ),
+        ([table(lto=True, relocatable=True, sources=["a.cu", "b.cu"])], "compiled as one text"),
         ([table(options=["-rdc", "maybe"])], "true or false"),
         ([table(options=["-O2", "-rdc"])], "true or false"),
         ([table(architectures=7)], "'all', 'native' or a list"),

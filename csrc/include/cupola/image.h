@@ -41,9 +41,9 @@ CUPOLA_API int cupola_image_embedded(const cupola_image* image, size_t* fatbins,
 CUPOLA_API int cupola_image_entries(const cupola_image* image, const cupola_image_entry** entries,
                                     size_t* count);
 /* The index of the entry that a device takes first; SIZE_MAX where it takes none. `capability` is
- * 90 for 9.0, `ptx` the newest PTX version that the driver takes (90 for 9.0; 0 for no limit),
- * `machine_code` 0 for the CPU device. `reason` says why; it stays until this thread's next call.
- */
+ * 90 for 9.0, and `ptx` the newest PTX version that the driver takes (90 for 9.0; 0 for no limit).
+ * `machine_code` is 0 for the CPU device, 1 for a GPU, and 2 for nvJitLink, which links for a GPU
+ * and takes LTO-IR first. `reason` says why; it stays until this thread's next call. */
 CUPOLA_API int cupola_image_choose(const cupola_image* image, uint32_t capability, uint32_t ptx,
                                    uint32_t machine_code, size_t* index, const char** reason);
 /* Packs a fatbin whose entries are not compressed, and calls `take` with the result before it

@@ -219,7 +219,8 @@ int cupola_image_choose(const cupola_image* image, uint32_t capability, uint32_t
         check_not_null(reason, "reason");
         const std::vector<image::Entry>& entries = check_not_null(image, "image")->read;
         const image::Entry* found =
-            choose(*image, {static_cast<int>(capability), ptx, machine_code != 0}, text);
+            choose(*image,
+                   {static_cast<int>(capability), ptx, machine_code != 0, machine_code == 2}, text);
         *index = found ? static_cast<std::size_t>(found - entries.data()) : SIZE_MAX;
         *reason = text.c_str();
     });

@@ -34,6 +34,8 @@ std::string list(const std::vector<image::Entry>& entries) {
             text += "PTX" + ptx_version(entry) + " " + image::target_name(entry);
         else if (entry.kind == image::Kind::cubin)
             text += "cubin " + image::target_name(entry);
+        else if (entry.number == image::lto_ir)
+            text += "LTO-IR " + image::target_name(entry);
         else
             text += "code of kind " + std::to_string(entry.number);
         text += entry.compressed ? " (compressed)" : "";

@@ -40,6 +40,14 @@ class Architectures:
         options = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in self.cubins]
         return [*options, *(f"-gencode=arch=compute_{n},code=compute_{n}" for n in self.ptx)]
 
+    def lto_options(self) -> list[str]:
+        """nvcc's -gencode options for LTO-IR and PTX. The LTO-IR of the oldest level is for devices
+        that the list lacks.
+        """
+        lto = sorted({*self.cubins, self.oldest})
+        options = [f"-gencode=arch=compute_{n},code=lto_{n}" for n in lto]
+        return [*options, *(f"-gencode=arch=compute_{n},code=compute_{n}" for n in self.ptx)]
+
     def __str__(self) -> str:
         cubins = " ".join(f"sm_{n}" for n in self.cubins)
         levels = " ".join(f"compute_{n}" for n in self.ptx)

@@ -42,9 +42,11 @@ def steps(
     verify: bool = False,
     packed: bool = False,
     selected: Selection | None = None,
+    lto: bool = False,
 ) -> list[Step]:
     """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of the sources. If ``packed``,
-    the image is compressed, and the fatbin stays in the file of `plain`.
+    the image is compressed, and the fatbin stays in the file of `plain`. If ``lto``, it has LTO-IR
+    instead of machine code, for `cupola.link`.
 
     An image has one module for each architecture. So several sources are compiled as one, or, if
     ``relocatable``, separately and then linked. Two more compilations for the oldest architecture
@@ -53,6 +55,9 @@ def steps(
     (`cupola.build.assemble`); by default all are taken.
     """
     code = code_options(options, include)
+    targets = architectures.options()
+    if lto:
+        code, targets = [*code, "-rdc=true"], architectures.lto_options()
     lines = line_information.options()
     fatbin = plain(image) if packed else image
     if lines and "-lineinfo" in code:
@@ -98,7 +103,7 @@ def steps(
             *joining,
             compile_source(
                 toolkit, source, as_compiled(image),
-                [*code, *lines, "-fatbin", "-no-compress", *architectures.options()],
+                [*code, *lines, "-fatbin", "-no-compress", *targets],
                 threads=jobs(),
                 label=title and f"{title}: compile {', '.join(map(str, sources))}",
             ),

@@ -22,6 +22,9 @@ _WORD = re.compile(r"[A-Za-z_$][\w$]*\Z")
 _ATTRIBUTES = {"__launch_bounds__", "__attribute__", "__cluster_dims__", "__maxnreg__",
                "__block_size__", "__align__"}  # fmt: skip
 _QUALIFIERS = {"const", "volatile", "__restrict__", "register", "struct", "union", "enum", "class"}
+# Words before a declaration that are not part of its type.
+_NO_TYPE = {"extern", "struct", "union", "enum", "class", "__restrict__", "__device__",
+            "__constant__", "__managed__", "__var_used__"}  # fmt: skip
 _UNNAMED = re.compile(r"__T\d+\Z")
 _PACK = re.compile(r"__\d+_\d+_\d+_(.+)")  # one of a parameter pack: "__2_40994_72_rest"
 _VALUE = "__val_param"  # a copy made at the kernel's begin: "struct Box __val_param(box)"
@@ -56,6 +59,39 @@ def read_declarations(text: str) -> dict[str, list[Declaration]]:
         if next(tokens, "") == "{":
             found[name] = [types.declaration(one) for one in parameters if one != ["void"]]
     return found
+
+
+@dataclass(frozen=True)
+class Prototype:
+    """A declaration of a function or variable; ``result`` is its type."""
+
+    result: str
+    parameters: tuple[str, ...] = ()
+
+
+def read_prototype(text: str, name: str) -> Prototype | None:
+    """The declaration of a name that another source defines; None where there is none.
+
+    The file has pointers in place of references.
+    """
+    word = rf"\b{re.escape(name)}\b"
+    form = rf"^(?:___device__\(|.*?\bextern\b)[^\n;{{}}]*?{word}[^\n;{{}}]*;"
+    found = re.search(form, text, re.MULTILINE)
+    if found is None:
+        return None
+    tokens = _TOKEN.findall(found[0].removesuffix(";"))
+    at = tokens.index(name)
+    result, parameters = tokens[:at], tokens[at + 1 :]
+    if "___device__" in result:
+        result = result[result.index(")") + 1 :]
+    types = _list(iter(parameters[1:])) if parameters[:1] == ["("] else []
+    return Prototype(_type(result), tuple(_type(one) for one in types if one != ["void"]))
+
+
+def _type(tokens: list[str]) -> str:
+    """A type as C++ spells it."""
+    words = ["bool" if one == "__nv_bool" else one for one in tokens if one not in _NO_TYPE]
+    return " ".join(words).replace(" *", "*").replace("* *", "**")
 
 
 def _within_text(text: str, at: int) -> bool:

@@ -34,7 +34,7 @@ _DECIDED = {
         "nothing: the build knows what to make",
     ),
     **dict.fromkeys(("-dlto", "--dlink-time-opt", "-lto", "--lto"),
-                    "nothing: link-time optimisation gives no PTX, which every library has"),
+                    "lto = true in the library's table"),
 }  # fmt: skip
 _RELOCATABLE = ("-rdc", "--relocatable-device-code")
 _COMPILED_ALONE = ("-dc", "--device-c")
@@ -75,6 +75,10 @@ class Kernels:
     only, without : sequence of str
         Names of the kernels that the library has, or that are left out, such as
         ``"gemm<float, 3*>"``; ``*`` stands for any text.
+    lto : bool
+        Whether users link the kernels with functions of their own, by `cupola.link`. Then the
+        library has LTO-IR instead of machine code, its sources are compiled as one text, and they
+        may call functions that no source defines.
     operations : sequence of OperationTable
         The operations of ``[[tool.cupola.ops]]``.
     makers : sequence
@@ -107,6 +111,7 @@ class Kernels:
     verify: bool = False
     only: Sequence[str] = ()
     without: Sequence[str] = ()
+    lto: bool = False
     operations: Sequence[Any] = ()
     makers: Sequence[Any] = ()
     compiler: str = instances.NVCC
@@ -159,12 +164,31 @@ class Kernels:
         source_entries.check(self)
         if self.verify not in (True, False):
             raise self.wrong("verify", self.verify, "true or false is wanted")
+        self._look_at_lto()
         if self.verify and self.host:
             raise self.wrong("verify", True, "a host library has no manifest to compare with")
 
     def wrong(self, name: str, value: Any, text: str) -> BuildError:
         """The error for the value of a field."""
         return BuildError(f"kernels {self.library}: {name} = {value!r}: {text}")
+
+    def _look_at_lto(self) -> None:
+        if self.lto not in (True, False):
+            raise self.wrong("lto", self.lto, "true or false is wanted")
+        if not self.lto:
+            return
+        other = {
+            "host functions, which are a shared library": self.host,
+            "makers, which have no function that a user defines": self.makers,
+            f"sources of {self.compiler}": self.compiler != instances.NVCC,
+            "only and without: nvJitLink drops what no kernel uses": self.only or self.without,
+            "sources for some targets: its sources are compiled as one text": self.source_targets,
+            "relocatable = true: the sources are compiled as one text": len(self.sources) > 1
+            and self.relocatable,
+        }
+        for what, given in other.items():
+            if given:
+                raise self.wrong("lto", True, f"it does not go with {what}")
 
     def _look_at_options(self) -> None:
         kept = []
@@ -220,6 +244,8 @@ class Kernels:
     @property
     def links(self) -> bool:
         """Whether sources are compiled separately."""
+        if self.lto:
+            return False
         several = len(self.sources) > 1 and not self.host
         return several if self.relocatable is None else bool(self.relocatable)
 

@@ -85,6 +85,7 @@ def steps(
             verify=kernels.verify,
             packed=True,
             selected=selected,
+            lto=kernels.lto,
         )
     else:
         compiled = python_image.steps(

@@ -27,6 +27,11 @@ numbers of threads) and ``shared`` (bytes of dynamic shared memory), the only on
 have. Its parameters can have ``align`` (bytes), on which the code relies, and ``hidden`` (true):
 the compiler added the parameter, no caller gives it, and it is zero.
 
+``open`` has the functions and variables that the kernels use and no source defines: each has its
+linkage name, and its declaration in C++. A reference may be written as a pointer. Such kernels, and
+all whose image has LTO-IR (``ltoir`` of ``architectures``), have no resources before they are
+linked.
+
 ``variables`` has the dtypes (`cupola.build.layout`) of global variables by linkage name.
 
 Targets without suffix are numbers, others texts. Resources of ``sm_90a`` have that name.
@@ -53,8 +58,9 @@ from typing import Any
 
 from ..image.cubin import Entry, Kernel, read_fatbin, read_image, read_kernels
 from ..image.cxx_names import demangle
+from ..image.ptx_functions import Symbol, symbols
 from .error import BuildError
-from .intermediate import Declaration, read_declarations
+from .intermediate import Declaration, read_declarations, read_prototype
 from .layout import dtype, notes
 from .merge import merge
 from .operations import OperationTable, store
@@ -94,6 +100,12 @@ def write_manifest(
         [file.read_text(errors="replace") for file in declarations],
         origins=origins,
     )
+    if operations and "open" in text:
+        names = ", ".join(one["declaration"] for one in text["open"])
+        raise BuildError(
+            f"operation {operations[0].declaration.name}: its kernels are complete only where a "
+            f"user links them, since no source defines {names}; define it, or remove the operation"
+        )
     known = digests(image, sources or {}, verify)
     path.write_text(written(store({**known, **text}, operations)))
 
@@ -158,6 +170,9 @@ def describe(
     kernels = list({kernel.name: kernel for of in described.values() for kernel in of}.values())
     own = {target: {kernel.name for kernel in of} for target, of in described.items()}
     resources = _compared(kernels, min(described), {**described, **cubins}, own)
+    lto = sorted(_target(one) for one in entries if one.kind == "ltoir")
+    if lto:  # the reference is not linked
+        resources = {kernel.name: {} for kernel in kernels}
     names = {kernel.name for kernel in kernels}
     told = [read_debug(cubin, names) for cubin in debug]
     declared = [*declared, *map(read_declarations, declarations)]
@@ -169,6 +184,8 @@ def describe(
         _require_alike(origins, names, debug, told, declared)
         words = set().union(*(re.findall(rb"[\w$]+", one.payload) for one in ptx))
         variables = {name: one for name, one in variables.items() if name.encode() in words}
+    found = symbols(ptx[0].payload.decode()) if lto else {}
+    unresolved = [one for one in found.values() if not one.defined]
     return {
         "format": FORMAT,
         "package": package,
@@ -179,8 +196,9 @@ def describe(
                 target.in_manifest
                 for target in sorted(_target(one) for one in entries if one.kind == kind)
             ]
-            for kind in ("cubin", "ptx")
+            for kind in ("cubin", "ptx", *(["ltoir"] if lto else []))
         },
+        **({"open": [_open(one, declarations) for one in unresolved]} if unresolved else {}),
         "variables": {name: dtype(variable) for name, variable in variables.items()},
         "kernels": [
             {
@@ -192,6 +210,19 @@ def describe(
             for kernel in kernels
         ],
     }
+
+
+def _open(symbol: Symbol, texts: Sequence[str]) -> dict[str, str]:
+    """A symbol that no source defines, with its declaration."""
+    found = next(filter(None, (read_prototype(text, symbol.name) for text in texts)), None)
+    demangled = demangle(symbol.name)
+    if found is None:
+        declaration = demangled
+    elif "(" in demangled or not symbol.layout:
+        declaration = f"{found.result} {demangled}"
+    else:
+        declaration = f"{found.result} {demangled}({', '.join(found.parameters)})"
+    return {"name": symbol.name, "declaration": declaration}
 
 
 def _target(entry: Entry) -> Target:

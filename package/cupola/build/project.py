@@ -119,7 +119,7 @@ class Project:
 
     def _levels(self, kernels: Kernels) -> tuple[str, ...]:
         """The host levels to make machine code for, for the CPU device."""
-        if kernels.host:
+        if kernels.host or kernels.lto:
             return ()
         hosts = architectures.hosts(otherwise=self._otherwise(kernels))
         if not hosts or not ahead.possible(asked=hosts == architectures.CPU):

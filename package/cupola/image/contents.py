@@ -215,6 +215,8 @@ def _part(entry: Entry) -> Part:
     architecture = {"cubin": "sm_", "ptx": "compute_"}.get(entry.kind, "") + str(entry.architecture)
     if entry.kind == "cubin":
         return Part("machine code", architecture, len(entry.payload))
+    if entry.kind == "ltoir":
+        return Part("LTO-IR", f"lto_{entry.target}", len(entry.payload))
     if entry.kind != "ptx":
         return Part(f"code of {entry.kind}", architecture, len(entry.payload))
     name = f"PTX {entry.version}".rstrip()

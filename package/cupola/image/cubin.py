@@ -20,6 +20,7 @@ from ..exceptions import Error, ImageError
 
 POINTER, INTEGER, FLOAT, STRUCT = 1, 2, 4, 8
 _KINDS = ("other", "ptx", "cubin", "fatbin", "library")  # by cupola_image_kind
+_OTHERS = {8: "ltoir"}  # by the number in the fatbin
 _ERROR_IMAGE = 5  # cupola_status
 _NO_FILE = 0xFFFFFFFF
 
@@ -42,7 +43,7 @@ def reader() -> str:
 class Entry:
     """One piece of code in an image."""
 
-    kind: str  # "ptx" or "cubin", else "kind 8" with the number in the fatbin
+    kind: str  # "ptx", "cubin" or "ltoir", else "kind 4" with the number in the fatbin
     architecture: int
     payload: bytes
     version: str = ""  # of PTX, "9.0"; "" where it is unknown
@@ -146,7 +147,7 @@ def read_image(data: bytes) -> Image:
     with _opened("image", data) as (calls, image):
         entries = [
             Entry(
-                _KINDS[one.kind] if one.kind else f"kind {one.number}",
+                _KINDS[one.kind] if one.kind else _OTHERS.get(one.number, f"kind {one.number}"),
                 one.architecture,
                 ctypes.string_at(one.bytes, one.size),
                 f"{one.version // 10}.{one.version % 10}" if one.version else "",
@@ -167,6 +168,7 @@ class Device:
     capability: int  # 90 for 9.0
     ptx: int = 0  # the newest PTX version that the driver takes, 90 for 9.0; 0 for no limit
     machine_code: bool = True  # False: the CPU device
+    links: bool = False  # True: nvJitLink, for such a device; it takes LTO-IR first
 
 
 def choose(data: bytes, devices: Sequence[Device]) -> list[tuple[int | None, str]]:
@@ -181,7 +183,8 @@ def choose(data: bytes, devices: Sequence[Device]) -> list[tuple[int | None, str
         found: list[tuple[int | None, str]] = []
         for device in devices:
             index, reason = c_size_t(), c_char_p()
-            asked = (device.capability, device.ptx, int(device.machine_code))
+            takes = 2 if device.links else int(device.machine_code)
+            asked = (device.capability, device.ptx, takes)
             status = calls.cupola_image_choose(
                 image, *map(c_uint32, asked), byref(index), byref(reason)
             )
@@ -225,7 +228,7 @@ def pack(fatbin: bytes, level: int = 19) -> bytes:
 
 
 def read_fatbin(data: bytes) -> list[Entry]:
-    """The entries of a fatbin that a build ships: PTX and machine code.
+    """The entries of a fatbin that a build ships: PTX, machine code and LTO-IR.
 
     Raises
     ------
@@ -236,7 +239,7 @@ def read_fatbin(data: bytes) -> list[Entry]:
     if image.kind != "fatbin":
         raise ImageError(f"expected a fatbin, got a {image.kind}")
     for i, entry in enumerate(image.entries):
-        if entry.kind not in ("ptx", "cubin"):
+        if entry.kind not in ("ptx", "cubin", "ltoir"):
             raise ImageError(f"entry {i} of a fatbin is code of {entry.kind}")
     return image.entries
 
