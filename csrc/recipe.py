@@ -71,7 +71,8 @@ NVRTC = {major: f"libnvrtc.so.{major}" for major in (12, 13)}
 # build itself loads.
 READER_LIBRARY = BUILD / "native" / "build-machine" / "lib" / "libcupola_readers.so"
 FORMATS = ("image/*.cpp", "ptx/declared_kernels.cpp", "ptx/inlined_names.cpp", "ptx/lexer.cpp")
-FORMATS += ("ptx/line_table.cpp", "ptx/match.cpp", "ptx/requirement.cpp", "ptx/type.cpp")
+FORMATS += ("ptx/line_table.cpp", "ptx/match.cpp", "ptx/older_driver.cpp", "ptx/requirement.cpp")
+FORMATS += ("ptx/type.cpp",)
 READERS = (*FORMATS, "runtime/abi/image.cpp", "runtime/abi/library.cpp")
 READERS += ("runtime/base/error.cpp", "runtime/base/library_path.cpp", "runtime/base/object.cpp")
 READERS += ("runtime/module/parameter.cpp", "runtime/module/ptx_signature.cpp")

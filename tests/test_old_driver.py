@@ -217,32 +217,6 @@ def test_a_refused_entry_leads_to_the_next(tmp_path):
     assert "took compute_75 on device 0: the driver compiles PTX for compute_75" in said
 
 
-@pytest.mark.cpu_only("a wrapped CPU device stands for the old driver")
-def test_a_driver_that_is_too_old_for_the_image(tmp_path):
-    source = """
-    static int my_cuDriverGetVersion(int* value) { *value = 12040; return 0; }
-    static int my_cuModuleLoadDataEx(void** module, const void* image, unsigned count,
-                                     int* options, void** values) { return 222; }
-    """
-    driver = wrap(tmp_path, source, replace=["cuDriverGetVersion", "cuModuleLoadDataEx"])
-    code = f"""
-    import cupola
-    try:
-        cupola.load({str(images.fatbin())!r})
-    except cupola.ImageError as error:
-        print(error)
-    """
-    said = good(code, CUPOLA_DRIVER=driver).stdout
-    for text in (
-        "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
-        "compute_75",
-        "this driver takes the PTX of CUDA 12.4",
-        "needs a driver of CUDA",
-        "update the driver",
-    ):
-        assert text in said, said
-
-
 @pytest.mark.cpu_only("a wrapped CPU device writes down what it gets")
 @pytest.mark.parametrize("compress", [False, True])
 def test_a_driver_gets_the_options_of_ptxas_with_the_ptx(tmp_path, compress):

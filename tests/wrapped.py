@@ -24,6 +24,10 @@ static void* driver(void) {
 static Function real(const char* name) { return (Function)dlsym(driver(), name); }
 %(source)s
 int cuInit(unsigned flags) { return real("cuInit")(flags); }
+/* NVRTC finds the driver by its SONAME, and crashes where this function is missing. */
+int cuGetExportTable(const void** table, const void* id) {
+    return real("cuGetExportTable")(table, id);
+}
 int cuGetProcAddress_v2(const char* name, void** address, int asked, unsigned long long flags,
                         void* found) {
     static const char* const hidden[] = {%(hidden)s 0};

@@ -95,7 +95,17 @@ std::string alone(const Entry& entry, std::string_view payload) {
     const std::uint64_t size = (payload.size() + 8) / 8 * 8;  // with a NUL after a text
     put(header, 8, size);
     put(header, 16, std::uint32_t{0});
-    put(header, 40, flags & ~(lz4_flag | zstd_flag));
+    std::uint64_t changed = flags & ~(lz4_flag | zstd_flag);
+    if (const auto head = entry.kind == Kind::ptx ? heading(payload) : std::nullopt) {
+        put(header, 24, static_cast<std::uint16_t>(head->version % 10));
+        put(header, 26, static_cast<std::uint16_t>(head->version / 10));
+        put(header, 28, std::uint32_t{head->target});
+        changed &= ~(architecture_flag | family_flag);
+        changed |= head->variant == 'a'   ? architecture_flag
+                   : head->variant == 'f' ? family_flag
+                                          : 0;
+    }
+    put(header, 40, changed);
     put(header, 56, std::uint64_t{0});
     std::string bytes(fatbin_header, '\0');
     put(bytes, 0, fatbin_magic);

@@ -7,7 +7,8 @@
 
 #include <algorithm>
 #include <set>
-#include <vector>
+#include <tuple>
+#include <utility>
 
 #include "ptx/error.hpp"
 #include "ptx/lexer.hpp"
@@ -37,14 +38,17 @@ class Reader {
   public:
     explicit Reader(std::string_view text) : tokens_(lex(text)) {}
 
-    Requirement run() {
+    Requirements run() {
         if (tokens_.size() < 4 || tokens_[0].text != ".version" || tokens_[2].text != ".target")
             throw Error(Error::Kind::invalid, tokens_[0].line, "",
                         "expected .version and .target at the start of the module");
-        found_.written = version_of(tokens_[1]);
+        written_ = version_of(tokens_[1]);
+        found_.version = tokens_[1].text;
+        found_.of_target.written = written_;
+        open("", {});
         note_registers();
-        while (at_ < tokens_.size() && peek().kind != Token::Kind::end && found_.known) statement();
-        return found_;
+        while (at_ < tokens_.size() && peek().kind != Token::Kind::end) statement();
+        return std::move(found_);
     }
 
   private:
@@ -54,20 +58,53 @@ class Reader {
                tokens_[at].mark == c;
     }
 
-    void need(unsigned version, const Token& token, std::string what) {
-        if (!found_.known || version <= found_.version) return;
-        found_.version = version;
-        found_.line = token.line;
-        found_.what = std::move(what);
-        found_.function = function_;
+    Requirements::Part& part() { return found_.parts[part_]; }
+
+    // Begins a part, to which the next statements belong.
+    void open(std::string_view name, std::string_view text) {
+        part_ = found_.parts.size();
+        found_.parts.push_back({name, text, {}, {}, false});
+        part().requirement.written = written_;
+        part().requirement.function = std::string(name);
     }
-    void unknown(const Token& token, std::string what) {
-        if (!found_.known) return;
-        found_.version = found_.written;
-        found_.known = false;
-        found_.line = token.line;
-        found_.what = std::move(what);
-        found_.function = function_;
+    // Ends a function with the last token that was read.
+    void close() {
+        const std::string_view last = tokens_[at_ - 1].text;
+        const char* const begin = part().text.data();
+        part().text = {begin, static_cast<std::size_t>(last.data() + last.size() - begin)};
+        part_ = 0;
+    }
+
+    static void need(Requirement& out, unsigned version, const Token& token,
+                     const std::string& what) {
+        if (!out.known || version <= out.version) return;
+        out.version = version;
+        out.line = token.line;
+        out.what = what;
+    }
+    void need(unsigned version, const Token& token, const std::string& what) {
+        need(part().requirement, version, token, what);
+    }
+    static void unknown(Requirement& out, const Token& token, const std::string& what) {
+        if (!out.known) return;
+        out.version = out.written;
+        out.known = false;
+        out.line = token.line;
+        out.what = what;
+    }
+    void unknown(const Token& token, const std::string& what) {
+        unknown(part().requirement, token, what);
+    }
+    // A word that came with a version; 0: an unknown word.
+    static void note(Requirement& out, unsigned version, const Token& token,
+                     const std::string& what) {
+        if (version)
+            need(out, version, token, what);
+        else
+            unknown(out, token, what);
+    }
+    void note(unsigned version, const Token& token, const std::string& what) {
+        note(part().requirement, version, token, what);
     }
 
     // The names after .reg. All of the text's are in one list: a name that is declared anywhere is
@@ -99,13 +136,12 @@ class Reader {
             at_ += 2;
             return;
         }
-        if (token.kind == Token::Kind::word && in_body_) return instruction();
+        if (token.kind == Token::Kind::word && part_) return instruction();
+        if (token.kind == Token::Kind::word) part().words.push_back(token.text);
         if (at_mark(at_, '{')) ++depth_;
-        if (at_mark(at_, '}') && depth_ && --depth_ == 0) {
-            in_body_ = false;
-            function_.clear();
-        }
+        const bool closes = at_mark(at_, '}') && depth_ && --depth_ == 0;
         ++at_;
+        if (closes && part_) close();
     }
 
     void skip_to_line_end() {
@@ -116,10 +152,13 @@ class Reader {
     void directive() {
         const Token& token = peek();
         const std::string_view name = token.text;
+        if (name == ".entry" || name == ".func") return heading();
+        const bool linkage =
+            name == ".visible" || name == ".extern" || name == ".weak" || name == ".common";
+        if (!linkage) linkage_ = nullptr;
+        if (linkage && !linkage_) linkage_ = name.data();
         if (name == ".pragma") return pragma();
-        const unsigned version = since(directives_since, name);
-        if (!version) unknown(token, std::string(name));
-        need(version, token, std::string(name));
+        note(since(directives_since, name), token, std::string(name));
         if (name == ".version") {
             at_ += 2;
         } else if (name == ".target") {
@@ -131,8 +170,6 @@ class Reader {
         } else if (name == ".section") {
             while (peek().kind != Token::Kind::end && !at_mark(at_, '}')) ++at_;
             ++at_;
-        } else if (name == ".entry" || name == ".func") {
-            heading();
         } else if (is_declaration(name)) {
             declaration();
         } else {
@@ -141,23 +178,30 @@ class Reader {
     }
 
     void pragma() {
+        const std::size_t begin = at_;
+        Requirement needed;
+        needed.written = written_;
+        needed.function = std::string(part().name);
         for (; peek().kind != Token::Kind::end && !at_mark(at_, ';'); ++at_) {
             if (peek().kind != Token::Kind::string) continue;
             const std::string_view quoted = peek().text;
             const std::string_view word = quoted.substr(1, quoted.find_first_of(" \"", 1) - 1);
-            const unsigned version = since(pragmas_since, word);
-            if (!version) unknown(peek(), ".pragma " + std::string(quoted));
-            need(version, peek(), ".pragma " + std::string(quoted));
+            note(needed, since(pragmas_since, word), peek(), ".pragma " + std::string(quoted));
         }
+        const char* const first = tokens_[begin].text.data();
+        const std::string_view end = peek().text;
+        found_.hints.push_back(
+            {{first, static_cast<std::size_t>(end.data() + end.size() - first)}, needed});
     }
 
     void target() {
         for (++at_; peek().kind == Token::Kind::word || at_mark(at_, ','); ++at_) {
+            found_.debug = found_.debug || peek().text == "debug";
             if (peek().text.substr(0, 3) != "sm_") continue;
-            const std::string what = ".target " + std::string(peek().text);
-            const unsigned version = since(targets_since, peek().text);
-            if (!version) unknown(peek(), what);
-            need(version, peek(), what);
+            const bool first = found_.target.empty();
+            if (first) found_.target = peek().text;
+            note(found_.of_target, first ? since(targets_since, peek().text) : 0, peek(),
+                 ".target " + std::string(peek().text));
         }
     }
 
@@ -168,26 +212,29 @@ class Reader {
             if (peek().text == "inlined_at") need(72, token, ".loc with inlined_at");
     }
 
-    // Up to the body, or to the ';' of a declaration.
+    // Up to the body, or to the end of a declaration.
     void heading() {
-        bool named = false;
+        const Token& token = peek();
+        const char* const begin = linkage_ ? linkage_ : token.text.data();
+        open({}, {begin, static_cast<std::size_t>(token.text.data() + token.text.size() - begin)});
+        linkage_ = nullptr;
+        part().kernel = token.text == ".entry";
         unsigned brackets = 0;
-        for (++at_; peek().kind != Token::Kind::end; ++at_) {
+        for (; peek().kind != Token::Kind::end; ++at_) {
             if (at_mark(at_, '(')) ++brackets;
             if (at_mark(at_, ')') && brackets) --brackets;
-            if (at_mark(at_, ';')) return;
-            if (at_mark(at_, '{')) break;
-            if (peek().kind == Token::Kind::directive) {
-                const unsigned version = since(directives_since, peek().text);
-                if (!version) unknown(peek(), std::string(peek().text));
-                need(version, peek(), std::string(peek().text));
+            if (at_mark(at_, ';')) {
+                ++at_;
+                return close();
             }
-            if (peek().kind == Token::Kind::word && !brackets && !named) {
-                function_ = std::string(peek().text);
-                named = true;
+            if (at_mark(at_, '{')) break;
+            if (peek().kind == Token::Kind::directive)
+                note(since(directives_since, peek().text), peek(), std::string(peek().text));
+            if (peek().kind == Token::Kind::word && !brackets && part().name.empty()) {
+                part().name = peek().text;
+                part().requirement.function = std::string(peek().text);
             }
         }
-        in_body_ = true;
     }
 
     // Of variables, registers, prototypes, and lists of targets.
@@ -204,10 +251,9 @@ class Reader {
             initialised = initialised || at_mark(at_, '=');
             if (initialised && peek().kind == Token::Kind::integer && at_mark(at_ + 1, '('))
                 need(71, peek(), "a mask in an initialiser");
+            if (peek().kind == Token::Kind::word) part().words.push_back(peek().text);
             if (initialised || peek().kind != Token::Kind::directive) continue;
-            const unsigned version = since(directives_since, peek().text);
-            if (!version) unknown(peek(), std::string(peek().text));
-            need(version, peek(), std::string(peek().text));
+            note(since(directives_since, peek().text), peek(), std::string(peek().text));
         }
     }
 
@@ -225,7 +271,11 @@ class Reader {
                 --depth;
             if (at_mark(at_, ',') && depth == 0) ++operands;
             if (token.kind == Token::Kind::directive) suffix(token);
-            if (token.kind == Token::Kind::word && token.text[0] == '%') special(token);
+            if (token.kind != Token::Kind::word) continue;
+            if (token.text[0] == '%')
+                special(token);
+            else
+                part().words.push_back(token.text);
         }
         form(opcode, operands);
         modifiers(opcode);
@@ -245,8 +295,7 @@ class Reader {
         unsigned version = since(specials_since, name);
         if (name.substr(0, 7) == "%envreg") version = 21;
         if (name.substr(0, 3) == "%pm") version = name.size() > 4 ? 40 : 30;
-        if (!version) unknown(token, std::string(name));
-        need(version, token, std::string(name));
+        note(version, token, std::string(name));
     }
 
     void form(const Token& opcode, std::size_t operands) {
@@ -285,17 +334,34 @@ class Reader {
 
     std::vector<Token> tokens_;
     std::size_t at_ = 0;
-    Requirement found_;
-    std::string function_;
+    unsigned written_ = 0;
+    Requirements found_;
+    std::size_t part_ = 0;           // the part of the statement at `at_`
+    const char* linkage_ = nullptr;  // of the function that may follow
     unsigned depth_ = 0;
-    bool in_body_ = false;
     std::set<std::string_view> registers_, numbered_;
 };
 
 }  // namespace
 
-Requirement required_version(std::string_view text) {
+Requirements requirements(std::string_view text) {
     return Reader(text.substr(0, text.find('\0'))).run();
 }
+
+Requirement required_version(std::string_view text) {
+    const Requirements all = requirements(text);
+    const Requirement* found = &all.of_target;
+    // An unknown statement comes first, then the newest version; among equals the first line.
+    const auto order = [](const Requirement& one) {
+        return std::tuple(one.known, one.known ? -static_cast<int>(one.version) : 0, one.line);
+    };
+    for (const Requirements::Part& part : all.parts)
+        if (order(part.requirement) < order(*found)) found = &part.requirement;
+    for (const Requirements::Hint& hint : all.hints)
+        if (order(hint.requirement) < order(*found)) found = &hint.requirement;
+    return *found;
+}
+
+unsigned first_version_of_target(std::string_view target) { return since(targets_since, target); }
 
 }  // namespace cupola::ptx

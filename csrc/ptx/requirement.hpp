@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cupola::ptx {
 
@@ -16,8 +17,36 @@ struct Requirement {
     std::string function;    // the kernel or function around it; empty outside of them
 };
 
+// The requirements of a text, by its parts.
+struct Requirements {
+    // The statements of a function, or those outside of all functions.
+    struct Part {
+        std::string_view name;  // empty outside of functions
+        std::string_view text;  // of a function: its linkage, head and body, or its declaration
+        Requirement requirement;
+        std::vector<std::string_view> words;  // may be names of functions that it uses
+        bool kernel = false;
+    };
+    // A .pragma, which has no effect on the results of a text.
+    struct Hint {
+        std::string_view text;
+        Requirement requirement;
+    };
+    std::string_view version, target;  // as written: "9.5", "sm_90a"
+    bool debug = false;                // .target sm_90, debug
+    Requirement of_target;
+    std::vector<Part> parts;  // the first one is outside of functions
+    std::vector<Hint> hints;
+};
+
 // By the versions of table/*.inc and requirement_table.hpp. Throws Error where the text can't be
 // split into tokens, or does not begin with .version and .target.
+Requirements requirements(std::string_view text);
+
+// The requirement of the whole text.
 Requirement required_version(std::string_view text);
+
+// The first version of PTX that has a target, as "sm_90a"; 0 for an unknown one.
+unsigned first_version_of_target(std::string_view target);
 
 }  // namespace cupola::ptx

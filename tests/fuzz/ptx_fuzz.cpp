@@ -1,5 +1,6 @@
 // tests/fuzz/ptx_fuzz.cpp - any PTX text gives an image or throws ptx::Error, and so does linking
-// it. A text that can be built whole can also be built kernel by kernel.
+// it. A text that can be built whole can also be built kernel by kernel. A text that is written for
+// an older driver needs no newer one.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include "grammar/mutator.hpp"
 #include "ptx/error.hpp"
 #include "ptx/link.hpp"
+#include "ptx/older_driver.hpp"
 #include "ptx/source_line.hpp"
 
 namespace {
@@ -81,12 +83,24 @@ bool deferred_agrees(std::string_view text, const cupola::cpu::Image* whole) {
     }
 }
 
+void check_older_driver(std::string_view text, unsigned newest) {
+    try {
+        const auto made = cupola::ptx::for_driver(text, newest, 90);
+        if (made.text.empty()) return;
+        const auto left = cupola::ptx::required_version(made.text);
+        if (left.known && (left.version > newest || left.written != newest)) std::abort();
+    } catch (const cupola::ptx::Error& e) {
+        if (e.text.size() > 200) std::abort();
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
     Bounded memory(1 << 20);
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     bool built = false;
+    check_older_driver(text, 60 + size % 36);
     cupola::ptx::source_line(text, static_cast<std::uint32_t>(size % 64));
     try {
         const auto image = cupola::cpu::Image::build(text, memory_of(memory));

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "image/choice.hpp"
 #include "image/image.hpp"
 #include "image/packed.hpp"
+#include "ptx/error.hpp"
+#include "ptx/older_driver.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/module/undefined.hpp"
 
@@ -47,6 +50,7 @@ class Linker {
         } catch (const image::Error& error) {
             fail(CUPOLA_ERROR_IMAGE, std::string("an input can't be linked: ") + error.what());
         }
+        if (kind == CU_JIT_INPUT_PTX) write_for_driver(copy);
         // The driver needs PTX that ends with NUL; the caller's text may lack it.
         const std::size_t size = copy.size() + (kind == CU_JIT_INPUT_PTX ? 1 : 0);
         check_linked(context_.driver->cuLinkAddData(state_, kind, copy.data(), size, input.name, 0,
@@ -61,6 +65,18 @@ class Linker {
     }
 
   private:
+    // Where the driver can't take all of a newer text, it refuses the text and says why.
+    void write_for_driver(std::string& text) const {
+        const Driver& driver = context_.driver;
+        const unsigned newest = driver.cpu ? 0 : image::newest_ptx(driver.version);
+        const auto heading = image::heading(text);
+        if (!newest || !heading || heading->version <= newest) return;
+        try {
+            ptx::ForDriver made = ptx::for_driver(text, newest, context_.capability);
+            if (made.whole && !made.text.empty()) text = std::move(made.text);
+        } catch (const ptx::Error&) {
+        }
+    }
     void check_linked(CUresult code, const char* call) {
         if (code == CUDA_SUCCESS) return;
         std::string log(log_.c_str());

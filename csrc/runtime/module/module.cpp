@@ -12,6 +12,7 @@
 #include "runtime/driver/output.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 #include "runtime/memory/memory.hpp"
+#include "runtime/module/loadable.hpp"
 #include "runtime/module/parameter.hpp"
 #include "runtime/module/undefined.hpp"
 
@@ -84,55 +85,6 @@ std::vector<image::Candidate> candidates_for(const Context& context,
                   : ", or with a cubin for sm_" + std::to_string(context.capability)));
 }
 
-// The bytes of an entry as the driver loads them. The object holds what is not in the image.
-class Loadable {
-  public:
-    // `cpu`: for the CPU device, which reads PTX as text alone.
-    Loadable(const image::Entry& entry, bool cpu) {
-        std::string_view payload = entry.payload;
-        try {
-            if (entry.compressed) payload = unpacked_ = image::unpack(entry);
-        } catch (const image::Error& error) {
-            fail(CUPOLA_ERROR_IMAGE,
-                 "the image's code for " + image::target_name(entry) + ": " + error.what());
-        }
-        const bool text = entry.kind == image::Kind::ptx;
-        if (text)
-            ptx_ = payload.substr(0, payload.find('\0'));
-        else
-            machine_code_ = payload;
-        if (text && (cpu || entry.header.empty()))
-            hold(ptx_);
-        else if (text)
-            hold(image::alone(entry, ptx_));
-        else if (reinterpret_cast<std::uintptr_t>(payload.data()) % 8 == 0)
-            data_ = payload.data();
-        else
-            hold(payload);
-    }
-    const void* data() const { return data_; }
-    // The code without its fatbin; one of them is empty.
-    std::string_view ptx() const { return ptx_; }
-    std::string_view machine_code() const { return machine_code_; }
-    // Whether it calls printf or assert.
-    bool uses_output() const {
-        return Output::is_used_in(ptx_) || Output::is_used_in(machine_code_);
-    }
-
-  private:
-    // The driver reads eight-byte fields in place, so they must be aligned. A text ends with a NUL.
-    void hold(std::string_view bytes) {
-        aligned_.assign(bytes.size() / 8 + 1, 0);
-        std::memcpy(aligned_.data(), bytes.data(), bytes.size());
-        data_ = aligned_.data();
-    }
-
-    std::string unpacked_;
-    std::string_view ptx_, machine_code_;
-    std::vector<std::uint64_t> aligned_;
-    const void* data_ = nullptr;
-};
-
 // Loads what the driver takes; after a failure `log` has the driver's messages.
 CUresult load_bytes(const Context& context, const void* bytes, CUmodule& out, std::string& log) {
     // Request a log only after a failure: with a log buffer, NVIDIA's driver takes a quarter longer
@@ -148,14 +100,10 @@ CUresult load_bytes(const Context& context, const void* bytes, CUmodule& out, st
     return code;
 }
 
-// The CUDA version that each PTX of the image needs, where the driver is older.
-std::string newer_ptx(const std::vector<image::Entry>& entries, const Context& context) {
-    std::string text;
-    for (const image::Entry& entry : entries)
-        if (const auto judged = image::judge(entry, taker(context));
-            judged.fit == image::Fit::newer_ptx)
-            text += "; the image's " + judged.reason;
-    return text;
+// The remedy for PTX that the driver is too old for.
+std::string newer_driver(const Context& context) {
+    return "; update the driver, or compile the image with machine code for sm_" +
+           std::to_string(context.capability) + " too";
 }
 
 // Whether a driver refuses an entry as such, so that another one may do.
@@ -222,7 +170,7 @@ void Module::load(const std::vector<image::Candidate>& candidates,
     for (const image::Candidate& each : candidates) {
         const image::Entry& entry = *each.entry;
         const std::string name = image::target_name(entry);
-        const Loadable loadable(entry, context.driver->cpu);
+        Loadable loadable(entry, taker(context));
         if (search_output && loadable.uses_output()) Output::found_printf();
         CUmodule loaded = nullptr;
         std::string log;
@@ -233,10 +181,14 @@ void Module::load(const std::vector<image::Candidate>& candidates,
             handle = loaded;
             register_range(reinterpret_cast<std::uintptr_t>(loaded), 1);
             ptx_ = loadable.ptx();
+            omitted_ = std::move(loadable.omitted);
+            for (const auto& each : omitted_)
+                if (context.driver->log >= Log::info) cupola::log("left out " + omission(each));
             if (ptx_.empty()) note_ptx(entries);
             if (ptx_.empty()) note_variables(loadable.machine_code());
             return;
         }
+        if (!loadable.too_new.empty()) log += "\n  " + name + " " + loadable.too_new;
         if (&each == &candidates.back() || !refuses_entry(code))
             fail_load(code, std::move(log), refused, entries);
         const char* text = nullptr;
@@ -256,12 +208,7 @@ void Module::fail_load(CUresult code, std::string log, const std::string& refuse
     log += refused;
     if (code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         log += "\n" + about(entries, context) + "\n  this driver takes the PTX of CUDA " +
-               version_text(context.driver->version) + newer_ptx(entries, context) +
-               ": compile with a toolkit that is not newer" +
-               (context.driver->cpu
-                    ? ""
-                    : ", or with a cubin for sm_" + std::to_string(context.capability)) +
-               ", or update the driver";
+               version_text(context.driver->version) + newer_driver(context);
     if (code == CUDA_ERROR_OUT_OF_MEMORY)
         log += (log.empty() ? "" : "\n  ") + std::string("asked for an image and its variables; ") +
                free_device_memory(context.driver);
@@ -345,8 +292,18 @@ bool Module::declared(std::string_view kernel, std::vector<Parameter>& parameter
     return from_ptx(ptx_, kernel, parameters);
 }
 
+// Why a kernel of the image was left out.
+std::string Module::omission(const ptx::ForDriver::Omitted& kernel) const {
+    return title(kernel.kernel) + ": the kernel " +
+           requirement_text(kernel.requirement, kernel.kernel) + "\n  " + device_text(context) +
+           ": " + context.name + ", whose driver takes the PTX of CUDA " +
+           version_text(context.driver->version) + newer_driver(context);
+}
+
 CUfunction Module::function(const std::string& name) {
     const auto using_it = use();
+    for (const auto& each : omitted_)
+        if (each.kernel == name) fail(CUPOLA_ERROR_IMAGE, omission(each));
     ContextScope current(context);
     CUfunction found = nullptr;
     CUresult code = context.driver->cuModuleGetFunction(&found, handle, name.c_str());
@@ -425,7 +382,9 @@ const std::vector<std::string>& Module::variables() {
 std::string Module::find(const std::string& name) {
     std::vector<std::string> by_demangled, by_base;
     const std::string wanted = without_spaces(name);
-    for (const std::string& symbol : names()) {
+    std::vector<std::string> symbols = names();
+    for (const auto& each : omitted_) symbols.push_back(each.kernel);
+    for (const std::string& symbol : symbols) {
         if (symbol == name) return symbol;
         const std::string demangled = demangle(symbol);
         if (demangled == symbol) continue;
@@ -440,7 +399,7 @@ std::string Module::find(const std::string& name) {
         for (const std::string& symbol : found) text += "\n  " + symbol + "  " + demangle(symbol);
         fail(CUPOLA_ERROR_NOT_FOUND, text);
     }
-    fail(CUPOLA_ERROR_NOT_FOUND, not_found(name, names()));
+    fail(CUPOLA_ERROR_NOT_FOUND, not_found(name, symbols));
 }
 
 }  // namespace cupola

@@ -11,6 +11,7 @@
 
 #include "cupola/module.h"
 #include "image/choice.hpp"
+#include "ptx/older_driver.hpp"
 #include "runtime/context/context.hpp"
 #include "runtime/lifetime/retained_object.hpp"
 #include "runtime/module/parameter.hpp"
@@ -24,7 +25,7 @@ class Module : public RetainedObject {
     Module(Context& context, const void* image, std::size_t size, bool search_output = false);
     ~Module() override;
 
-    // The names of all kernels, as in the image.
+    // The names of all kernels that the driver took, as in the image.
     const std::vector<std::string>& names();
     // The names of variables that the image lists and the driver finds; throws where the image
     // can't be read.
@@ -32,7 +33,8 @@ class Module : public RetainedObject {
     // The kernel whose exact, demangled or base name is `name`; throws where it is missing or
     // ambiguous.
     std::string find(const std::string& name);
-    // The driver's function of the exact name; null where there is none.
+    // The driver's function of the exact name; null where there is none. Throws where the kernel
+    // needs a newer driver.
     CUfunction function(const std::string& name);
     // Sizes of a kernel's parameters, for graphs: drivers before CUDA 12.4 do not report them.
     // `sizes` returns false where none were noted.
@@ -64,6 +66,7 @@ class Module : public RetainedObject {
                                 const std::vector<image::Entry>& entries) const;
     void note_ptx(const std::vector<image::Entry>& entries);
     std::vector<std::string> list_names() const;
+    std::string omission(const ptx::ForDriver::Omitted& kernel) const;
     void note_variables(std::string_view machine_code);
     [[noreturn]] static void fail_unloaded();
     void require_in_no_graph() const;
@@ -71,6 +74,7 @@ class Module : public RetainedObject {
     // The image's PTX, for names and parameter lists; empty where none can be read. Where the
     // device runs PTX, this is the text that it runs.
     std::string ptx_;
+    std::vector<ptx::ForDriver::Omitted> omitted_;  // kernels that need a newer driver
     bool listed_ = false, variables_listed_ = false;
     std::vector<std::string> names_, variables_;
     std::optional<std::vector<std::string>> declared_;  // variables, for images without PTX

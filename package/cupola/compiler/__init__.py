@@ -59,7 +59,8 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
         Headers in memory: the name in ``#include``, and the text.
     arch : str, optional
         ``"sm_90"`` gives machine code, ``"compute_90"`` PTX. By default machine code for the
-        device, or PTX where NVRTC does not support the device yet. The CPU device always gets PTX.
+        device, or PTX where NVRTC does not support the device yet, or is of a newer major version
+        than the driver. The CPU device always gets PTX.
         For a GPU, linking with anything except LTO-IR gives machine code for the device.
     link : iterable of os.PathLike or bytes
         Further inputs to link: PTX; for a GPU also cubins, fatbins, LTO-IR, and objects and
@@ -85,7 +86,7 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     NotFoundError
         Also a FileNotFoundError: NVRTC, a file or a folder of `include` was not found.
     ImageError
-        Where the driver refuses the image, for example PTX newer than the driver.
+        Where the driver refuses the image, for example a statement that needs a newer driver.
     """
     from cupola import driver
     from cupola.device import Device
@@ -127,8 +128,8 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
         version = driver.info().version
         release = f"{version // 1000}.{version % 1000 // 10}"
         raise ImageError(
-            f"{error}\n  it was written by {compiler}: nvidia-cuda-nvrtc=={release}.* is of this "
-            "driver's version; machine code (arch='sm_...') may be newer",
+            f"{error}\n  it was written by {compiler}; nvidia-cuda-nvrtc=={release}.* is of this "
+            "driver's version",
             error.log,
         ) from None
 
@@ -184,6 +185,8 @@ def _compiled(request: Request, compiler: Compiler) -> Built:
 
 
 def _target(arch: str | None, device: Device, compiler: FrontEnd, cpu: bool) -> Target:
+    from cupola import driver
+
     major, minor = device.compute_capability
     capability = 10 * major + minor
     if arch is not None:
@@ -191,7 +194,10 @@ def _target(arch: str | None, device: Device, compiler: FrontEnd, cpu: bool) -> 
         if cpu:  # the CPU device runs only PTX, of any architecture
             return Target(target.architecture.replace("sm_", "compute_"), False)
         return target
-    if not cpu and capability in compiler.architectures:
+    # A driver refuses machine code of a toolkit with a newer major number. Its PTX gets the
+    # driver's version when it is loaded.
+    takes_code = not cpu and driver.info().version // 1000 >= compiler.nvrtc.version[0]
+    if takes_code and capability in compiler.architectures:
         return Target(f"sm_{capability}", True)
     older = [known for known in compiler.architectures if known <= capability]
     if not older:
