@@ -115,6 +115,25 @@ def test_the_cache(driver, tmp_path, monkeypatch):
     assert len(calls) > many
 
 
+@pytest.mark.parametrize(
+    "options", [["-rdc=false"], ["-w", "-rdc", "true"], ["--relocatable-device-code=true", "-w"]]
+)
+def test_an_option_that_a_link_needs_is_given_once(driver, options, monkeypatch):
+    """NVRTC before 13.0 refuses an option with a value that is given twice."""
+    seen, real = [], nvrtc.Nvrtc.compile
+
+    def noted(self, program):
+        seen.append(program.options)
+        return real(self, program)
+
+    monkeypatch.setattr(nvrtc.Nvrtc, "compile", noted)
+    assert result(cupola.compile([CALLER, CALLED], options=options, cache=False)) == 1047
+    for words in seen:
+        assert [word for word in words if "rdc" in word or "relocatable" in word] == [
+            "--relocatable-device-code=true"
+        ]
+
+
 def test_what_is_defined_nowhere_and_twice(driver):
     with refused(cupola.CompileError, saying=("linking failed", "twice")) as caught:
         cupola.compile([CALLER, '__device__ int shared_value; extern "C" __global__ void f() {}'])

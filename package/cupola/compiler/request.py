@@ -17,6 +17,7 @@ FORMAT = 3  # version of the format of cached entries
 ARCHITECTURE = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
 _INCLUDE_OPTION = re.compile(r"(?:-I|--include-path=?|-isystem=?|--system-include=?)(.*)")
 _PRE_INCLUDE_OPTION = re.compile(r"(?:-include|--pre-include)(?:=(.*))?")
+_RELOCATABLE = ("--relocatable-device-code", "-rdc")
 # These options read or write other files.
 WITH_FILES = re.compile(r"--?(?:(?:use-|create-)?pch|time|fdevice-time-trace|minimal-pch).*")
 
@@ -89,8 +90,11 @@ class Request:
     def words(self) -> list[str]:
         """The compiler's options."""
         folders = [f"--include-path={folder}" for folder in self.folders]
-        apart = ["--relocatable-device-code=true"] if self.linked else []
-        return [self.target.option, *self.options, *apart, *folders]
+        if not self.linked:
+            return [self.target.option, *self.options, *folders]
+        # NVRTC before 13.0 refuses an option with a value that is given twice.
+        options = _without(_RELOCATABLE, self.options)
+        return [self.target.option, *options, f"{_RELOCATABLE[0]}=true", *folders]
 
     def key(self, compiler: Compiler) -> str | None:
         """The cache key; None where the inputs can't be determined."""
@@ -134,6 +138,18 @@ class Request:
             source.program, source.name, source.title, words, self.headers, expressions
         )
         return compiler.compile(program)
+
+
+def _without(names: Sequence[str], options: Sequence[str]) -> list[str]:
+    """The options but one with these names, whose value follows = or is the next word."""
+    left, waiting = [], list(options)
+    while waiting:
+        word = waiting.pop(0)
+        if word in names:
+            del waiting[:1]
+        elif word.partition("=")[0] not in names:
+            left.append(word)
+    return left
 
 
 def include_folders(options: Sequence[str]) -> list[str]:
