@@ -76,7 +76,7 @@ FORMATS += ("ptx/type.cpp",)
 READERS = (*FORMATS, "runtime/abi/image.cpp", "runtime/abi/library.cpp")
 READERS += ("runtime/base/error.cpp", "runtime/base/library_path.cpp", "runtime/base/object.cpp")
 READERS += ("runtime/module/parameter.cpp", "runtime/module/ptx_signature.cpp")
-READERS += ("runtime/module/pack.cpp", "runtime/module/undefined.cpp")
+READERS += ("runtime/module/lower.cpp", "runtime/module/pack.cpp", "runtime/module/undefined.cpp")
 # Libraries that a link must name: before glibc 2.34 they, not libc, had the functions.
 # Only in a wheel, which is to load on older systems than this: CUPOLA_PORTABLE=1.
 PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] == "glibc"

@@ -48,7 +48,7 @@ def check_assemblers(nvcc: Path) -> None:
     source, text = FOLDER / "twice.cu", FOLDER / "twice.ptx"
     source.write_text(SOURCE)
     subprocess.run([nvcc, "-ptx", "-arch=compute_75", "-o", text, source], check=True)
-    lower, found = ptx_version.lowered(text.read_bytes())
+    lower, [(_, found)] = ptx_version.lowered(text.read_bytes())
     text.write_bytes(lower)
     for release in ASSEMBLERS:
         ptxas = program(install(f"ptxas-{release}", f"nvidia-cuda-nvcc-cu12=={release}.*"), "ptxas")

@@ -1,4 +1,5 @@
-// csrc/image/bytes.hpp - reads values from untrusted bytes, each within their size.
+// csrc/image/bytes.hpp - reads values from untrusted bytes, each within their size, and writes
+// values.
 #pragma once
 
 #include <cstdint>
@@ -39,5 +40,12 @@ class Bytes {
 
     std::string_view bytes_;
 };
+
+// Writes a value at an offset, within the bytes.
+template <class T>
+void put(std::string& bytes, std::size_t offset, T value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::memcpy(&bytes[offset], &value, sizeof value);
+}
 
 }  // namespace cupola::image

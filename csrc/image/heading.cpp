@@ -49,10 +49,12 @@ std::optional<Heading> heading(std::string_view ptx) {
     skip();
     if (!take(ptx, ".version")) return {};
     skip();
+    const std::string_view rest = ptx;
     if (!take_number(ptx, found.version) || !take(ptx, ".") || !take_number(ptx, minor) ||
         minor > 9)
         return {};
     found.version = found.version * 10 + minor;
+    found.number = rest.substr(0, rest.size() - ptx.size());
     skip();
     if (!take(ptx, ".target")) return {};
     skip();

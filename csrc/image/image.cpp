@@ -87,9 +87,6 @@ std::vector<Entry> read(const void* data, std::size_t size) {
 }
 
 std::string alone(const Entry& entry, std::string_view payload) {
-    const auto put = [](std::string& bytes, std::size_t at, auto value) {
-        std::memcpy(&bytes[at], &value, sizeof value);
-    };
     std::string header(entry.header);
     const std::uint64_t flags = Bytes(header).at<std::uint64_t>(40, "an entry's flags");
     const std::uint64_t size = (payload.size() + 8) / 8 * 8;  // with a NUL after a text

@@ -18,9 +18,10 @@ std::size_t skip_blank(std::string_view text);
 
 // The beginning of PTX: `.version 9.0`, then `.target sm_90a`. Nothing where the text has another.
 struct Heading {
-    unsigned version = 0;  // 90 for 9.0
-    unsigned target = 0;   // 90 for sm_90a
-    char variant = 0;      // 'a' or 'f'; 0 for a target without suffix
+    unsigned version = 0;          // 90 for 9.0
+    unsigned target = 0;           // 90 for sm_90a
+    char variant = 0;              // 'a' or 'f'; 0 for a target without suffix
+    std::string_view number = {};  // the version's characters in the text, "9.0"
 };
 std::optional<Heading> heading(std::string_view ptx);
 

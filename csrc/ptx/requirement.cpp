@@ -29,9 +29,14 @@ std::string_view before_dot(std::string_view text) { return text.substr(0, text.
 
 unsigned version_of(const Token& token) {
     const std::string_view text = token.text;
-    if (token.kind != Token::Kind::real || text.size() != 3 || text[1] != '.')
+    const bool digits = text.find_first_not_of("0123456789.") == std::string_view::npos;
+    if (token.kind != Token::Kind::real || !digits || text.size() > 4 ||
+        text.find('.') + 2 != text.size())
         throw Error(Error::Kind::invalid, token.line, "", "expected a version such as 9.0");
-    return static_cast<unsigned>((text[0] - '0') * 10 + (text[2] - '0'));
+    unsigned version = 0;
+    for (const char c : text)
+        if (c != '.') version = version * 10 + static_cast<unsigned>(c - '0');
+    return version;
 }
 
 class Reader {

@@ -6,7 +6,7 @@ import pytest
 
 from cupola.build import executor, older_drivers
 from cupola.exceptions import ImageError
-from cupola.image import ptx_version
+from cupola.image import cubin, ptx_version
 from cupola.image.cubin import read_fatbin
 
 PLAIN = """//
@@ -41,14 +41,15 @@ def fatbin(*texts, flags=0):
 
 
 def test_the_version_of_a_text():
-    text, found = ptx_version.lowered(PLAIN.encode())
+    text, [(level, found)] = ptx_version.lowered(PLAIN.encode())
+    assert level == "PTX compute_75"
     assert text == PLAIN.replace("9.5", "6.3").encode()
     assert (found.written, found.needed, found.cuda) == (95, 63, "10.0")
     assert ptx_version.lowered(text)[0] == text
 
 
 def test_what_needs_a_newer_driver_is_named():
-    text, found = ptx_version.lowered(CLUSTER.encode())
+    text, [(_, found)] = ptx_version.lowered(CLUSTER.encode())
     assert b".version 8.6\n" in text
     assert str(found) == (
         "needs a driver of CUDA 12.7 or newer (PTX 8.6), for kernel or function cluster, line 10: "
@@ -57,14 +58,14 @@ def test_what_needs_a_newer_driver_is_named():
 
 
 def test_what_is_unknown_keeps_its_version():
-    text, found = ptx_version.lowered(NEWER.encode())
+    text, [(_, found)] = ptx_version.lowered(NEWER.encode())
     assert text == NEWER.encode()
     assert "CUDA 13.5 or newer (PTX 9.5)" in str(found)
     assert str(found).endswith("line 11: later.instruction.u32, which cupola does not know")
 
 
 def test_a_fatbin():
-    image, found = older_drivers.of_fatbin(fatbin(PLAIN, CLUSTER))
+    image, found = ptx_version.lowered(fatbin(PLAIN, CLUSTER))
     first, second = read_fatbin(image)
     assert (first.version, second.version) == ("6.3", "8.6")
     assert first.payload == PLAIN.replace("9.5", "6.3").encode()
@@ -76,14 +77,31 @@ def test_images_that_cannot_be_read():
     whole = fatbin(PLAIN)
     for size in (3, 15, 40, 100, len(whole) - 1):
         with pytest.raises(ImageError):
-            older_drivers.of_fatbin(whole[:size])
+            ptx_version.lowered(whole[:size])
     with pytest.raises(ImageError):
-        older_drivers.of_fatbin(fatbin("no ptx"))
+        ptx_version.lowered(fatbin("no ptx"))
+    with pytest.raises(ImageError, match="compressed image: remove its options"):
+        cubin.lowered(fatbin(PLAIN, flags=0x8000))
+
+
+def test_a_version_of_more_digits_keeps_the_size():
+    longer = PLAIN.replace("9.5", "10.0").encode()
+    text, [(_, found)] = ptx_version.lowered(longer)
+    assert text == longer.replace(b"10.0", b"6.3 ") and found.written == 100
+
+
+def test_comments_before_the_version():
+    text = PLAIN.replace("//\n", "/* .version 9.5 */ // .version 9.5\n").encode()
+    lower, _ = ptx_version.lowered(text)
+    assert lower == text.replace(b"\n.version 9.5", b"\n.version 6.3")
 
 
 def test_a_build_says_what_needs_a_newer_driver(tmp_path, capfd):
     (tmp_path / "made.ptx").write_text(CLUSTER)
     step = older_drivers.step(Path("made.ptx"), Path("out/k.ptx"), tmp_path, "waves.kernels")
     executor.run([step], tmp_path)
-    assert "waves.kernels: PTX needs a driver of CUDA 12.7 or newer" in capfd.readouterr().out
+    assert (
+        "waves.kernels: PTX compute_90 needs a driver of CUDA 12.7 or newer"
+        in capfd.readouterr().out
+    )
     assert ".version 8.6" in (tmp_path / "out/k.ptx").read_text()

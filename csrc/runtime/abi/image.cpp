@@ -13,6 +13,7 @@
 #include "ptx/requirement.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/object.hpp"
+#include "runtime/module/lower.hpp"
 #include "runtime/module/pack.hpp"
 #include "runtime/module/parameter.hpp"
 #include "runtime/module/undefined.hpp"
@@ -233,6 +234,16 @@ int cupola_image_pack(const void* bytes, size_t size, int level,
         const std::string packed =
             pack({check_not_null(static_cast<const char*>(bytes), "bytes"), size}, level);
         take(owner, packed.data(), packed.size());
+    });
+}
+
+int cupola_image_lower(const void* bytes, size_t size,
+                       void (*take)(void* owner, const void* image, size_t size), void* owner) {
+    return guard([&] {
+        check_not_null(take, "take");
+        const std::string lowered =
+            lower({check_not_null(static_cast<const char*>(bytes), "bytes"), size});
+        take(owner, lowered.data(), lowered.size());
     });
 }
 

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <vector>
 
+#include "image/bytes.hpp"
 #include "image/cubin.hpp"
 #include "image/fatbin.hpp"
 #include "image/image.hpp"
@@ -102,18 +102,13 @@ void leave_out_equal_code(std::vector<Piece>& pieces) {
     }
 }
 
-template <class T>
-void put(std::string& bytes, std::size_t at, T value) {
-    std::memcpy(&bytes[at], &value, sizeof value);
-}
-
 // A skippable frame with the header of the fatbin and of each entry.
 std::string index_of(std::string_view header, const std::vector<Piece>& pieces) {
     std::string index(8, '\0');
     index.append(image::packed_tag).append(header);
     for (const Piece& piece : pieces) index.append(piece.entry->header);
-    put(index, 0, image::skippable_magic);
-    put(index, 4, static_cast<std::uint32_t>(index.size() - 8));
+    image::put(index, 0, image::skippable_magic);
+    image::put(index, 4, static_cast<std::uint32_t>(index.size() - 8));
     return index;
 }
 
@@ -152,8 +147,8 @@ std::string pack(std::string_view fatbin, int level) {
     std::string header(fatbin.substr(0, image::fatbin_header));
     std::uint64_t length = 0;
     for (const Piece& piece : pieces) length += piece.bytes.size();
-    put(header, 6, static_cast<std::uint16_t>(image::fatbin_header));
-    put(header, 8, length);
+    image::put(header, 6, static_cast<std::uint16_t>(image::fatbin_header));
+    image::put(header, 8, length);
     std::string packed = index_of(header, pieces), content = std::move(header);
     for (const Piece& piece : pieces) {
         if (content.size() > image::fatbin_header &&

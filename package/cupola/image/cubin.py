@@ -216,14 +216,32 @@ def pack(fatbin: bytes, level: int = 19) -> bytes:
     ImageError
         It is no fatbin, or has compressed entries.
     """
+    return _made("pack", fatbin, level)
+
+
+def lowered(image: bytes) -> bytes:
+    """A fatbin or PTX with each PTX text in the lowest version that it needs. Its size does not
+    change.
+
+    Raises
+    ------
+    ImageError
+        It is no image, or has compressed PTX.
+    """
+    return _made("lower", image)
+
+
+def _made(what: str, image: bytes, *options: int) -> bytes:
+    """The image that a function of the library makes of another."""
     made: list[bytes] = []
 
-    def take(_owner: int | None, image: int, size: int) -> None:
-        made.append(ctypes.string_at(image, size))
+    def take(_owner: int | None, bytes_: int, size: int) -> None:
+        made.append(ctypes.string_at(bytes_, size))
 
     calls = _loaded(reader())
-    content = (c_char_p(fatbin), c_size_t(len(fatbin)))
-    _check(calls, calls.cupola_image_pack(*content, level, _TAKE(take), None))
+    content = (c_char_p(image), c_size_t(len(image)))
+    make = getattr(calls, f"cupola_image_{what}")
+    _check(calls, make(*content, *options, _TAKE(take), None))
     return made[0]
 
 

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from . import cubin
 from .cxx_names import demangle
-
-_VERSION = re.compile(rb"^(\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*\.version\s+)(\d\.\d)", re.DOTALL)
 
 
 class Requirement(NamedTuple):
@@ -42,10 +39,15 @@ def required(text: bytes) -> Requirement:
     return Requirement(*cubin.ptx_version(text))
 
 
-def lowered(text: bytes) -> tuple[bytes, Requirement]:
-    """The text with the lowest version that it needs. Its size does not change."""
-    found = required(text)
-    if found.needed >= found.written:
-        return text, found
-    digits = f"{found.needed // 10}.{found.needed % 10}".encode()
-    return _VERSION.sub(lambda head: head[1] + digits, text, count=1), found
+def lowered(image: bytes) -> tuple[bytes, list[tuple[str, Requirement]]]:
+    """A fatbin or PTX with each PTX text in the lowest version that it needs, in as many bytes;
+    and what each text needs, with its level: ``"PTX compute_90"``.
+
+    Raises
+    ------
+    ImageError
+        It is no image, or has compressed PTX.
+    """
+    texts = [one for one in cubin.read_image(image).entries if one.kind == "ptx"]
+    found = [(f"PTX compute_{one.target}", required(one.payload)) for one in texts]
+    return cubin.lowered(image), found
