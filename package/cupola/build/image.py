@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..image import cubin, cxx_names
+from ..image import fatbin as fatbins
 from . import assemble, depfile, line_information, link, older_drivers
 from .architectures import PTX, Architectures
 from .executor import jobs
@@ -180,16 +181,19 @@ def plain(image: Path) -> Path:
 
 
 def _pack(fatbin: Path, image: Path, root: Path) -> Step:
-    """A step that compresses a fatbin."""
+    """A step that compresses a fatbin, with its entries in the order of `fatbins.joined`, so that
+    a merge of wheels gives the same bytes.
+    """
 
     def write() -> None:
-        (root / image).write_bytes(cubin.pack((root / fatbin).read_bytes()))
+        entries = fatbins.pieces((root / fatbin).read_bytes())
+        (root / image).write_bytes(cubin.pack(fatbins.joined(entries)))
 
     return Step(
         target=image,
-        inputs=(fatbin, Path(cubin.__file__), Path(cubin.reader())),
+        inputs=(fatbin, *map(Path, (cubin.__file__, fatbins.__file__, cubin.reader()))),
         action=write,
-        key=("pack 1",),
+        key=("pack 2",),
         label=f"pack {image.name}",
         quiet=True,
         weight=2,

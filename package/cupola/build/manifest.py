@@ -50,7 +50,6 @@ stops. Without intermediate files a parameter that its kernel never uses may be 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -58,6 +57,7 @@ from typing import Any
 
 from ..image.cubin import Entry, Kernel, read_fatbin, read_image, read_kernels
 from ..image.cxx_names import demangle
+from ..image.manifest_text import recorded, written
 from ..image.ptx_functions import Symbol, symbols
 from .error import BuildError
 from .intermediate import Declaration, read_declarations, read_prototype
@@ -112,27 +112,12 @@ def write_manifest(
 
 def digests(image: Path, sources: Mapping[str, Path], verify: bool) -> dict[str, Any]:
     """The fields of a manifest by which an image and its sources are compared."""
-    found = {"image": recorded(image), "sources": _digests(sources)}
+    found = {"image": recorded(image.name, image.read_bytes()), "sources": _digests(sources)}
     return {**found, "verify": True} if verify else found
-
-
-def recorded(image: Path) -> dict[str, Any]:
-    """Name, size and SHA-256 of an image's file, as a manifest has them."""
-    content = image.read_bytes()
-    sha256 = hashlib.sha256(content).hexdigest()
-    return {"file": image.name, "size": len(content), "sha256": sha256}
 
 
 def _digests(files: Mapping[str, Path]) -> dict[str, str]:
     return {name: hashlib.sha256(files[name].read_bytes()).hexdigest() for name in sorted(files)}
-
-
-def written(manifest: dict[str, Any]) -> str:
-    """The JSON text, with a line for each kernel, which a reader can parse alone."""
-    lines = [f"{json.dumps(name)}: {json.dumps(manifest[name])}" for name in manifest
-             if name != "kernels"]  # fmt: skip
-    kernels = ",\n".join(json.dumps(kernel) for kernel in manifest["kernels"])
-    return "{" + ",\n".join([*lines, f'"kernels": [\n{kernels}']) + "\n]}\n"
 
 
 def describe(

@@ -22,6 +22,7 @@ NAMES = (
     "compile",
     "inspect",
     "verify",
+    "merge",
     "coverage",
     "bench",
     "mandelbrot",

@@ -1,0 +1,209 @@
+# package/cupola/build/image_merge.py - joins images of the same kernels, with their manifests.
+"""Images that were built of the same sources for other targets, as one image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from ..image import cubin, fatbin
+from ..image.fatbin import Piece
+from ..image.manifest_text import recorded, written
+from .error import BuildError
+from .targets import Target, read
+
+_OF_THE_TARGETS = ("image", "architectures", "ptx_version", "kernels")  # what wheels may differ in
+_CPU_DEVICE = cubin.Device(90, machine_code=False)
+
+
+class Library:
+    """An image and its manifest.
+
+    Parameters
+    ----------
+    place : str
+        For messages.
+    image : bytes
+        A fatbin.
+    text : bytes
+        The manifest.
+
+    Raises
+    ------
+    ImageError
+        The manifest is malformed, or is of another image.
+    """
+
+    def __init__(self, place: str, image: bytes, text: bytes) -> None:
+        from ..image.manifest import Manifest  # it needs NumPy, which builds do not need
+
+        self.place, self.image, self.text = place, image, text.decode()
+        checked = Manifest(text, place)
+        checked.require(image, place, digest=True)
+        if not checked.has_digest or not checked.sources:
+            raise BuildError(
+                f"{place}: its manifest has no digests of the image and its sources; build it with "
+                "this version of cupola"
+            )
+        list(checked.values())  # raises for malformed kernels
+        self.manifest: dict[str, Any] = json.loads(text)
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """The entries of the image."""
+        return fatbin.pieces(self.image)
+
+    @property
+    def kernels(self) -> dict[str, dict[str, Any]]:
+        """The kernels' entries in the manifest, by name."""
+        return {kernel["name"]: kernel for kernel in self.manifest["kernels"]}
+
+    def for_cpu(self) -> bytes:
+        """The PTX that the CPU device takes."""
+        ((index, reason),) = cubin.choose(self.image, [_CPU_DEVICE])
+        if index is None:
+            raise BuildError(f"{self.place}: the CPU device has no code: {reason}")
+        return self.pieces[index].code
+
+
+def merge(given: Sequence[Library], machine_code: Sequence[bool]) -> tuple[Library, list[str]]:
+    """The library with the code of all, and lines about what was left out.
+
+    Parameters
+    ----------
+    given : sequence of Library
+    machine_code : sequence of bool
+        For each library whether machine code for the CPU device lies beside it.
+
+    Raises
+    ------
+    BuildError
+        They are not of the same sources, or have other code for one target.
+    """
+    first = given[0]
+    for other in given[1:]:
+        _compare(first, other)
+    union = _union(given)
+    left = _left_out(given, union)
+    image = fatbin.joined(piece for piece in union if piece.name not in left)
+    if cubin.is_packed(first.image):
+        image = cubin.pack(image)
+    text = written(_manifest(given, image))
+    merged = Library(first.place, image, text.encode())
+    for one, made in zip(given, machine_code, strict=True):
+        if made and one.for_cpu() != merged.for_cpu():
+            raise BuildError(
+                f"{one.place}: the machine code for the CPU device beside it was made of other PTX "
+                "than the merged image has: name the levels in the table, as in ptx = [75, 90], "
+                "and build again"
+            )
+    notes = [f"{name} left out, as in a build for all targets" for name in sorted(left)]
+    return merged, notes
+
+
+def _compare(first: Library, other: Library) -> None:
+    """Raise unless two manifests are of the same sources and kernels."""
+    for key in [*first.manifest, *other.manifest]:
+        mine, theirs = first.manifest.get(key), other.manifest.get(key)
+        if key in _OF_THE_TARGETS or mine == theirs:
+            continue
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            names = [
+                name for name in sorted({*mine, *theirs}) if mine.get(name) != theirs.get(name)
+            ]
+            raise BuildError(
+                f"{first.place} and {other.place} differ in {key}: {', '.join(names)}; build both "
+                "of the same sources"
+            )
+        raise BuildError(
+            f"{first.place} has {key} {mine!r}, and {other.place} has {theirs!r}: build both of "
+            "the same sources, with the same toolkit"
+        )
+    names = sorted(first.kernels.keys() ^ other.kernels.keys())
+    if names:
+        has, lacks = (first, other) if names[0] in first.kernels else (other, first)
+        raise BuildError(
+            f"{has.place} has the kernel {names[0]}, and {lacks.place} lacks it: build both of the "
+            "same sources, with the same options"
+        )
+    for name, kernel in first.kernels.items():
+        for key in {*kernel, *other.kernels[name]} - {"resources", "shared"}:
+            if kernel.get(key) != other.kernels[name].get(key):
+                raise BuildError(
+                    f"{first.place} and {other.place} have other {key} of the kernel {name}: build "
+                    "both of the same sources, with the same options"
+                )
+
+
+def _union(given: Sequence[Library]) -> list[Piece]:
+    """All entries; equal ones once."""
+    found: dict[str, tuple[Library, Piece]] = {}
+    for library in given:
+        for piece in library.pieces:
+            owner, known = found.setdefault(piece.name, (library, piece))
+            if known != piece:
+                raise BuildError(
+                    f"{owner.place} and {library.place} have different code for {piece.name}: "
+                    "build both with the same toolkit and options, or each target in one of them"
+                )
+    return [piece for _, piece in found.values()]
+
+
+def _left_out(given: Sequence[Library], union: Sequence[Piece]) -> set[str]:
+    """PTX that one build for all targets does not make. By default a build makes PTX for the oldest
+    level and for its newest target, so each of the given ones has made that of its own.
+    """
+    plain = [piece for piece in union if piece.kind == "ptx" and not piece.variant]
+    ends = {piece.architecture for piece in plain}
+    ends = {min(ends), max(ends)} if ends else set()
+    return {
+        piece.name
+        for piece in plain
+        if piece.architecture not in ends and not all(piece in library.pieces for library in given)
+    }
+
+
+def _manifest(given: Sequence[Library], image: bytes) -> dict[str, Any]:
+    """The manifest of an image with the code of all."""
+    entries = cubin.read_fatbin(image)
+    targets = {
+        kind: sorted(Target(one.architecture, one.variant) for one in entries if one.kind == kind)
+        for kind in ("cubin", "ptx")
+    }
+    first = given[0].manifest
+    versions = [one.version for one in entries if one.kind == "ptx"]
+    return {
+        **first,
+        "image": recorded(first["image"]["file"], image),
+        "ptx_version": max(versions, default=None),
+        "architectures": {
+            kind: [target.in_manifest for target in found] for kind, found in targets.items()
+        },
+        "kernels": [
+            _kernel([library.kernels[name] for library in given], targets)
+            for name in given[0].kernels
+        ],
+    }
+
+
+def _kernel(given: Sequence[dict[str, Any]], targets: dict[str, list[Target]]) -> dict[str, Any]:
+    """The entry of a kernel, with the resources of all targets that the image has."""
+    resources = dict(_resources(given))
+    kept = {*targets["cubin"], *targets["ptx"][:1]}  # the oldest level describes the kernels
+    merged = {
+        **given[0],
+        "resources": {f"sm_{one}": resources[one] for one in sorted(resources) if one in kept},
+    }
+    if "shared" in merged:
+        merged["shared"] = max(one["shared"] for one in given)
+    return merged
+
+
+def _resources(given: Sequence[dict[str, Any]]) -> Iterator[tuple[Target, Any]]:
+    for kernel in given:
+        for name, used in kernel["resources"].items():
+            target = read(name.removeprefix("sm_"))
+            if target is not None:
+                yield target, used

@@ -1,0 +1,79 @@
+# package/cupola/image/fatbin.py - takes fatbins apart into entries, and joins entries to fatbins.
+"""Entries of fatbins with all of their bytes, for builds that join or divide images."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ..exceptions import ImageError
+from . import cubin
+
+_HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of the entries
+_SIZES = struct.Struct("<4xIQ")  # of an entry's header: its size, and the size of the code
+_INDEX = 8  # a packed fatbin begins with a skippable frame: 8 bytes, then the index
+_TAG = 8  # bytes before the fatbin's header in the index
+
+
+class Piece(NamedTuple):
+    """An entry of a fatbin."""
+
+    kind: str  # "cubin" or "ptx"
+    architecture: int
+    variant: str  # "a" or "f" of sm_90a or sm_100f
+    header: bytes
+    code: bytes  # with the padding
+
+    @property
+    def name(self) -> str:
+        """``sm_90a`` or ``compute_75``."""
+        return f"{'sm' if self.kind == 'cubin' else 'compute'}_{self.architecture}{self.variant}"
+
+    @property
+    def place(self) -> tuple[bool, int, str]:
+        """Where the entry is among others: machine code first, then by number and suffix."""
+        return self.kind == "ptx", self.architecture, self.variant
+
+
+def pieces(image: bytes) -> list[Piece]:
+    """The entries of a fatbin, also of a packed one, in their order.
+
+    Raises
+    ------
+    ImageError
+        The bytes are no fatbin, or damaged.
+    """
+    entries = cubin.read_fatbin(image)
+    found = []
+    for entry, header in zip(entries, _headers(image), strict=True):
+        _, size = _SIZES.unpack_from(header)
+        code = entry.payload.ljust(size, b"\0")
+        if len(code) != size:
+            raise ImageError(f"the code for {entry.target} is compressed by its compiler")
+        found.append(Piece(entry.kind, entry.architecture, entry.variant, header, code))
+    return found
+
+
+def _headers(image: bytes) -> Iterator[bytes]:
+    """The header of each entry. `cubin.read_fatbin` has checked the sizes."""
+    if packed := cubin.is_packed(image):
+        (size,) = struct.unpack_from("<I", image, 4)
+        image = image[_INDEX + _TAG : _INDEX + size]
+    at, end = _HEADER.size, len(image)
+    if not packed:
+        _, _, at, size = _HEADER.unpack_from(image)
+        end = at + size
+    while at < end:
+        header, size = _SIZES.unpack_from(image, at)
+        yield image[at : at + header]
+        at += header + (0 if packed else size)
+
+
+def joined(given: Iterable[Piece]) -> bytes:
+    """A fatbin, not packed, with these entries in the order of `Piece.place`. So it does not depend
+    on the order in which a compiler made them.
+    """
+    entries = sorted(given, key=lambda piece: piece.place)
+    content = b"".join(piece.header + piece.code for piece in entries)
+    return _HEADER.pack(0xBA55ED50, 1, _HEADER.size, len(content)) + content
