@@ -114,6 +114,7 @@ _HOMES = {
     "isclose": "arrays.comparisons",
     "isin": "arrays.sets",
     "lexsort": "arrays.sorts",
+    "link": "core.linking",
     "load": "core.loader",
     "managed": "creation",
     "mandelbrot": "kernels",

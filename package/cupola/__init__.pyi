@@ -109,6 +109,7 @@ from cupola.arrays.statistics import std as std
 from cupola.arrays.statistics import var as var
 from cupola.chunks import pipeline as pipeline
 from cupola.compiler import compile as compile  # noqa: A004
+from cupola.core.linking import link as link
 from cupola.core.loader import load as load
 from cupola.creation import arange as arange
 from cupola.creation import array as array

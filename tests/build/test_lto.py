@@ -19,10 +19,9 @@ __device__ Pair joined(Pair a, const Pair* b, int n);
 extern __device__ float scale;
 extern __constant__ float table[4];
 __device__ __noinline__ float own(float x) { return x * scale + table[1]; }
-__device__ __attribute__((weak)) float chosen(float x) { return x; }
 extern "C" __global__ void pick(const float* x, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i + 1 < n) out[i] = less(x[i], x[i + 1]) ? own(x[i]) : chosen(x[i + 1]);
+    if (i + 1 < n) out[i] = less(x[i], x[i + 1]) ? own(x[i]) : x[i + 1];
     if (i > 1000000) printf("%d", i);
 }
 __global__ void join(Pair* x) { extern __shared__ Pair s[]; x[0] = joined(x[1], s, 4); }

@@ -98,7 +98,7 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     cpu = driver.info().kind == "cpu"
     request = request_of(
         source,
-        _target(arch, where, compiler, cpu),
+        target_on(arch, where, compiler, cpu),
         compiler,
         options=with_lines(words) if cpu else words,
         include=include,
@@ -143,8 +143,8 @@ def _manifest(built: Built, request: Request, title: str) -> Manifest | None:
     return debug_manifest.read(built.ptx or built.image.decode(errors="replace"), title)
 
 
-def build(request: Request, compiler: Compiler, cache: bool) -> Built:
-    """Compile, or read the result from the cache."""
+def build(request: Request, compiler: Compiler | None, cache: bool) -> Built:
+    """Compile, or read the result from the cache. A request without sources needs no compiler."""
     key = None
     if cache and _cache.folder() is not None:
         _cache.limit()  # raises for an invalid size before the compilation
@@ -166,8 +166,8 @@ def build(request: Request, compiler: Compiler, cache: bool) -> Built:
     return built
 
 
-def _compiled(request: Request, compiler: Compiler) -> Built:
-    if request.linked:
+def _compiled(request: Request, compiler: Compiler | None) -> Built:
+    if request.linked or compiler is None:
         return link_sources(request, compiler)
     (source,) = request.sources
     made = request.compile(compiler, source, request.words, request.expressions)
@@ -184,7 +184,8 @@ def _compiled(request: Request, compiler: Compiler) -> Built:
     return Built(image, made.names, ptx if request.target.machine_code else "", made.log, types)
 
 
-def _target(arch: str | None, device: Device, compiler: FrontEnd, cpu: bool) -> Target:
+def target_on(arch: str | None, device: Device, compiler: FrontEnd, cpu: bool) -> Target:
+    """The target for a device: the architecture that the user asks for, or the device's own."""
     from cupola import driver
 
     major, minor = device.compute_capability

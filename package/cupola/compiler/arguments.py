@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cupola.compiler.front_end import FrontEnd
-from cupola.compiler.link import linked_as
+from cupola.compiler.link import linkable, linked_as
 from cupola.compiler.options import architecture
 from cupola.compiler.request import ARCHITECTURE, Request, Target, include_folders
 from cupola.compiler.source_files import sources_of
@@ -50,7 +50,12 @@ def request_of(
         Whether the device's driver links PTX, as the CPU device does; else nvJitLink links.
     """
     require_folders("options", include_folders(options))
-    sources, objects = sources_of(source, name), objects_of(link)
+    sources = sources_of(source, name)
+    objects = tuple(
+        (title, entry.payload if entry is not None else content)
+        for title, content in objects_of(link)
+        for entry in [linkable(title, content, target, lto=not driver_links)]
+    )
     linked = len(sources) + len(objects) > 1 and not driver_links
     return Request(
         sources,

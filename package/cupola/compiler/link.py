@@ -6,38 +6,53 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from cupola.compiler import shared_symbols
 from cupola.compiler.parameter_types import kernel_types
 from cupola.compiler.request import ARCHITECTURE, Built, Request, Source, Target
+from cupola.compiler.shared_symbols import SharedText
 from cupola.exceptions import CompileError, ImageError
+from cupola.image import cubin
+from cupola.image.cubin import Entry
 from cupola.toolkit.nvcc import without_pointers
 from cupola.toolkit.program import Compiled, Compiler
 
 if TYPE_CHECKING:
     from cupola.device import Device
 
+FATBIN = b"\x50\xed\x55\xba"
 LTO_IR = b"\xedCN\x7f"  # the magic number of LTO-IR
 
 
-def link(request: Request, compiler: Compiler) -> Built:
-    """Compile each source separately and link them with the objects to one image."""
+def link(request: Request, compiler: Compiler | None) -> Built:
+    """Compile each source separately and link them with the objects to one image.
+
+    Without sources there is no compiler.
+    """
     built, inputs = Built(b""), []
+    texts: list[SharedText] = []
     missing: dict[str, CompileError] = {}
     for source in request.sources:
+        if compiler is None:
+            raise CompileError(f"{source.title}: a source, and no compiler for it")
         made, names = _with_its_expressions(request, compiler, source, missing)
         built.names |= names
         built.log = "\n".join(filter(None, (built.log, made.log)))
         ptx = made.ptx.decode(errors="replace")
         built.types = {**kernel_types(request, compiler, source, ptx), **built.types}
         built.ptx += ptx + "\n"
+        texts.append(SharedText(source.title, ptx))
         content = made.ptx
         if request.linker is not None:
-            words = [*request.words, "-dlto"]
-            made = request.compile(compiler, source, words, list(names))
+            if request.lto:
+                words = [*request.words, "-dlto"]
+                made = request.compile(compiler, source, words, list(names))
             content = made.ltoir or made.cubin or made.ptx
         inputs.append((source.title, content))
     for expression in request.expressions:
         if expression not in built.names:
             raise missing[expression]
+    if request.libraries:
+        _check_shared(request, texts)
     if request.linker is None:
         from cupola.module import link_images
 
@@ -49,31 +64,66 @@ def link(request: Request, compiler: Compiler) -> Built:
         built.image, built.ptx = built.image.rstrip(b"\0"), ""
         return built
     outcome = request.linked_as or request.target
-    words = [f"-arch={outcome.architecture.replace('compute', 'sm')}", "-lto"]
+    words = [f"-arch={outcome.architecture.replace('compute', 'sm')}"]
+    words += ["-lto"] if request.lto else []
     if not outcome.machine_code:
         words.append("-ptx")
-    objects = [(name, _unpacked(name, content, outcome)) for name, content in request.objects]
-    built.image, log = request.linker.link([*inputs, *objects], words, not outcome.machine_code)
+    inputs += request.objects
+    built.image, log = request.linker.link(inputs, words, not outcome.machine_code)
     if not outcome.machine_code:
         built.image = without_pointers(built.image)
     built.log = "\n".join(filter(None, (built.log, log)))
     return built
 
 
-def _unpacked(name: str, content: bytes, target: Target) -> bytes:
-    """The content, or the code for the target of an image that a build packed."""
-    from cupola.image import cubin
+def _check_shared(request: Request, texts: list[SharedText]) -> None:
+    titles = {one.title for one in request.libraries}
+    others = [(name, content) for name, content in request.objects if name not in titles]
+    ptx = [(name, content.decode(errors="replace")) for name, content in others if _is_ptx(content)]
+    texts = [*texts, *(SharedText(name, text) for name, text in ptx)]
+    shared_symbols.check(request.libraries, texts, complete=len(ptx) == len(others))
 
-    if not cubin.is_packed(content):
-        return content
+
+def _is_ptx(content: bytes) -> bool:
+    return b".version" in content[:4096] and b"\0" not in content.rstrip(b"\0")
+
+
+def linkable(name: str, content: bytes, target: Target, *, lto: bool) -> Entry | None:
+    """The entry to link for a target, of an image that a build packed, or that has LTO-IR; None
+    for other inputs, which are linked as they are.
+
+    Parameters
+    ----------
+    lto : bool
+        Whether LTO-IR can be linked. Otherwise it is PTX.
+
+    Raises
+    ------
+    CompileError
+        The image has no such entry.
+    """
+    if not content.startswith(FATBIN) and not cubin.is_packed(content):
+        return None
+    try:
+        entries = cubin.read_image(content).entries
+    except ImageError as error:
+        raise CompileError(f"{name}: {error}") from None
+    with_lto = any(one.kind == "ltoir" for one in entries)
+    if not with_lto and not cubin.is_packed(content):
+        return None
     read = ARCHITECTURE.fullmatch(target.architecture)
-    number = int(read[2]) if read else 0
-    entries = cubin.read_image(content).entries
-    # Any PTX can be linked, machine code only if it was compiled as relocatable.
-    texts = [one for one in entries if one.kind == "ptx" and one.architecture <= number]
-    if not texts:
-        raise CompileError(f"{name}: no PTX to link for {target.architecture}")
-    return max(texts, key=lambda one: one.architecture).payload
+    capability = int(read[2]) if read else 0
+    # A package's machine code was not compiled as relocatable.
+    links = lto and with_lto
+    device = cubin.Device(capability, machine_code=False, links=links)
+    ((index, reason),) = cubin.choose(content, [device])
+    if index is not None and entries[index].kind == ("ltoir" if links else "ptx"):
+        return entries[index]
+    raise CompileError(
+        f"{name}: no {'LTO-IR' if links else 'PTX'} to link for {target.architecture}: {reason}; "
+        "build it for this architecture or an older one"
+        + ("; lto=False links its PTX" if links else "")
+    )
 
 
 def _with_its_expressions(
@@ -100,9 +150,11 @@ def _with_its_expressions(
     return made, made.names
 
 
-def linked_as(target: Target, objects: Iterable[tuple[str, bytes]], device: Device) -> Target:
+def linked_as(
+    target: Target, objects: Iterable[tuple[str, bytes]], device: Device, lto: bool = True
+) -> Target:
     """The target that nvJitLink supports: PTX only from LTO-IR, machine code from any input."""
-    if target.machine_code or all(content.startswith(LTO_IR) for _, content in objects):
+    if target.machine_code or (lto and all(one.startswith(LTO_IR) for _, one in objects)):
         return target
     read = ARCHITECTURE.fullmatch(target.architecture)
     capability = "{}{}".format(*device.compute_capability)

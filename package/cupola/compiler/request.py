@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from cupola import cache as _cache
 from cupola.compiler import headers as _headers
+from cupola.compiler.shared_symbols import SharedText
 from cupola.toolkit.nvjitlink import NvJitLink
 from cupola.toolkit.program import Compiled, Compiler, Program, line_directive
 
@@ -80,11 +81,13 @@ class Request:
     linker: NvJitLink | None = None  # None: the driver links PTX
     device: int = 0  # for the driver's linker
     linked_as: Target | None = None  # the target of nvJitLink; None: `target`
+    lto: bool = True  # whether nvJitLink optimises across its inputs
+    libraries: tuple[SharedText, ...] = ()  # the PTX of objects that may leave symbols open
 
     @property
     def linked(self) -> bool:
         """Whether code has to be linked."""
-        return len(self.sources) + len(self.objects) > 1
+        return len(self.sources) > 1 or bool(self.objects)
 
     @property
     def words(self) -> list[str]:
@@ -96,7 +99,7 @@ class Request:
         options = _without(_RELOCATABLE, self.options)
         return [self.target.option, *options, f"{_RELOCATABLE[0]}=true", *folders]
 
-    def key(self, compiler: Compiler) -> str | None:
+    def key(self, compiler: Compiler | None) -> str | None:
         """The cache key; None where the inputs can't be determined."""
         if any(WITH_FILES.fullmatch(option) for option in self.options):
             return None
@@ -121,11 +124,12 @@ class Request:
                 self.expressions,
                 self.headers,
                 [[name, hashlib.sha256(content).hexdigest()] for name, content in self.objects],
-                compiler.identity,
+                compiler.identity if compiler else "",
                 self.linker.identity if self.linker else "",
                 [self.linked_as.architecture, self.linked_as.machine_code]
                 if self.linked_as
                 else [],
+                self.lto,
                 found.hex(),
             ]
         )

@@ -31,6 +31,11 @@ def is_file(source: str) -> bool:
     return _FILE.fullmatch(source) is not None
 
 
+def is_image(source: str) -> bool:
+    """Whether a string is the path of an image, by its suffix."""
+    return _IMAGE.fullmatch(source) is not None
+
+
 def sources_of(source: Any, name: str | None) -> tuple[Source, ...]:
     """One source, or those of a sequence."""
     if isinstance(source, (str, os.PathLike, Source)) or not isinstance(source, Sequence):
@@ -61,7 +66,7 @@ def source_of(source: Any, name: str | None, usual: str) -> Source:
         raise ArgumentTypeError(
             f"compile takes source code as str, or a path, got {type(source).__name__}"
         )
-    if _IMAGE.fullmatch(path):
+    if is_image(path):
         raise ArgumentTypeError(
             f"{path} is an image, not a source: cupola.load({path!r}) loads it, and "
             f"link=[pathlib.Path({path!r})] links it with a source"

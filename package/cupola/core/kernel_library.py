@@ -8,12 +8,13 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cupola.exceptions import MissingFileError
 
 if TYPE_CHECKING:
     from cupola.device import Device
+    from cupola.image.file_image import FileImage
     from cupola.image.manifest import Manifest
     from cupola.kernel import Kernel
     from cupola.module import Module
@@ -38,7 +39,7 @@ class KernelLibrary:
         self._lock = threading.Lock()
         self._modules: dict[int, Module] = {}
         self._given: dict[str, Kernel] = {}  # kernels that are attributes of the module
-        self._found: tuple[bytes, Any, str] | None = None
+        self._found: tuple[bytes | FileImage, Manifest | None, str] | None = None
 
     def attribute(self, name: str) -> Kernel:
         """A kernel, for the current device; the first one loads the image there.
@@ -113,22 +114,31 @@ class KernelLibrary:
         NotFoundError
             As `load` does.
         """
+        return self.found()[1]
+
+    def found(self) -> tuple[bytes | FileImage, Manifest | None, str]:
+        """The image, its manifest and its path; loads no driver.
+
+        Raises
+        ------
+        NotFoundError
+            As `load` does.
+        """
         if self._found is None:
             self._found = self._search()
-        found: Manifest | None = self._found[1]
-        return found
+        return self._found
 
     def _load(self, index: int) -> Module:
         from cupola.core import loader
         from cupola.module import Module
 
-        if self._found is None:
-            self._found = self._search()
-        image, manifest, place = self._found
+        image, manifest, place = self.found()
+        if manifest is not None:
+            manifest.require_complete(self.name, self.name)
         loader.register_cpu_code(place)
         return Module(image, place, manifest, index, origin=(self.name, None))
 
-    def _search(self) -> tuple[Any, Any, str]:
+    def _search(self) -> tuple[bytes | FileImage, Manifest | None, str]:
         """Image, manifest and path: from CUPOLA_PATH (in a folder per package), or the package."""
         from cupola.core import loader
 

@@ -119,6 +119,8 @@ def load(
         return module
     image, manifest, place = found[0]
     _refuse_for_image(place, how)
+    if manifest is not None:
+        manifest.require_complete(place, f"pathlib.Path({place!r})")
     register_cpu_code(place)
     in_package = package is not None and not _is_path(source, package)
     origin = (getattr(package, "__name__", package), source) if in_package else None

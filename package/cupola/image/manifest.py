@@ -219,6 +219,39 @@ class Manifest(Mapping[str, list[Parameter]]):
         except _MALFORMED as error:
             raise self._malformed(error) from error
 
+    @property
+    def open(self) -> dict[str, str]:
+        """The symbols that no source of the package defines, with their declarations in C++."""
+        try:
+            found = {one["name"]: one["declaration"] for one in self._head.get("open", [])}
+            if not all(isinstance(word, str) for pair in found.items() for word in pair):
+                raise TypeError("names and declarations are text")
+            return found
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
+
+    def require_complete(self, what: str, argument: str) -> None:
+        """Refuse to load an image whose kernels are complete only after a link.
+
+        Parameters
+        ----------
+        what : str
+            The image or the library, for the message.
+        argument : str
+            The same as an argument of `cupola.link`.
+
+        Raises
+        ------
+        ImageError
+            The manifest names open functions or variables.
+        """
+        if self.open:
+            raise ImageError(
+                f"{what}: its kernels use what their user defines: {'; '.join(self.open.values())}"
+                f"; link them with a source that does: module = cupola.link([{argument}, "
+                "'functions.cu'])"
+            )
+
     def _recorded(self) -> Recorded | None:
         given = self._head.get("image")
         if given is None:
