@@ -288,3 +288,17 @@ def test_totals_of_chunks_are_reduced(driver, made):
     kernels = re.split(r"\.entry", ptx_of(*made))[1:]
     exchanges = {"_totals" in one[: one.index("(")]: one.count("shfl.sync") for one in kernels}
     assert 0 < exchanges[True] < exchanges[False]
+
+
+def test_lanes_exchange_by_distance(driver, made):
+    """The CPU device shuffles by an index lane by lane; only that of the last lane is constant."""
+    added = cupola.scan("const int* x, int* out", "x[i]", "a + b", "0", "near")
+    total = cupola.reduction("const int* x, int* out", "x[i]", "a + b", "0", "total")
+    x = numbers("i4", 10_000)
+    np.testing.assert_array_equal(added(cupola.to_device(x)).get(), np.cumsum(x, dtype="i4"))
+    np.testing.assert_array_equal(total(cupola.to_device(x)).get(), np.sum(x, dtype="i4"))
+    for built in made:
+        text = ptx_of(built)
+        assert re.search(r"shfl\.sync\.(?:up|down)", text)
+        by_index = re.findall(r"shfl\.sync\.idx\.b32\s+[^,]+,[^,]+, ([^,]+),", text)
+        assert all(re.search(rf"mov\.\w+\s+{one}, 31;", text) for one in by_index)

@@ -150,7 +150,7 @@ class View {
 // -- groups of elements -----------------------------------------------------------------------
 
 // How a launch deals out `groups` groups of `n` elements: each group in `chunks` of `length`
-// elements, each chunk to `threads` threads of a block: 1, a warp or all.
+// elements, each chunk to `threads` threads of a block: 1, a warp or all, always a power of two.
 struct Chunks {
     long long groups, n, chunks, length, threads;
 
@@ -160,7 +160,7 @@ struct Chunks {
     __device__ long long step() const {
         return gridDim.x * static_cast<long long>(blockDim.x) / threads;
     }
-    __device__ int rank() const { return threadIdx.x % static_cast<int>(threads); }
+    __device__ int rank() const { return threadIdx.x & (static_cast<int>(threads) - 1); }
     __device__ long long begin(long long task) const { return task % chunks * length; }
     __device__ long long end(long long task) const {
         const long long last = begin(task) + length;
@@ -180,16 +180,33 @@ struct AccumulatorOf<SmallFloat<Bits>> {
 template <class T>
 using Accumulator = typename AccumulatorOf<T>::type;
 
-// The value of another lane; all lanes of the warp call it.
-template <class T>
-__device__ T of_lane(const T& value, int lane) {
+// The value of another lane, of which `shuffle` exchanges one word; all lanes of the warp call it.
+template <class T, class Shuffle>
+__device__ T exchange(const T& value, Shuffle shuffle) {
     constexpr int count = (sizeof(T) + 3) / 4;
     unsigned words[count] = {};
     memcpy(words, &value, sizeof(T));
-    for (unsigned& word : words) word = __shfl_sync(all_lanes, word, lane);
+    for (unsigned& word : words) word = shuffle(word);
     T found;
     memcpy(&found, words, sizeof(T));
     return found;
+}
+// The value of the lane `distance` lanes before or after this lane; this lane's own value where the
+// warp has no such lane. The CPU device shuffles by a distance with vectors, and by an index lane by
+// lane.
+template <class T>
+__device__ T of_lane_before(const T& value, int distance) {
+    return exchange(value,
+                    [&](unsigned word) { return __shfl_up_sync(all_lanes, word, distance); });
+}
+template <class T>
+__device__ T of_lane_after(const T& value, int distance) {
+    return exchange(value,
+                    [&](unsigned word) { return __shfl_down_sync(all_lanes, word, distance); });
+}
+template <class T>
+__device__ T of_last_lane(const T& value) {
+    return exchange(value, [&](unsigned word) { return __shfl_sync(all_lanes, word, 31); });
 }
 
 // One value for each warp of the block.
@@ -205,7 +222,7 @@ __device__ T reduce_threads(T value, long long threads, Combine combine) {
     if (threads == 1) return value;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (int distance = 1; distance < 32; distance *= 2) {
-        const T other = of_lane(value, lane + distance);
+        const T other = of_lane_after(value, distance);
         if (lane % (2 * distance) == 0) value = combine(value, other);
     }
     if (threads == 32) return value;
@@ -234,11 +251,11 @@ template <class T, class Combine>
 __device__ T scan_threads(T value, long long threads, const T& neutral, Combine combine, T& total) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (int distance = 1; distance < 32; distance *= 2) {
-        const T other = of_lane(value, lane - distance);
+        const T other = of_lane_before(value, distance);
         if (lane >= distance) value = combine(other, value);
     }
-    total = of_lane(value, 31);
-    const T left = of_lane(value, lane - 1);
+    total = of_last_lane(value);
+    const T left = of_lane_before(value, 1);
     const T before = lane == 0 ? neutral : left;
     if (threads == 32) return before;
     T* values = of_warps<T>();
