@@ -135,8 +135,8 @@ void find_loops(KernelAnalysis& analysis) {
     std::vector<std::uint32_t> open;
     for (std::uint32_t b = 0; b < count; ++b) {
         while (!open.empty() && analysis.blocks[open.back()].loop_end < b) open.pop_back();
-        // A warp whose time slice ends in a loop yields at the loop's header. The outermost header
-        // may be an entry, because no other loop contains it.
+        // A warp whose time slice ends in a loop yields at the loop's header. The header of an
+        // outermost loop may be an entry, because no other loop contains that loop.
         if (analysis.blocks[b].is_loop_header && open.empty() && !analysis.blocks[b].entry)
             analysis.blocks[b].entry = analysis.blocks[b].yield_entry = true;
         if (analysis.blocks[b].is_loop_header) open.push_back(b);

@@ -64,7 +64,8 @@ struct PathChecker {
             if (!access.write && !is_uniform(access.offset)) return false;
         return true;
     }
-    // Registers are variables. A predicate is written once, as rows may compute it first.
+    // Registers are C++ variables here. A predicate is assigned at one place, because code for
+    // whole rows may compute it first.
     bool can_write(const Access& access) {
         const Register* r = analysis.at(access.offset);
         return access.offset == 0 ||

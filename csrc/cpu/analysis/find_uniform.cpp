@@ -11,7 +11,8 @@ void find_uniform(KernelAnalysis& analysis) {
     for (std::uint32_t n = 0; n < analysis.registers.size(); ++n)
         if (analysis.registers[n].special && analysis.registers[n].uniform)
             analysis.uniform.push_back(n);
-    // Code order finds nearly all in one pass. The bound limits the time for hostile code.
+    // One pass in code order finds nearly all uniform registers. The bound limits the time for
+    // hostile code.
     unsigned passes = 16;
     for (bool changed = true; changed && passes-- > 0;) {
         changed = false;

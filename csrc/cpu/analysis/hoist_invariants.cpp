@@ -70,8 +70,8 @@ void hoist_invariants(KernelAnalysis& analysis) {
         }
     }
     find_hoisted(analysis, found);
-    // An affine value is usually enough. Where it is not, the register is filled from the register
-    // file.
+    // The affine form of a value is usually enough. Where it is not, the register is filled from
+    // the register file.
     for (Register& r : analysis.registers) {
         r.single_assignment &= r.live_across_blocks;
         r.in_file |= r.single_assignment && r.invariant_affine;

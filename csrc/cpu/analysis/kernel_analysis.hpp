@@ -25,7 +25,7 @@ enum class Kind : std::uint8_t {
     branch,
     guard_begin,
     guard_end,
-    lanes,      // a function of one lane
+    lanes,      // semantics is a function of one lane
     logic,      // a function of predicates
     pack,       // a register of its parts
     unpack,     // the parts of a register
@@ -55,14 +55,14 @@ struct OpEffects {
     bool has_form = false;       // `origin` is set
     bool guarded = false;        // between guard_begin and guard_end
     bool changes_flow = false;   // may continue elsewhere than at the next operation
-    bool may_retry = false;      // lanes may wait, and then execute it again
-    bool entry_after = false;    // warps may enter machine code after it
+    bool may_retry = false;      // lanes may wait at the operation, and then execute it again
+    bool entry_after = false;    // warps may enter machine code after the operation
     bool opaque = false;         // its operands are unknown
     bool hoisted = false;        // executed once, when a warp starts
     bool any_nan = false;        // no reader distinguishes the NaN of its result from another
-    std::int64_t parameter = 0;  // offset of the parameter that it loads
+    std::int64_t parameter = 0;  // offset of the parameter that the operation loads
     std::vector<Access> accesses;
-    std::vector<std::uint32_t> targets;  // operations that it may branch to
+    std::vector<std::uint32_t> targets;  // operations to which this operation may branch
     bool no_fallthrough = false;         // the next operation is no successor
 };
 
@@ -84,7 +84,8 @@ struct Register {
     std::int64_t step = 0;
     bool per_half = false;  // the step is 0, but the halves of a warp may have different values
     std::uint64_t value = 0;
-    std::uint32_t writes = 0, definition = 0;  // number of writes, and the last one
+    // Number of writes to the register, and the last of these operations.
+    std::uint32_t writes = 0, definition = 0;
     bool is_read = false;
     std::string name() const;  // the variable's name in emitted code
 };
@@ -95,7 +96,8 @@ struct Block {
     bool yield_entry = false;          // the entry is a loop header where warps yield
     std::uint32_t loop_end = 0;        // for a loop header, the last block of the loop
     bool is_loop_header = false;
-    std::int32_t loop = -1;  // header of the innermost loop that contains it; -1: none
+    // Header of the innermost loop that contains the block; -1: no loop does.
+    std::int32_t loop = -1;
     std::vector<std::uint32_t> successors;  // blocks
     std::vector<bool> live;                 // registers that are live at its start
 };
@@ -109,7 +111,7 @@ struct AffineStep {
 // An operation on the path of whole thread blocks: see find_block_batches.cpp.
 struct PathStep {
     std::uint32_t op;
-    bool taken;       // for a branch, whether the path takes it
+    bool taken;       // for a branch: whether the path takes it
     bool is_uniform;  // its predicate is the same for all threads of the block
 };
 
@@ -133,11 +135,11 @@ class KernelAnalysis {
     // result is not affine.
     bool affine_step(std::uint32_t n, const std::vector<std::int64_t>& steps,
                      AffineStep& result) const;
-    // The affine result of an integer division; nullptr if it is not affine. It needs no division
-    // for each lane.
+    // The affine result of an integer division, which then needs no division for each lane; nullptr
+    // if the result is not affine.
     const Register* affine_quotient(std::uint32_t n) const;
     std::vector<std::uint32_t> entries() const;  // operations
-    bool waits() const;                          // whether lanes may wait for others
+    bool waits() const;                          // whether lanes may wait for other lanes
     bool has_barrier_regions = false;            // warps run region by region, between barriers
     // Whether an operation is a barrier of all threads, with known operands.
     bool is_block_barrier(std::uint32_t n) const;
@@ -150,7 +152,7 @@ class KernelAnalysis {
     // nullptr for offset 0, which stands for no register.
     const Register* at(std::int32_t offset) const;
     std::uint32_t index_at(std::int32_t offset) const { return by_offset_.at(offset); }
-    Register& reg(std::int32_t offset);  // a new one for an offset without a register
+    Register& reg(std::int32_t offset);  // makes a new index for an offset without a register
     std::uint32_t block_at(std::uint32_t code) const { return block_of[code]; }
     bool is_leader(std::uint32_t code) const {
         return code < ops.size() && blocks[block_of[code]].first == code;

@@ -13,7 +13,7 @@ constexpr unsigned max_passes = 64;
 // The state of a register at a pc: the offset of a constant, or one of these.
 constexpr std::int32_t unvisited = -1, varies = 0;
 
-// The constant that an operation moves to a register; nullptr if it is another operation.
+// The constant that an operation moves to a register; nullptr if the operation is no such move.
 const Register* moved_constant(const KernelAnalysis& analysis, const OpEffects& op) {
     if (op.kind != Kind::lanes || op.guarded || op.accesses.size() != 2 ||
         op.origin.form.opcode() != ptx::Opcode::mov)

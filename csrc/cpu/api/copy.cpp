@@ -13,8 +13,8 @@
 namespace cupola::cpu {
 namespace {
 
-// Up to this size, pageable memory is staged at the call. Larger copies wait, as in NVIDIA's
-// driver: staging them would take memory and save little time.
+// Pageable memory up to this size is staged at the call. Larger copies wait, as in NVIDIA's driver:
+// to stage them would take memory and save little time.
 constexpr std::size_t staged = 64 << 10;
 
 }  // namespace
@@ -79,8 +79,8 @@ CUresult between_devices(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstrea
     });
 }
 
-// The contexts of a peer copy are checked only: an address already identifies its memory. As
-// NVIDIA's driver, it refuses a stream that is being captured.
+// The contexts of a peer copy are checked only: an address already identifies its memory. Like
+// NVIDIA's driver, this call refuses a stream that is being captured.
 CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
               size_t bytes, CUstream stream, bool wait) {
     return entry([&] {
@@ -119,8 +119,9 @@ CUPOLA_API CUresult cuMemcpyDtoH_v2_ptds(void* to, CUdeviceptr from, size_t byte
     return linear(Space::host, integer(to), Space::device, from, bytes, CU_STREAM_PER_THREAD, true);
 }
 
-// As on hardware, the host does not wait for a copy between device memory. It waits if one side is
-// page-locked or managed memory, which also has device addresses and which the host may read.
+// As on hardware, the host does not wait for a copy between device memory. The host waits if one
+// side is page-locked or managed memory: such memory has device addresses, too, and the host may
+// read it next.
 CUPOLA_API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
     return between_devices(to, from, bytes, CU_STREAM_LEGACY);
 }

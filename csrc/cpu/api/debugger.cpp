@@ -11,7 +11,7 @@ CUPOLA_API int cupola_cpu_debug_attach(int (*handler)(const char* event)) {
     return handler && Session::attach(handler) ? 1 : 0;
 }
 
-// Inside of a handler: answers a request. The reply is valid until the next one.
+// Answers a request, inside of the handler. The reply is valid until the next request.
 CUPOLA_API const char* cupola_cpu_debug_request(const char* request, size_t bytes,
                                                 size_t* reply_bytes) {
     Session* const session = Session::get();
@@ -21,7 +21,8 @@ CUPOLA_API const char* cupola_cpu_debug_request(const char* request, size_t byte
     return reply.data();
 }
 
-// Sends an event, as JSON, to the front end at CUPOLA_CPU_DEBUG. Returns 0 if there is none.
+// Sends an event, as JSON, to the front end at CUPOLA_CPU_DEBUG. Returns 0 if no front end is
+// connected.
 CUPOLA_API int cupola_cpu_debug_note(const char* event) {
     Session* const session = Session::get();
     return session && event && session->note(event) ? 1 : 0;

@@ -14,7 +14,7 @@ struct cupola_cpu_description {
     char name[256];
 };
 
-// Returns 0, or a CUresult if an environment variable is malformed or the device does not exist. It
-// does not start or need the driver, and works in a forked child.
+// Returns 0, or a CUresult if an environment variable is malformed or the device does not exist.
+// The call neither starts nor needs the driver, and works in a forked child.
 int cupola_cpu_describe(int ordinal, cupola_cpu_description* description);
 }

@@ -118,7 +118,7 @@ CUPOLA_API CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice d
 CUPOLA_API CUresult cuDeviceGetPCIBusId(char* id, int room, CUdevice device) {
     return entry([&] {
         const std::string text = Driver::get().device(device).pci_bus_id();
-        require(room > static_cast<int>(text.size()));  // unlike a name, it is not cut off
+        require(room > static_cast<int>(text.size()));  // unlike a name, a UUID is not cut off
         return copy_text(text, id, room);
     });
 }

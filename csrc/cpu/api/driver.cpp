@@ -30,8 +30,8 @@ int cupola::cpu::absent() {
 // The runtime recognises the CPU device by this symbol. The text is for users.
 CUPOLA_API const char* cupola_cpu_device(void) { return "cupola CPU device, CUDA driver API 13.0"; }
 
-// One line about the last kernel fault of the process; empty if there was none. Valid until the
-// calling thread's next call.
+// One line about the last kernel fault of the process; empty if no kernel has failed. Valid until
+// the calling thread's next call.
 CUPOLA_API const char* cupola_cpu_last_fault(void) {
     thread_local std::string text;
     if (DriverState::get() != CUDA_SUCCESS) return "";
@@ -39,9 +39,9 @@ CUPOLA_API const char* cupola_cpu_last_fault(void) {
     return text.c_str();
 }
 
-// The calling thread's last error in PTX or of cuInit's settings; empty if there was none. It also
-// covers calls without a log, such as cuModuleGetFunction of a lazily parsed kernel. The text is
-// valid until the thread's next such error.
+// The calling thread's last error in PTX or in the settings that cuInit reads; empty if there was
+// no error. This includes errors of calls without a log, such as cuModuleGetFunction of a kernel
+// that is parsed on demand. The text is valid until the thread's next such error.
 CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_load_error().c_str(); }
 
 // The number of different findings of CUPOLA_CPU_CHECK so far.

@@ -118,7 +118,7 @@ CUPOLA_API CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* out, CUdevResou
     });
 }
 
-// Without a descriptor it has the whole device, as in NVIDIA's driver.
+// A green context without a descriptor has the whole device, as in NVIDIA's driver.
 CUPOLA_API CUresult cuGreenCtxCreate(CUgreenCtx* out, CUdevResourceDesc handle, CUdevice ordinal,
                                      unsigned int flags) {
     return entry([&] {
@@ -148,7 +148,7 @@ CUPOLA_API CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
     });
 }
 
-// A handle of its own for the primary context, whose memory and modules it shares.
+// A second handle for the primary context: both share memory and modules.
 CUPOLA_API CUresult cuCtxFromGreenCtx(CUcontext* out, CUgreenCtx handle) {
     return entry([&] {
         const auto green = green_of(handle);

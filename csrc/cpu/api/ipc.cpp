@@ -13,7 +13,8 @@ using namespace cupola::cpu;
 static_assert(sizeof(CUipcMemHandle) == SharedFile::name_size);
 static_assert(sizeof(CUipcEventHandle) == SharedFile::name_size);
 
-// Only for memory from cuMemAlloc. The whole allocation is shared, for any address inside it.
+// Only memory of cuMemAlloc can be shared. An address inside an allocation shares the whole
+// allocation.
 CUPOLA_API CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
     return entry([&] {
         Context::usable();

@@ -15,8 +15,8 @@ void put(void* data, T value) {
     *static_cast<T*>(data) = value;
 }
 
-// The values that cuPointerGetAttributes returns for a pointer that is unknown to the driver, which
-// counts as one of the host, or for an attribute that a known one lacks.
+// The values that cuPointerGetAttributes returns for a pointer that the driver does not know, which
+// counts as a host pointer, and for an attribute that a known pointer lacks.
 void put_unknown(void* data, CUpointer_attribute attribute, CUdeviceptr host = 0) {
     switch (static_cast<int>(attribute)) {
         case CU_POINTER_ATTRIBUTE_CONTEXT:

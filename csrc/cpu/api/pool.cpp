@@ -95,7 +95,8 @@ CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
         if (found->kind == Allocation::Kind::graph) {
             const auto memory = GraphMemory::at(address);
             require(memory->give());
-            stream->submit(task([memory](CUresult) {}));  // stays alive until the stream reaches it
+            // The memory stays allocated until the stream reaches the free.
+            stream->submit(task([memory](CUresult) {}));
             return CUDA_SUCCESS;
         }
         if (found->kind == Allocation::Kind::pool) {

@@ -31,9 +31,10 @@ namespace {
 
 std::atomic<bool> in_forked_child{false};
 
-// Worker threads run this library's code until the process ends, so it must stay mapped after the
-// program's last dlclose. Done when it is loaded: glibc 2.35 and newer leave a library that
-// libcuda.so.1, a filter, has brought in unknown to the unwinder until it is opened itself.
+// Worker threads run this library's code until the process ends, so the library must stay mapped
+// after the program's last dlclose. A constructor does this when the library is loaded.
+// libcuda.so.1 is a filter library: in glibc 2.35 and newer, the unwinder does not know a library
+// that a filter has loaded until the program opens that library itself.
 [[gnu::constructor]] void stay_loaded() {
     Dl_info info;
     if (dladdr(reinterpret_cast<const void*>(&stay_loaded), &info) && info.dli_fname)

@@ -183,7 +183,8 @@ CUPOLA_API CUresult cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
     return cuStreamGetCtx(Stream::per_thread(stream), context);
 }
 
-// A stream of a green context has both; its context is the primary one.
+// A stream of a green context has two contexts: the green one, and the primary context as its
+// CUcontext.
 CUPOLA_API CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
     return entry([&] {
         require(context);

@@ -17,7 +17,9 @@ std::optional<TensorMap::Element> element_of(CUtensorMapDataType type) {
             return TensorMap::Element::f64;
         case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
             return TensorMap::Element::bf16;
-        default:  // equal up to there; the others convert data, or belong to newer devices
+        // The values up to this one are equal in both enumerations; later values convert data, or
+        // need newer devices.
+        default:
             if (type < CU_TENSOR_MAP_DATA_TYPE_UINT8 || type > CU_TENSOR_MAP_DATA_TYPE_FLOAT32)
                 return std::nullopt;
             return static_cast<TensorMap::Element>(type);

@@ -9,8 +9,8 @@
 
 using namespace cupola::cpu;
 
-// Whether the text of printf, of grids that are launched from now on, waits for
-// cupola_cpu_take_output. Without it, the text goes to C's stdout.
+// Sets whether printf output is held for cupola_cpu_take_output, for grids that are launched from
+// now on. Without this, the output goes to C's stdout.
 CUPOLA_API void cupola_cpu_hold_output(int on) { HeldOutput::get().hold(on != 0); }
 
 // The number of bytes that the program has not taken yet.
@@ -31,9 +31,9 @@ CUPOLA_API const char* cupola_cpu_last_assertion(void) {
     return text.c_str();
 }
 
-// The reports of CUPOLA_CPU_CHECK since the last call. After the first call, reports are kept for
-// the next one instead of printed, and a finding is reported again if it occurs again. Valid until
-// the calling thread's next call.
+// The reports of CUPOLA_CPU_CHECK since the last call. After the first call, reports are no longer
+// printed but kept for the next call, and a finding that occurs again is reported again. Valid
+// until the calling thread's next call.
 CUPOLA_API const char* cupola_cpu_take_findings(void) {
     thread_local std::string text;
     sanitizer::keep_findings();

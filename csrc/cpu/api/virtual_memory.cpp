@@ -16,7 +16,8 @@ void check_properties(const CUmemAllocationProp* properties) {
     require(properties->location.id >= 0 &&
                 static_cast<std::size_t>(properties->location.id) < Driver::get().devices.size(),
             CUDA_ERROR_INVALID_DEVICE);
-    // NVIDIA's driver ignores unknown handle types and refuses known ones that it does not support.
+    // NVIDIA's driver ignores unknown handle types, and refuses known handle types that it does not
+    // support.
     require((properties->requestedHandleTypes &
              (CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT)) == 0);
     require((properties->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) == 0,

@@ -10,7 +10,7 @@ struct Checks {
     bool sync = false;    // barriers and warp operations with missing threads
 
     bool any() const { return memory || watching(); }
-    // Whether every access is checked as it happens; each grid then runs on one thread.
+    // Whether every access is checked at the time of the access; each grid then runs on one thread.
     bool watching() const { return race || init || sync; }
 };
 

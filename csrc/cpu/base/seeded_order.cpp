@@ -66,7 +66,8 @@ std::shared_ptr<SeededOrder> SeededOrder::next() {
     return std::make_shared<SeededOrder>(*s.seed, s.launches++);
 }
 
-// Some mistakes show only where much is interrupted, others where little is: launches differ.
+// Some mistakes show only where lanes are interrupted often, other mistakes where interrupts are
+// rare. So the rate differs between launches.
 SeededOrder::SeededOrder(std::uint64_t seed, std::uint64_t launch)
     : state_(mix(mix(seed + 1) + launch)), key_(draw()) {
     static constexpr std::uint32_t intervals[] = {0, 2, 2, 6, 6, 6, 20, 20};

@@ -24,11 +24,12 @@ class SeededOrder {
     std::uint64_t cluster_at(std::uint64_t position, std::uint64_t clusters) const;
     // The number of clusters that run at the same time, while each of them makes progress.
     std::uint32_t resident() const { return resident_; }
-    // Where one of `count` that has run, and is not done, stands from now on: the first runs next.
+    // The new place in a queue of `count` entries for an entry that has run a time slice and is not
+    // done. The entry at place 0 runs next.
     std::uint32_t place_after_turn(std::uint32_t count) {
         return goes_last_ ? count - 1 : below(count);
     }
-    // Whether the lanes stop before this access of memory, for others to run.
+    // Whether the lanes stop before this access of memory, so that other lanes run first.
     bool interrupts() { return interval_ != 0 && below(interval_) == 0; }
     std::uint32_t some_of(std::uint32_t mask);  // a part of the lanes, neither none nor all
 

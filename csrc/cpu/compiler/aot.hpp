@@ -11,9 +11,9 @@
 
 namespace cupola::cpu::compiler {
 
-// Compiles kernels into a library. Kernels that cannot be compiled, or would take a compiler long,
-// are left out: `without` has a line for each. If it returns false, there is no library, and
-// `without` says why.
+// Compiles kernels into a library. Kernels that cannot be compiled, or whose compilation would take
+// long, are left out: `without` has a line for each of them. If the function returns false, no
+// library was made, and `without` has the reason.
 bool make_aot(const std::vector<const Kernel*>& kernels, const std::string& level,
               const std::string& library, std::string& without);
 

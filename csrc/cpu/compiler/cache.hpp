@@ -30,7 +30,7 @@ class Cache {
     // process. The latter is also used if CUPOLA_CACHE_DIR is empty or "none". Creates the folder.
     // Throws std::runtime_error with the reason if the named folder, or every folder, is unusable.
     Cache();
-    // The cache of earlier processes; nullptr if there is none, or it is unusable.
+    // The cache of earlier processes; nullptr if no cache exists, or if it is unusable.
     static std::unique_ptr<const Cache> find();
     // Removes the folder if it belongs to this process alone.
     void clear() const;
@@ -43,7 +43,8 @@ class Cache {
     // Loads a library that only this user could have written and whose content matches its name;
     // nullptr if there is none.
     void* load(const std::string& key) const;
-    // Takes over a library that was compiled in the folder. Returns false if it cannot be stored.
+    // Takes over a library that was compiled in the folder. Returns false if the library cannot be
+    // stored.
     bool store(const std::string& key, const std::string& made) const;
     void evict() const;  // removes the least recently used files above the limit
 
@@ -69,11 +70,13 @@ class Cache {
     };
     Lock lock(const std::string& key) const;
 
-    // The path of a header with this text, whose precompiled form is kept beside it (.gch); empty
-    // if it cannot be written. Removes a precompiled form that others could have written.
+    // The path of a header with this text, whose precompiled form is kept beside the header (.gch);
+    // empty if the header cannot be written. Removes a precompiled form that other users could have
+    // written.
     std::string header(const std::string& key, std::string_view text) const;
 
-    // A short text that this user stored under a key; empty if there is none. `seconds`: its age.
+    // A short text that this user stored under a key; empty if no text is stored. `seconds`: the
+    // age of the text.
     std::string note(const std::string& key, std::int64_t& seconds) const;
     void write_note(const std::string& key, const std::string& text) const {
         write(key + ".txt", text);

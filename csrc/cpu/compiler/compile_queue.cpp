@@ -68,7 +68,7 @@ void* compiled_library(const Job& job, const std::string& key, Cache::Lock& lock
     return library;
 }
 
-// Returns false if another process compiles it; then it is tried again later.
+// Returns false if another process compiles the kernels; this process then tries again later.
 bool try_complete(KeyedJob& keyed) try {
     std::string why;
     void* library = cache().load(keyed.key);

@@ -18,7 +18,7 @@ namespace cupola::cpu::compiler {
 namespace {
 
 // The last byte of a report. The end of the pipe is no reliable signal: a process that was forked
-// meanwhile may hold it open.
+// meanwhile may hold the pipe open.
 constexpr char succeeded = '\1', failed = '\2';
 constexpr std::size_t max_of_log = 2000;
 

@@ -105,7 +105,7 @@ Words operator+(Words words, const Words& more) {
 
 // The commands that compile a source to a library: one file directly, several through objects.
 struct Commands {
-    Words precompile;    // the header; empty: there is none, or it is precompiled
+    Words precompile;    // the header; empty: no header, or a precompiled one
     std::string header;  // the product of that command, under a temporary name
     std::vector<Words> compile;
     Words objects;
@@ -253,7 +253,8 @@ bool compile_detached(const Compiler& compiler, const Sources& sources, const De
     Words temporaries = Words{job.output, log, job.lock_name} + all.objects;
     if (!all.folder.empty()) temporaries.push_back(all.folder);
     if (!all.header.empty()) temporaries.push_back(all.header);
-    temporaries.push_back(sources.file);  // removed last: it reserves the other names until then
+    // Removed last: this file reserves the names of the other files until then.
+    temporaries.push_back(sources.file);
     if (run_detached(script, log, temporaries, job.lock, why)) return true;
     forget_precompiled(sources);
     why = compiler.command[0] + (why.empty() ? " was ended" : " failed: " + why);

@@ -10,7 +10,7 @@ namespace cupola::cpu::compiler {
 struct Compiler {
     std::vector<std::string> command;  // the executable and its fixed arguments
     std::string file;                  // identifies the command: with size and time of its file
-    std::string missing;               // why there is no command
+    std::string missing;               // why no command was found
     bool is_zig = false;               // links with another command
 
     // CXX if it is set; else c++, g++ or clang++ on PATH; else the executable that CUPOLA_CPU_ZIG

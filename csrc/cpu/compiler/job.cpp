@@ -44,7 +44,7 @@ std::unique_ptr<MachineCode> frame_of(const KernelAnalysis& analysis) {
     return native;
 }
 
-// Launches use it from now on.
+// Launches use the machine code from now on.
 void publish(MachineCodeSlot& slot, std::unique_ptr<MachineCode> made) {
     slot.made = std::move(made);
     slot.ready.store(slot.made.get(), std::memory_order_release);

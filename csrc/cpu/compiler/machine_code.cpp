@@ -53,7 +53,8 @@ void* build_library(const Job& job, std::string& why) {
         why = "the compiled library cannot be stored in the cache";
     }
     unlink(library.c_str());
-    unlink(sources.file.c_str());  // removed last: it reserves the other name until then
+    // Removed last: this file reserves the name of the other file until then.
+    unlink(sources.file.c_str());
     return loaded;
 }
 
@@ -77,13 +78,13 @@ void compile_all(const std::vector<const Kernel*>& kernels) {
     } catch (const std::exception& error) {
         job.fail_all(error.what());
     }
-    // Another thread may be compiling some of them.
+    // Another thread may be compiling some of these kernels.
     for (const Kernel* kernel : kernels)
         while (static_cast<const KernelCode*>(kernel)->native->state.load() == State::making)
             usleep(1000);
 }
 
-// The cache of earlier processes, if it may have the kernel; else nullptr.
+// The cache of earlier processes, if that cache may have the kernel; else nullptr.
 const Cache* cache_for(const KernelCode& code, std::string& identity) {
     if (!objection_to_compiling().empty()) return nullptr;
     const Cache* const there = existing_cache();

@@ -18,10 +18,10 @@ void load_compiled(const Kernel& kernel, bool cached);
 // Compiles these kernels as one library, and waits. The reason of a failure is stored with the
 // kernel.
 void compile_all(const std::vector<const Kernel*>& kernels);
-// Whether launches interpret it at the moment.
+// Whether launches interpret the kernel at the moment.
 bool is_interpreted(const Kernel& kernel);
-// Records that the kernel was interpreted for so long. After enough time it is compiled in the
-// background, and blocks that begin later use the code.
+// Records the time for which the kernel was interpreted. After enough time, the kernel is compiled
+// in the background. Blocks that begin later use the code.
 void record_interpreted(const Kernel& kernel, std::uint64_t nanoseconds);
 inline constexpr const char* compiled = "compiled";
 // "compiled", "interpreted", or the reason why the kernel has no machine code.
@@ -31,7 +31,7 @@ std::string emitted_source(const Kernel& kernel);
 // Lines that say what a process in this mode compiles, with which compiler, and where the code is
 // kept.
 std::string description(Mode mode);
-// Starts no more compilers, and does not wait for running ones. Those of the background continue if
+// Starts no more compilers, and does not wait for running ones. Background compilers continue if
 // the cache keeps their results.
 void stop();
 

@@ -94,8 +94,8 @@ std::string identity() {
     }
     std::int64_t age;
     const std::string key = note_key();
-    // Refreshes an old note, so it is not removed. A compiler that prints nothing may have been
-    // killed.
+    // Refreshes an old note, so that the note is not removed. A compiler that prints nothing may
+    // have been killed.
     constexpr std::int64_t day = 24 * 3600;
     if (!version.empty() && (cache().note(key, age) != text || age > day))
         cache().write_note(key, text);
@@ -118,8 +118,8 @@ std::string all_flags() {
     return text;
 }
 
-// The semantics as a header that the compiler precompiles; empty if it cannot. clang refuses a
-// precompiled header whose source has another time.
+// The semantics as a header that the compiler precompiles; empty if the compiler cannot. clang
+// refuses a precompiled header if the time stamp of its source has changed.
 std::string shared_header() {
     const std::string about = identity();
     if (about.find("Free Software Foundation") == std::string::npos) return "";
@@ -145,7 +145,9 @@ bool write_source(const Job& job, Sources& sources, std::string& stem, std::stri
     sources.header = shared_header();
     const std::string text = job.source.text(sources.count);
     bool written;
-    do {  // a process with this number may have left files, or may run in another container
+    // An earlier process with this process id, or a process in another container, may have left
+    // files.
+    do {
         stem = cache().folder() + "/" + std::to_string(getpid()) + "." + std::to_string(made++);
         sources.file = stem + ".cpp";
         written = write_file(sources.file, sources.header.empty() ? semantics() : "", text);

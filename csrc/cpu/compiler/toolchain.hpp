@@ -13,13 +13,13 @@ namespace cupola::cpu::compiler {
 void set_processors(std::size_t count);
 std::size_t processors();
 
-// Why this process neither compiles nor loads compiled code; empty if it does.
+// Why this process neither compiles kernels nor loads compiled code; empty if it may do both.
 std::string objection_to_compiling();
 
 const Compiler& compiler();
 // Opened at first use. Throws std::runtime_error.
 const Cache& cache();
-// The cache of this process, or of earlier processes; nullptr if there is none.
+// The cache of this process, or of earlier processes; nullptr if neither exists.
 const Cache* existing_cache();
 // The cache of this process; nullptr if this process has not opened it.
 const Cache* opened_cache();

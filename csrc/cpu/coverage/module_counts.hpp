@@ -31,7 +31,8 @@ class ModuleCounts final : public observe::ModuleCounters {
         return plan.functions[function].words;
     }
     void add(std::uint32_t context, std::uint32_t function, const std::uint64_t* words) override;
-    std::map<std::uint32_t, ByFunction> take();  // by context; then there are none
+    // Returns the counts by context, and keeps none.
+    std::map<std::uint32_t, ByFunction> take();
 
   private:
     std::mutex mutex_;

@@ -134,7 +134,8 @@ class Session {
     // False if a front end is attached by a socket.
     static bool attach(Handler handler);
 
-    // A launch is about to begin. Null if the front end lets it run without stops.
+    // Called when a launch is about to begin. Returns null if the front end lets the launch run
+    // without stops.
     std::shared_ptr<GridStops> launched(const Launch& launch);
     void ended(GridStops& grid);
     Outcome stop(GridStops& grid, interpreter::BlockState& block, interpreter::Warp& w,

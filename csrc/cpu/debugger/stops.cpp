@@ -117,7 +117,7 @@ void GridStops::begin_step(Step::Scope scope, bool into, bool leave, BlockState&
 
 std::uint32_t GridStops::pending(const Warp& w) const { return step_.pending[w.index] & w.live; }
 
-// A warp that waits at a barrier waits for others; it does not hold up the step.
+// A warp that waits at a barrier waits for other warps; such a warp does not delay the step.
 bool GridStops::others_pending(BlockState& block, const Warp& w) const {
     for (unsigned n = 0; n < block.warp_count; ++n) {
         const Warp& each = block.warp(n);

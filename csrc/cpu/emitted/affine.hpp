@@ -35,7 +35,7 @@ struct WarpUniform {
     bool holds;
 };
 
-// The value of a half warp's first lane, as it follows from some lane's.
+// The value of a half warp's first lane, computed from the value of another lane.
 template <std::int64_t S, class V>
 CUPOLA_INLINE V value_of_first(const V* x, unsigned lane, unsigned first) {
     const std::int64_t steps = std::int64_t{first} - lane;
@@ -374,7 +374,8 @@ template <bool Last, class V, std::int64_t S>
 CUPOLA_INLINE Uniform<V> endpoint(BlockAffine<V, S> affine) {
     return {Last ? affine.last : affine.first};
 }
-// The steps are small, so a source wraps at most once along the row. The last value shows it.
+// The steps are small, so a source wraps at most once along the row. The last value of the row
+// shows whether it has wrapped.
 template <class Row, class M, class V, std::int64_t S, Proof P, class... O>
 CUPOLA_INLINE BlockAffine<V, S> apply_block_affine(std::uint32_t threads, O... sources) {
     V first, last;

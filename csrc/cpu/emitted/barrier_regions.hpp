@@ -14,7 +14,8 @@ struct BarrierRegions {
     bool active = false;
     std::uint32_t id = 0;     // number of the barrier
     std::uint32_t start = 0;  // operation where the warps begin the region
-    std::uint32_t end = 0;    // barrier where earlier warps of the block ended it, or `at_exit`
+    // The barrier at which earlier warps of the block ended their region, or `at_exit`.
+    std::uint32_t end = 0;
 
     // Whether all warps of the block begin a region at `at`. `w` runs already.
     void begin(const Warp& w, std::uint32_t at, const RuntimeCallbacks& s) {
@@ -61,7 +62,7 @@ struct BarrierRegions {
         return w;
     }
 
-    // The warps no longer run by regions: writes where each of them is.
+    // Called when the warps no longer run by regions. Writes the position of each warp.
     [[gnu::noinline, gnu::cold]] void leave(Warp& w, const RuntimeCallbacks& s) {
         Block& b = *w.block;
         active = false;
@@ -77,7 +78,7 @@ struct BarrierRegions {
     }
 
   private:
-    // Whether a warp ends the region where the earlier ones did.
+    // Whether a warp ends the region at the barrier where the earlier warps ended it.
     CUPOLA_INLINE bool ends(const Warp& w, std::uint32_t at) {
         if (w.index != 0 && end != at) return false;
         end = at;

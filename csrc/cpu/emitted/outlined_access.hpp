@@ -11,7 +11,7 @@ namespace cupola::cpu::CUPOLA_ISA {
 struct AccessSite {
     std::uint32_t slot, op;
     std::int64_t offset, base_offset;  // added to the address, or to the checked address
-    // Offsets of the operands in the register file; 0: the operand is there already.
+    // Offsets of the operands in the register file; 0: the operand is in its buffer already.
     std::int32_t address, values[4];
 };
 // Always inlined: GCC 13.2 misses that a function which it does not inline reads arguments that it

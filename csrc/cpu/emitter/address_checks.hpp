@@ -20,7 +20,7 @@ struct AffineResult {
     bool widens = false, uniform = false;
 };
 
-// The affine value of an operand, as an expression. Empty: it has none.
+// The affine value of an operand, as an expression; empty if the operand has none.
 struct AffineName {
     std::string name = {};
     std::int64_t step = 0;

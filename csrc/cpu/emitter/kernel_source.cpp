@@ -24,7 +24,8 @@ using std::to_string;
 
 namespace {
 
-constexpr std::uint32_t max_part_ops = 60;  // operations, unless one loop or one block has more
+// Operations of a part, unless one loop or one block has more.
+constexpr std::uint32_t max_part_ops = 60;
 
 // Basic blocks that become a function.
 struct Range {
@@ -95,7 +96,7 @@ class KernelEmitter {
     const KernelAnalysis& analysis_;
     const std::string name_;
     Source source_;
-    // Each of these uses objects before it.
+    // The constructor of each object uses the objects before it.
     CppText out_;
     FunctionPart part_{analysis_};
     Operands operands_{analysis_, out_};

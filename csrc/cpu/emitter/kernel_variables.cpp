@@ -68,15 +68,16 @@ bool KernelVariables::yields_in_loop() const {
     return false;
 }
 
-// Whether a warp spills uniform values when it starts; else when it leaves the function. Where
-// warps run by regions, few leave it elsewhere than at an entry, which needs no such value.
+// Whether a warp spills uniform values when it starts; otherwise when it leaves the function. Where
+// warps run by regions, few warps leave the function elsewhere than at an entry, and an entry needs
+// no uniform value.
 bool KernelVariables::spills_uniforms_early() const {
     return (analysis_.waits() || yields_in_loop()) && !analysis_.has_barrier_regions;
 }
 
 void KernelVariables::emit_entry() {
     out_.emit("if (target == 0) {");
-    // A register may be read before it is written; it then has the value of the register file.
+    // A register may be read before it is written; then its value is that of the register file.
     out_.emit(part_.fill_live(0));
     // Operations with unknown operands also read these from the register file.
     for (const auto& [which, offset] : analysis_.kernel.specials) {

@@ -24,7 +24,8 @@ class KernelVariables {
     // Declares and computes the uniform values of a thread block or a warp.
     void define_uniforms(Filter filter);
     void compute_uniforms(Filter filter);
-    // Emits what a warp does that starts or resumes, and what it does that leaves the function.
+    // Emits the code of a warp that starts or resumes, and the code of a warp that leaves the
+    // function.
     void emit_entry();
     void emit_exit();
 

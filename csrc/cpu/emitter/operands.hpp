@@ -13,7 +13,8 @@ namespace cupola::cpu::compiler {
 // hold, and where these hold and all lanes are active.
 enum class Path : std::uint8_t { unchecked, checked, all_lanes };
 
-// Of a statement's results: whether they are masked, and the text to emit after the statement.
+// About the results of a statement: whether they are masked, and the text to emit after the
+// statement.
 struct Output {
     bool guarded, masked = false;
     std::string after = {};

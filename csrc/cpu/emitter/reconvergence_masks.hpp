@@ -23,7 +23,7 @@ class ReconvergenceMasks {
     bool is_point(std::uint32_t b) const { return points_.count(b) != 0; }
     // Whether block b runs while lanes may wait in masks.
     bool is_partial(std::uint32_t b) const { return partial_[b]; }
-    // Whether lanes can branch from block b to block `to` while others wait in masks.
+    // Whether lanes can branch from block b to block `to` while other lanes wait in masks.
     bool keeps_masks(std::uint32_t b, std::uint32_t to) const;
     // Whether the lanes of a divergent branch at block b run under a mask. The lanes that run first
     // continue at block `low`, and the others wait at block `high`.
@@ -32,8 +32,8 @@ class ReconvergenceMasks {
     std::string waiting_at(std::uint32_t point) const;
     // Moves the lanes that wait in masks to the lane queue.
     void emit_enqueue_waiting();
-    // Emitted before running lanes branch to a later block: lanes that wait on the way run first,
-    // and lanes that wait there join.
+    // Emitted before running lanes branch to a later block. Lanes that wait at a block on the way
+    // run first, and lanes that wait at the later block join the running lanes.
     void emit_arrival(std::uint32_t b, std::uint32_t target);
 
   private:

@@ -192,8 +192,8 @@ __device__ T exchange(const T& value, Shuffle shuffle) {
     return found;
 }
 // The value of the lane `distance` lanes before or after this lane; this lane's own value where the
-// warp has no such lane. The CPU device shuffles by a distance with vectors, and by an index lane by
-// lane.
+// warp has no such lane. The CPU device shuffles by a distance with vectors, and by an index lane
+// by lane.
 template <class T>
 __device__ T of_lane_before(const T& value, int distance) {
     return exchange(value,

@@ -7,7 +7,7 @@
 
 namespace cupola::cpu {
 
-// Throws FILE_NOT_FOUND if it cannot be read.
+// Throws FILE_NOT_FOUND if the file cannot be read.
 std::string read_file(const char* path);
 
 }  // namespace cupola::cpu

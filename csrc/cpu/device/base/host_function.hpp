@@ -12,8 +12,8 @@ namespace cupola::cpu {
 // True on a thread inside a host function of a stream, where CUDA calls are not permitted.
 extern thread_local bool in_host_function;
 
-// Runs a function of the program. After finalization, Python ends a thread by unwinding it, so no
-// handler here may catch that.
+// Runs a function of the program. After finalization, Python ends a thread by unwinding its stack,
+// so no handler here may catch the unwinding.
 template <class Call>
 void call_host(Call&& call) {
     struct Inside {

@@ -15,7 +15,7 @@ CUresult code_of(ptx::Error::Kind kind);
 [[noreturn]] void fail_load(CUresult code, std::string text);
 // Stores the text of an error of cuInit for last_load_error().
 void store_load_error(std::string text);
-// The text of this thread's last such error; empty if there was none.
+// The text of this thread's last such error; empty if there was no error.
 const std::string& last_load_error();
 
 }  // namespace cupola::cpu

@@ -22,7 +22,7 @@ class Stream;
 struct StreamSet {
     std::mutex mutex;
     std::shared_ptr<Stream> legacy;
-    Mark before;  // work that a new stream waits for; its stream is null if there is none
+    Mark before;  // work that a new stream waits for; its stream is null where no work is pending
     std::vector<std::weak_ptr<Stream>> others;
     // The number of open() calls. A per-thread stream belongs to the call that preceded it.
     std::uint64_t generation = 0;
@@ -60,12 +60,12 @@ class Context : public std::enable_shared_from_this<Context> {
 
     // Steps of open_context and close_context, which are the calls to use.
     void open(unsigned flags, std::shared_ptr<Stream> legacy);
-    bool begin_close();  // false if it is already closed
+    bool begin_close();  // false if the context is already closed
     void end_close();
     bool alive() const { return alive_.load(std::memory_order_acquire); }
     const std::atomic<bool>& alive_flag() const { return alive_; }
 
-    // After a kernel's first fault, every call returns it until the context is closed.
+    // After a kernel's first fault, every call returns this error until the context is closed.
     CUresult error() const { return static_cast<CUresult>(error_.load(std::memory_order_acquire)); }
     void poison(CUresult code, std::string text, std::string assertion = {});
     void check() const {
@@ -90,7 +90,8 @@ class Context : public std::enable_shared_from_this<Context> {
     std::atomic<unsigned> attached{0};    // number of attaches since creation
     std::atomic<std::uint64_t> peers{0};  // bit n: access to device n is enabled
 
-    // The thread's current context; throws INVALID_CONTEXT if it has none. `usable` also checks it.
+    // The thread's current context; throws INVALID_CONTEXT if the thread has none. `usable` also
+    // checks that the context has no error.
     static const std::shared_ptr<Context>& current();
     static const std::shared_ptr<Context>& usable() {
         const auto& context = current();

@@ -81,9 +81,9 @@ class Driver {
     TextureTable textures;
     Registry<TextureReference> texture_references;
 
-    // The last fault in one line; empty if there was none.
+    // The last fault in one line; empty if no kernel has failed.
     std::string last_fault() const;
-    // As Fault::assertion; empty if the last fault was none.
+    // As Fault::assertion; empty if the last fault was no assertion.
     std::string last_assertion() const;
     void set_last_fault(std::string text, std::string assertion);
 

@@ -29,7 +29,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
         return __builtin_expect(active.load(std::memory_order_acquire) == 0, 1) ? nullptr
                                                                                 : find(stream);
     }
-    // For calls that wait for the stream or cannot be a node: not allowed while it captures.
+    // For calls that wait for the stream or cannot be a node: such calls are not allowed while the
+    // stream captures.
     static void forbid(Stream& stream) {
         if (__builtin_expect(active.load(std::memory_order_acquire) != 0, 0)) refuse(stream);
     }
@@ -45,7 +46,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
     void add(Stream& stream, Work work);
     void record(Stream& stream, Event& event);
-    // For queries of an event: not allowed if it was recorded in a capture, which is invalidated.
+    // For queries of an event: a query is not allowed if the event was recorded in a capture. The
+    // query invalidates that capture.
     static void require_uncaptured(const Event& event);
     // Lets the stream wait for a captured event; a stream that does not capture joins.
     static void wait(Stream& stream, Event& event);

@@ -260,7 +260,7 @@ void ChildGrids::run_items(std::vector<std::size_t> items) {
     }
 }
 
-// Runs an item after those that it needs. These were added before it, so there is no circle.
+// Runs an item after the items that it needs. Those were added earlier, so there is no circle.
 void ChildGrids::run_item(std::size_t index) {
     std::vector<std::size_t> stack{index};
     while (!stack.empty() && usable()) {

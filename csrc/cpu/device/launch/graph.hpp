@@ -68,7 +68,7 @@ struct Node {
     Graph* graph = nullptr;
     Work work;
     std::vector<Node*> before, after;  // dependencies, and dependent nodes
-    CUgraphNode origin = nullptr;      // in a copy: the node it was copied from
+    CUgraphNode origin = nullptr;      // in a copy: the node from which it was copied
     std::vector<void*> pointers;       // the result of cuGraphKernelNodeGetParams
     bool enabled = true;               // only in an executable graph
 };
@@ -102,9 +102,9 @@ class Graph : public std::enable_shared_from_this<Graph> {
     bool has_conditions() const;  // at any depth
     bool has_memory() const;      // allocation or free nodes, at any depth
     bool has_own_memory() const;  // not in the graphs inside
-    // Whether the program moved it into a node; such a graph can only be edited.
+    // Whether the program moved this graph into a node; such a graph can only be edited.
     bool is_moved() const;
-    // The outermost graph that contains this one; itself if there is none.
+    // The outermost graph that contains this graph; this graph itself if no graph does.
     Graph& outermost();
     // The conditions of this graph and of the graphs inside.
     std::vector<std::shared_ptr<Conditional>> all_conditions() const;
@@ -135,7 +135,7 @@ class GraphExec {
     const std::shared_ptr<DeviceGraph>& device() const { return device_; }
     unsigned long long flags() const { return flags_; }
     bool empty() const { return order_.empty(); }
-    // The copy of this node; throws INVALID_VALUE if there is none of that type.
+    // The copy of this node; throws INVALID_VALUE if the copy has no node of that type.
     Node& node(CUgraphNode origin);
     Node& node(CUgraphNode origin, CUgraphNodeType type);
     CUgraphExecUpdateResult update_child(CUgraphNode origin, const Graph& graph);

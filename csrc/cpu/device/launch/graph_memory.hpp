@@ -20,7 +20,8 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
   public:
     static std::shared_ptr<GraphMemory> make(Driver& driver, const PoolPlace& place,
                                              std::size_t size);
-    // The graph memory that begins at an address; throws INVALID_VALUE if there is none.
+    // The graph memory that begins at an address; throws INVALID_VALUE if no graph memory begins
+    // there.
     static std::shared_ptr<GraphMemory> at(std::uintptr_t address);
     GraphMemory(Driver& driver, const PoolPlace& place, std::size_t size);
     ~GraphMemory();
@@ -31,7 +32,8 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
     std::uintptr_t address() const { return address_; }
     std::size_t size() const { return size_; }
     bool live() const;
-    // `take` marks the memory allocated, `give` freed. They return false if it already was.
+    // `take` marks the memory allocated, `give` freed. They return false if the memory already has
+    // that state.
     bool take();
     bool give();
 

@@ -29,7 +29,7 @@ struct Allocation {
     enum class Kind { device, managed, pool, host, registered, imported, mapped, graph };
 
     std::uintptr_t begin = 0;
-    std::size_t size = 0;      // as requested; accesses are checked against it
+    std::size_t size = 0;      // as requested; accesses are checked against this size
     std::size_t capacity = 0;  // as counted in the device's budget
     Kind kind = Kind::device;
     unsigned flags = 0;
@@ -50,7 +50,7 @@ struct Allocation {
     // For memory of another process: the program's open references, and the references that queued
     // work may still use.
     unsigned opened = 0, held = 0;
-    std::shared_ptr<const Pool> importer;  // the pool that imported it
+    std::shared_ptr<const Pool> importer;  // the pool that imported the memory
 
     std::uintptr_t end() const { return begin + size; }
     bool on_host() const { return kind == Kind::host || kind == Kind::registered; }
@@ -87,7 +87,8 @@ class MemoryMap final : public AddressSpace {
     void add_registered(Allocation range);
     void remove_registered(std::uintptr_t begin);
 
-    // The allocation that contains an address, or nothing. A copy: it may be freed at any time.
+    // A copy of the allocation that contains an address, or nothing. A copy, because another thread
+    // may free the allocation at any time.
     std::optional<Allocation> at(std::uintptr_t address) const;
     bool overlaps(std::uintptr_t begin, std::uintptr_t end) const;
     void change(std::uintptr_t begin, const std::function<void(Allocation&)>& change);

@@ -25,7 +25,8 @@ std::size_t page() {
     return size;
 }
 
-// Checked before it is opened, because opening a device file can have side effects.
+// The type of the file is checked before the file is opened, because opening a device file can have
+// side effects.
 bool labelled(const std::string& path) {
     const std::string expected = std::string("/memfd:") + label + " ";
     char target[64];

@@ -96,7 +96,7 @@ std::uint64_t MemoryMap::close(std::uintptr_t begin) {
     return it->second.id;
 }
 
-// The end of its context may have freed it already.
+// The end of the memory's context may have freed the memory already.
 void MemoryMap::drop_closed(std::uintptr_t begin, std::uint64_t id, Budget& budget) {
     Allocation gone;
     {

@@ -27,7 +27,7 @@ class Piece {
     Piece(const Piece&) = delete;
     Piece& operator=(const Piece&) = delete;
 
-    // `budget` is the one of the device in the properties.
+    // `budget` is the budget of the device that the properties name.
     static std::shared_ptr<Piece> make(std::size_t size, const CUmemAllocationProp& properties,
                                        Budget& budget);
     // A piece of this or another process, by a descriptor of the file. `devices` is the number of

@@ -22,7 +22,7 @@ class LibraryKernel {
         : library_(library), name_(std::move(name)) {}
 
     CUkernel handle() { return reinterpret_cast<CUkernel>(this); }
-    // Throws INVALID_HANDLE if another thread has just unloaded it.
+    // Throws INVALID_HANDLE if another thread has just unloaded the library.
     std::shared_ptr<Library> library() const;
     const std::string& name() const { return name_; }
     const Kernel& kernel(const Library& library) const;
@@ -65,7 +65,8 @@ class Library : public std::enable_shared_from_this<Library> {
   private:
     Device& device_;  // the current context's at the load, otherwise the first
     const std::string bytes_;
-    std::shared_ptr<Image> first_;  // built at load; the first context of `device_` takes it
+    // Made when the library is loaded; the first context of `device_` takes it.
+    std::shared_ptr<Image> first_;
     bool taken_ = false;
     bool contracts_ = true;  // the options of the load
     std::vector<std::shared_ptr<LibraryKernel>> kernels_;

@@ -23,8 +23,8 @@ Registry<Link>& links() {
     return *all;
 }
 
-// CUDA's library of device functions. The device provides the supported ones; others are undefined
-// when the link is completed.
+// CUDA's library of device functions. The CPU device has the supported functions of this library;
+// the other functions are undefined when the link is completed.
 bool is_device_library(CUjitInputType type, std::string_view bytes) {
     constexpr std::string_view magic = "!<arch>\n", member = "cuda_device_runtime.o/";
     return type == CU_JIT_INPUT_LIBRARY && bytes.substr(0, magic.size()) == magic &&

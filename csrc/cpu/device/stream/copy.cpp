@@ -12,7 +12,8 @@
 namespace cupola::cpu {
 namespace {
 
-// The distance from the first to the last byte is `extent - 1`. Overflow is an invalid argument.
+// The number of bytes from the first byte of a side to the end of its last row. A result that
+// overflows is an invalid argument.
 std::size_t extent(const Side& side, const Copy& copy) {
     std::size_t bytes = copy.width, more = 0;
     require(!__builtin_mul_overflow(side.pitch, copy.height - 1, &more));

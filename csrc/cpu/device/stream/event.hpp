@@ -28,10 +28,10 @@ class Event {
     const std::shared_ptr<SharedEvent>& shared() const { return shared_; }
 
     void record(Stream& stream);
-    // True if it was never recorded, as on hardware.
+    // True if the event was never recorded, as on hardware.
     bool done() const;
     void wait() const;
-    // The operation that makes a stream wait for it; null if nothing is pending.
+    // The operation that makes a stream wait for the event; null if nothing is pending.
     std::unique_ptr<Operation> wait_operation(const Stream& stream) const;
 
     // The state of one record call: a later call must not change what earlier waits refer to.
@@ -44,8 +44,8 @@ class Event {
     std::unique_ptr<Operation> stamp(std::shared_ptr<Record> record) const;
     void set(std::shared_ptr<Record> record);
 
-    // The capture in which it was last recorded. Such a record has no time; it is a place in a
-    // graph.
+    // The capture in which the event was last recorded. Such a record has no time; it is a place in
+    // a graph.
     struct Captured {
         std::shared_ptr<Capture> capture;
         std::vector<Node*> after;

@@ -78,8 +78,8 @@ Outcome write(const Parameters& it, Driver& driver) {
     return Outcome::done;
 }
 
-// The word may be set at any time, so this spins at first and then polls. It ends with the context
-// and with the process.
+// The word may be set at any time, so this thread spins at first and then polls. The wait ends with
+// the context and with the process.
 Outcome await(const Parameters& it, const Context& context) {
     using namespace std::chrono_literals;
     auto pause = std::chrono::nanoseconds(0);

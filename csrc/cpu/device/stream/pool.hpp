@@ -65,19 +65,19 @@ class Pool : public std::enable_shared_from_this<Pool> {
     CUmemoryPool handle() { return reinterpret_cast<CUmemoryPool>(this); }
     Device& device() const { return device_; }
     const PoolPlace& place() const { return place_; }
-    // Whether devices can access its memory; always true unless it is a host pool.
+    // Whether devices can access the pool's memory; always true unless the pool is on the host.
     bool open() const { return open_; }
     void open(bool access);
     bool is_default() const { return default_; }
     bool imported() const { return imported_; }
-    // Null if it is not shareable. The file's number identifies the pool.
+    // Null if the pool is not shareable. The number of the file identifies the pool.
     const SharedFile* file() const { return file_.get(); }
 
     std::uintptr_t allocate(Stream& stream, std::size_t size);
     // `begin` is an allocation of this pool that the program owns.
     void free_on(Stream& stream, std::uintptr_t begin);
     void free_now(std::uintptr_t begin);
-    // Called when the program destroys the pool; it stays until its last allocation is freed.
+    // Called when the program destroys the pool. The pool stays until its last allocation is freed.
     void retire();
     void trim(std::size_t keep);
     // Called by a synchronisation: releases spare memory above the threshold.

@@ -36,7 +36,7 @@ class Stream final : public ExecutorTask, public std::enable_shared_from_this<St
     int priority() const { return priority_; }
     std::uint64_t id() const { return id_; }
     Kind kind() const { return kind_; }
-    // Whether it synchronises with the legacy stream.
+    // Whether the stream synchronises with the legacy stream.
     bool blocking() const { return !(flags_ & CU_STREAM_NON_BLOCKING); }
 
     // Appends work and returns its ticket at once.
@@ -55,11 +55,13 @@ class Stream final : public ExecutorTask, public std::enable_shared_from_this<St
     // faster than waking a thread.
     void wait(std::uint64_t ticket);
 
-    // The same for all of its work. The legacy stream's includes that of all blocking streams.
+    // As `done`, for all work of the stream. The work of the legacy stream includes the work of all
+    // blocking streams.
     bool poll_all();
     void wait_all();
 
-    // Adds it to the streams of its context, whose pending waits it waits for.
+    // Adds the stream to the streams of its context. The stream waits for the pending waits of that
+    // context.
     void register_in_context();
 
     // Called by an executor: runs queued work, and work that is submitted soon after.

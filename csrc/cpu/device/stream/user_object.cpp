@@ -59,7 +59,8 @@ void UserObject::end() noexcept {
         const auto keep = registry_.remove(this);
         auto farewell = std::make_unique<Farewell>(Farewell{destroy_, data_});
         if (start_thread(&say, farewell.get())) {
-            [[maybe_unused]] const Farewell* given = farewell.release();  // the thread owns it now
+            // The new thread owns the object now.
+            [[maybe_unused]] const Farewell* given = farewell.release();
             return;
         }
     } catch (...) {

@@ -24,7 +24,7 @@ class UserObject {
     void release(unsigned count);
     // Gives references to a graph: new ones, or (`move`) those of the program.
     void lend(unsigned count, bool move);
-    // Called when the graph releases them.
+    // Called when the graph releases its references.
     void give_back(unsigned count) noexcept;
 
   private:

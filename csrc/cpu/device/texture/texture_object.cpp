@@ -151,7 +151,8 @@ Sampler sampler_of(const CUDA_TEXTURE_DESC& it, const Texture& texture) {
     require(it.maxAnisotropy <= 1 || texture.levels.size() == 1, CUDA_ERROR_NOT_SUPPORTED);
     const bool whole = texture.format.kind != real && (texture.format.bytes == 4 || s.as_integer);
     require(!(s.linear && whole), CUDA_ERROR_NOT_SUPPORTED);
-    // Neither are sRGB filtering and filtering across cube edges; CUDA does not document them.
+    // sRGB filtering and filtering across cube edges are not supported either; CUDA does not
+    // document them.
     require(!(s.linear && s.srgb && texture.format.bytes == 1), CUDA_ERROR_NOT_SUPPORTED);
     require(!(s.linear && s.seamless && texture.cube), CUDA_ERROR_NOT_SUPPORTED);
     // Wrap and mirror modes require normalized coordinates.
