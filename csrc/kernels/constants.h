@@ -21,8 +21,8 @@ constexpr int sort_row_items = 4;
 constexpr int sort_long_row_threads = 256;
 constexpr int sort_long_row_items = 16;
 
-// Radix sorts of long rows (sort.cu): a word counts elements in its low bits. The two highest bits
-// of the word say what the others count.
+// Radix sorts of long rows (sort.cu): the low bits of a word count elements. The two highest bits
+// of the word say what these low bits count.
 constexpr int sort_digits = 256;
 constexpr int sort_count_bits = 30;
 constexpr int sort_key_threads = 256;  // block size of kernels whose threads have one key each
@@ -69,7 +69,7 @@ constexpr int segments_threads = 256;
 constexpr int matmul_threads = 256;
 constexpr int matmul_f32_lines = 64;
 constexpr int matmul_f64_lines = 32;
-constexpr int matmul_large_parts = 2;  // the lines of a large tile in those of a small one
+constexpr int matmul_large_parts = 2;  // a large tile has the lines of this number of small tiles
 constexpr int matmul_simple_lines = 32;
 constexpr int matmul_half_lines = 128;
 // Bytes of dynamic shared memory: three steps of two sides of 128 x 40 elements, and the operands.

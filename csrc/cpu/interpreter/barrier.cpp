@@ -105,7 +105,7 @@ void BlockState::wake(std::int32_t barrier) {
     }
 }
 
-// Gives the barrier's result to lanes that it releases.
+// Gives the result of the barrier to the lanes that the barrier releases.
 void BlockState::pass(Warp& w, const Waiting& waiting, std::int32_t barrier) {
     if (barrier == cluster_barrier) {
         notify([&](auto& each) { each.cluster_passed(w, waiting.mask); });

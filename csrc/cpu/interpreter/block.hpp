@@ -45,7 +45,7 @@ class BlockState final : public Block {
     BlockState(const Launch& launch, ClusterState& cluster, unsigned rank, std::uint64_t own);
     BlockState(const BlockState&) = delete;
     BlockState& operator=(const BlockState&) = delete;
-    ~BlockState();  // adds its counts to those of the module
+    ~BlockState();  // adds the block's counts to the counts of the module
     void begin(std::uint32_t x, std::uint32_t y, std::uint32_t z);
     // Runs up to `count` blocks of a row in one call of machine code. Returns how many it ran. The
     // next block may be done in part, which begin() takes into account.
@@ -76,8 +76,9 @@ class BlockState final : public Block {
     bool stopped() const { return launch_.stop && launch_.stop->load(std::memory_order_relaxed); }
     // Whether other warps, or blocks that share the thread, wait for the warp's time slice to end.
     bool others_live(const Warp& w) const { return !alone || live_warps > (w.live != 0 ? 1u : 0u); }
-    // In costs of backward branches. Short where blocks share a thread, so that a block that polls
-    // does not delay the others. Machine code executes more in the same time.
+    // The unit is the cost of backward branches. A turn is short where blocks share a thread, so
+    // that a block that polls does not delay the other blocks. Machine code executes more in the
+    // same time.
     std::int32_t turn_length() const { return !alone ? 1 << 11 : native_ ? 1 << 17 : 1 << 14; }
     const KernelCode& kernel() const { return kernel_; }
     const DecodedOp* code() const { return code_; }  // the warps' pcs point into it
@@ -105,7 +106,7 @@ class BlockState final : public Block {
                                bool waits, std::uint32_t yes);
     const DecodedOp* exit_lanes(Warp& w);
     bool release_if_complete(unsigned id);
-    void wake(std::int32_t barrier);  // the warps that wait at it
+    void wake(std::int32_t barrier);  // the warps that wait at the barrier
     // Text that names a thread of a block, and a line of the PTX with its source line.
     std::string thread_text(const Dim3& block, unsigned thread) const;
     std::string line_text(std::uint32_t line) const;
@@ -119,7 +120,8 @@ class BlockState final : public Block {
     // allowed; a fault has then been noted. `align` is a power of two.
     std::byte* reach(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
                      std::uint64_t bytes, std::uint64_t align, observe::Touch how);
-    // The end of the readable memory that begins at `address`; 0 if it is not readable.
+    // The end of the readable memory that begins at `address`; 0 if the memory at `address` is not
+    // readable.
     std::uintptr_t readable_until(const Warp& w, unsigned lane, std::uintptr_t address) const;
     std::byte* local_of(const Warp& w, unsigned lane) const {
         return reinterpret_cast<std::byte*>(local) +

@@ -32,7 +32,7 @@ class CodeBuilder {
 
     // The number of operations so far, which is the index of the next one.
     std::uint32_t size() const { return static_cast<std::uint32_t>(kernel_.code.size()); }
-    // Appends an operation. The reference is valid until the next one.
+    // Appends an operation. The reference is valid until the next call.
     DecodedOp& emit(BoundHandler run);
     DecodedOp& emit(BoundHandler run, std::int32_t d, std::int32_t a = 0, std::int32_t b = 0,
                     std::int32_t c = 0);

@@ -59,7 +59,8 @@ class DecodedFunctions {
     CodeBuilder& code_;
     const std::vector<std::uint32_t> list_;
     std::vector<DecodedFunction> parts_;  // in the order of the list
-    std::vector<std::uint32_t> part_of_;  // by function; ptx::absent where it is not in the kernel
+    // By function; ptx::absent for a function that is not in the kernel.
+    std::vector<std::uint32_t> part_of_;
     bool recursive_ = false;
     const ptx::Function* current_ = nullptr;
     DecodedFunction* part_ = nullptr;

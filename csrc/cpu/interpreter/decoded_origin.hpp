@@ -10,7 +10,7 @@ namespace cupola::cpu::interpreter {
 struct Origin {
     ptx::FormId form;
     Key key;
-    bool by_lane = false;  // its semantics is a function of one lane
+    bool by_lane = false;  // the semantics of the row is a function of one lane
 };
 
 }  // namespace cupola::cpu::interpreter

@@ -37,7 +37,7 @@ class DeviceCall {
     std::uint64_t block = 0;   // linear index in the grid
     std::uint32_t thread = 0;  // linear index in the block
     const std::byte* arguments[most] = {};
-    std::byte* result = nullptr;  // null if the caller ignores it
+    std::byte* result = nullptr;  // null if the caller ignores the result
 };
 
 // `stopped`: the thread ends without a fault of its own.
@@ -56,7 +56,7 @@ struct DeviceFunction {
     unsigned arguments[DeviceCall::most + 1] = {};  // bytes; 0 ends the list
 };
 
-// Null if there is no function of this name.
+// Null if no function has this name.
 const DeviceFunction* find_device_function(std::string_view name);
 
 // The device runtime of one grid. Thread-safe.

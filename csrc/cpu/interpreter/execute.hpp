@@ -38,8 +38,8 @@ struct Dim3 {
     std::uint32_t x = 1, y = 1, z = 1;
 };
 
-// The current global memory; the driver's memory map implements it. A range stays mapped until the
-// grid that looked it up has ended, so the grid may cache it.
+// The current global memory; the driver's memory map implements this class. A range stays mapped
+// until the grid that looked up the range has ended, so the grid may cache the range.
 class AddressSpace {
   public:
     virtual ~AddressSpace() = default;
@@ -52,7 +52,7 @@ class AddressSpace {
 class DeviceHeap {
   public:
     virtual ~DeviceHeap() = default;
-    virtual std::uintptr_t allocate(std::uint64_t bytes) = 0;  // 0 if there is no room
+    virtual std::uintptr_t allocate(std::uint64_t bytes) = 0;  // 0 if no memory is left
     virtual bool release(std::uintptr_t address) = 0;  // false if no allocation begins there
 };
 
@@ -60,7 +60,8 @@ struct Fault {
     using Kind = FaultKind;
     Kind kind;
     std::string text;  // one line: kernel, block, thread, PTX line, address
-    // Of a failed assertion, a line each: file, line, function, block, thread, kernel, expression.
+    // For a failed assertion, one line for each of these: file, line, function, block, thread,
+    // kernel, expression.
     std::string assertion = {};
 };
 
@@ -116,7 +117,7 @@ class Image {
     virtual ~Image() = default;
     virtual const std::vector<const Kernel*>& kernels() const = 0;
     virtual const Kernel* kernel(std::string_view name) const = 0;  // nullptr if there is none
-    // The name of the kernel with this address in device code; empty if there is none.
+    // The name of the kernel with this address in device code; empty if no kernel has this address.
     virtual std::string kernel_at(std::uint64_t address) const = 0;
     virtual const std::vector<Variable>& variables() const = 0;
     virtual const Variable* variable(std::string_view name) const = 0;  // nullptr if there is none
@@ -167,8 +168,8 @@ class ClusterRunner {
     // Runs a time slice of each warp that is ready.
     virtual Progress advance() = 0;
     virtual Fault take_fault() = 0;
-    // Whether a new runner has machine code and this one has not. It may take over between
-    // clusters.
+    // Whether a new runner would have machine code and this runner has none. The new runner may
+    // take over between clusters.
     virtual bool is_outdated() const = 0;
 
     // Runs clusters one after another, each to its end or until `stop` is set.

@@ -19,7 +19,7 @@ class HandlerCache {
     BoundHandler find(ptx::FormId form, const Key& key);
     // A row by its spelling, such as "and.pred", for instructions that the decoder adds.
     BoundHandler find(std::string_view opcode);
-    // Those of all handlers so far.
+    // The origins of all handlers so far.
     const std::vector<Origin>& origins() const { return origins_; }
 
   private:

@@ -38,7 +38,7 @@ struct ConstantLanes {
     std::int32_t offset;
     std::uint32_t width;
     std::uint64_t value;
-    bool placed = false;  // an address of this process, which differs in the next one
+    bool placed = false;  // an address of this process, which differs in another process
 };
 
 // A copy within a thread's local memory, relative to the caller's stack pointer.
@@ -53,7 +53,7 @@ struct CallSite {
     std::vector<std::pair<std::int32_t, std::uint32_t>>
         saved;                  // register, bytes a lane; 0: predicate
     std::uint32_t save_at = 0;  // their offset in the caller's frame
-    // Of an indirect call: addresses of functions, and the start of each in the code.
+    // For an indirect call: the addresses of functions, and the start of each function in the code.
     std::vector<std::pair<std::uint64_t, std::uint32_t>> targets;
     const DeviceFunction* runtime = nullptr;  // a call of the device runtime
 };
@@ -117,10 +117,11 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::vector<Parameter> parameters_;
     std::uint32_t parameter_bytes = 0;
     std::uint32_t shared_bytes = 0, shared_align = 1;
-    std::uint32_t frame_bytes = 0;   // a thread's largest use of local memory without recursion
-    std::uint32_t stack_bytes = 0;   // bytes allocated for it, a multiple of
-    std::uint32_t local_align = 16;  // the largest alignment in it
-    std::uint32_t local_top = 0;     // the offset in it where alloca's memory begins
+    std::uint32_t frame_bytes = 0;  // a thread's largest use of local memory without recursion
+    // Bytes allocated for a thread's frame, a multiple of local_align.
+    std::uint32_t stack_bytes = 0;
+    std::uint32_t local_align = 16;  // the largest alignment in the frame
+    std::uint32_t local_top = 0;     // the offset in the frame at which alloca's memory begins
     std::uint32_t constants_bytes = 0, register_count = 0, threads_limit = 1024;
     Dim3 required{0, 0, 0}, cluster{0, 0, 0};
     std::uint32_t cluster_limit = 0;
@@ -151,7 +152,7 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
     observe::KernelCounters counters;
     const std::shared_ptr<MachineCodeSlot> native = std::make_shared<MachineCodeSlot>();
-    mutable std::shared_ptr<const SteppedCode> stepped;  // made when it is first stepped
+    mutable std::shared_ptr<const SteppedCode> stepped;  // made when the kernel is first stepped
 };
 
 inline constexpr std::uint32_t recursion_bytes = 128 * 1024, recursion_depth = 2048,

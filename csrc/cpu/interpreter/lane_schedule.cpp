@@ -29,7 +29,8 @@ const DecodedOp* leave(Warp& w, Status status) {
     return &halt;
 }
 
-// Releases lanes that wait for others of their warp, if all have arrived or exited, or by force.
+// Releases lanes that wait for other lanes of their warp, if all of those have arrived or exited,
+// or by force.
 bool release_gathered(Warp& w, bool force) {
     for (unsigned n = 0; n < w.waiting_count; ++n) {
         const Waiting& a = w.waiting[n];
@@ -136,7 +137,8 @@ const DecodedOp* doze(Warp& w, const DecodedOp* at, std::uint32_t nanoseconds) {
     w.budget = block.turn_length();
     if (block.stopped()) return end_time_slice(w, at);
     w.wake = steady_nanoseconds() + nanoseconds;
-    // Other lanes of the warp run first when it wakes up: the sleeping lanes may wait for them.
+    // Other lanes of the warp run first when the warp wakes up: the sleeping lanes may wait for
+    // these lanes.
     if (w.ready_count > 0) {
         make_ready(w, w.mask, at);
         at = pop_ready_group(w, w.turn++ % w.ready_count);
@@ -174,7 +176,8 @@ const DecodedOp* interrupt(Warp& w, const DecodedOp* at) {
         w.forced = static_cast<std::int32_t>(1 + order.below(longest));
         update_reconvergence_pc(w);
     }
-    // Lanes that stop where they were split off would join the others again.
+    // After a split the lanes continue: if they stopped here, they would join the other lanes
+    // again.
     if (splits) return at;
     w.resume = {w.mask, at};
     return leave(w, Status::yielded);

@@ -21,7 +21,8 @@ struct RuntimeCallbacks {
     const DecodedOp* (*arrive)(Warp& w, const DecodedOp* at) = nullptr;
     const DecodedOp* (*end_time_slice)(Warp& w, const DecodedOp* at) = nullptr;
     void (*set_mask)(Warp& w, std::uint32_t mask) = nullptr;
-    bool (*release)(Block& block, unsigned id) = nullptr;  // a barrier, if it is complete
+    // A barrier of the block, if it is complete.
+    bool (*release)(Block& block, unsigned id) = nullptr;
 };
 
 // Runs from an entry. Returns the pc where the interpreter continues, or nullptr where the warp
@@ -37,7 +38,7 @@ using MachineCodeRun = const DecodedOp* (*)(const DecodedOp* ip, Warp& w, std::b
 
 // A kernel's entry in a library that was compiled ahead of time.
 struct AotKernel {
-    char key[65];  // digest of the source that it was compiled from
+    char key[65];  // digest of the source from which the code was compiled
     MachineCodeRun run;
 };
 

@@ -90,7 +90,7 @@ struct Place {
 };
 // Position of the n-th element of a lane.
 Place place_of(const ptx::MatrixForm& form, ptx::Matrix of, unsigned lane, unsigned n);
-// The number of elements of a lane, and the bits of one.
+// The number of elements that a lane has, and the bits of an element.
 unsigned held_by_lane(const ptx::MatrixForm& form, ptx::Matrix of);
 unsigned element_bits(const ptx::MatrixForm& form, ptx::Matrix of);
 // Where the four metadata bits of a chunk of a sparse row are.

@@ -178,7 +178,7 @@ class Sum {
         if (infinities_ != 0)
             return std::uint64_t{infinities_ == 2} << (layout_.exponent + layout_.mantissa) |
                    all >> layout_.mantissa << layout_.mantissa;
-        // Twenty bits more than are kept, so that one shift truncates.
+        // Terms have twenty bits more than the result keeps, so that one shift truncates.
         constexpr int room = 20;
         std::int64_t total = 0;
         for (unsigned n = 0; n < count_; ++n)

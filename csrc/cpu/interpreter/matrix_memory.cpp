@@ -133,7 +133,7 @@ bool reach_elements(const DecodedOp* ip, Warp& w, const std::byte* r, const Matr
     return reach(ip, w, op, w.mask, op.whole->bits / 8, write);
 }
 
-// Whether all lanes have the same value, of so many bytes.
+// Whether all lanes have the same value, of `bytes` bytes.
 bool is_uniform(const std::byte* values, unsigned bytes) {
     return std::memcmp(values, values + bytes, (lanes - 1) * bytes) == 0;
 }

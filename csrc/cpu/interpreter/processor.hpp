@@ -16,7 +16,7 @@ struct Processor {
     std::uint32_t basic = 0;     // cpuid 1, ecx
     std::uint32_t extended = 0;  // cpuid 0x80000001, ecx
     std::uint32_t more = 0;      // cpuid 7, ebx
-    std::uint64_t saved = 0;     // XCR0; 0 where it cannot be read
+    std::uint64_t saved = 0;     // XCR0; 0 where this register cannot be read
 
     constexpr bool runs_v2() const {
         // SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT; LAHF.

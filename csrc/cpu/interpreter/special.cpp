@@ -53,7 +53,7 @@ void write_same(std::byte* to, std::uint32_t value) {
     for (unsigned k = 0; k < lanes / 4; ++k) std::memcpy(to + 16 * k, &all, 16);
 }
 
-// Skips the write if the value is that of the previous block. No instruction writes it.
+// Skips the write if the value is that of the previous block. No instruction writes this register.
 void write_index(std::byte* to, std::uint32_t value) {
     std::uint32_t before;
     std::memcpy(&before, to, sizeof before);

@@ -44,7 +44,7 @@ SurfacePlace surface_place(const DecodedOp* ip, Warp& w, std::byte* r, const Tex
                           surface_word(r, site.coordinate[0], lane));
         return {SurfacePlace::Kind::fault, nullptr};
     }
-    // A row's last valid access is the last whole one.
+    // The last valid access of a row is the last one that lies completely in the row.
     std::int64_t x = whole ? position[0] : (position[0] < 0 ? -1 : position[0] / unit);
     const std::int64_t width = whole ? box.width : static_cast<std::int64_t>(box.row / unit);
     const bool in = width > 0 && bring_in(x, width, site.outside) &&

@@ -43,7 +43,7 @@ Placement VariableLayout::extended(const ptx::Module& module, std::string_view s
     return all;
 }
 
-// Every text that names a kernel gets the same address for it.
+// Every text that names a kernel gets the same address for this kernel.
 std::uintptr_t VariableLayout::kernel_address(const std::string& name) {
     const auto [at, fresh] = kernels_.emplace(name, 0);
     if (fresh) at->second = reinterpret_cast<std::uintptr_t>(blocks_.allocate(apart, apart));

@@ -54,7 +54,7 @@ class VariableLayout {
     // are allocated for it alone.
     Placement extended(const ptx::Module& module, std::string_view source);
 
-    // The name of the kernel at an address; empty if there is none.
+    // The name of the kernel at an address; empty if no kernel has this address.
     std::string kernel_at(std::uint64_t address) const;
 
     const Placement& placement() const { return placement_; }

@@ -4,7 +4,8 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// The others are shared by all instruction sets: ../mbarrier.cpp, ../tensor.cpp, ../async.cpp.
+// The other handlers are shared by all instruction sets: ../mbarrier.cpp, ../tensor.cpp,
+// ../async.cpp.
 using MbarrierInit = Lowered;
 using MbarrierInval = Lowered;
 using MbarrierExpect = Lowered;

@@ -31,7 +31,7 @@ struct Clz {
         d = leading_zeros(a);
     }
 };
-// The position of the highest bit that differs from the sign; all ones if there is none.
+// The position of the highest bit that differs from the sign; all ones if no bit does.
 struct Bfind {
     template <class M, class T>
     static void lane(std::uint32_t& d, T a) {

@@ -141,12 +141,13 @@ struct ThreadAffine {
 // Fields that every time slice reads come first, in two cache lines.
 struct Warp {
     alignas(64) std::uint32_t mask = 0;
-    std::uint32_t masked = 0;          // the mask that lane_mask holds
-    std::uint32_t outer = 0;           // the mask outside a guarded instruction
-    std::uint32_t live = 0;            // lanes that have not exited
-    const DecodedOp* limit = nullptr;  // branches at or beyond it check the ready groups
-    std::int32_t budget = 0;           // cost of backward branches left in the time slice
-    std::int32_t forced = 0;           // branches left for which code order is ignored
+    std::uint32_t masked = 0;  // the mask that lane_mask holds
+    std::uint32_t outer = 0;   // the mask outside a guarded instruction
+    std::uint32_t live = 0;    // lanes that have not exited
+    // Branches at or beyond this operation check the ready groups.
+    const DecodedOp* limit = nullptr;
+    std::int32_t budget = 0;  // cost of backward branches left in the time slice
+    std::int32_t forced = 0;  // number of further branches at which code order is ignored
     Block* block = nullptr;
     std::byte* registers = nullptr;
     unsigned ready_count = 0, waiting_count = 0;
@@ -199,7 +200,7 @@ struct Block {
     bool awaited = false;
     // Whether no other block shares the thread.
     bool alone = false;
-    Warp* running_warp = nullptr;  // machine code: the warp that it runs, or ran last
+    Warp* running_warp = nullptr;  // the warp whose machine code runs, or ran last
     BarrierState barriers[16];
     std::uint32_t used_barriers = 0;  // bit mask of barriers that need a reset
     std::uint64_t* counts = nullptr;  // for coverage; null where the kernel has no counters

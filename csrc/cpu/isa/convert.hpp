@@ -275,7 +275,7 @@ struct ConvertTensor {
     }
 };
 
-// 8-bit floats: e4m3 has no infinity and one NaN, e5m2 is the upper half of an f16.
+// 8-bit floats: e4m3 has no infinity and one NaN; e5m2 is the upper half of an f16.
 template <Type T>
 struct Eight {
     static constexpr int mantissa = T == Type::e4m3x2 ? 3 : 2, bias = T == Type::e4m3x2 ? 7 : 15;

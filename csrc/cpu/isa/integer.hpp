@@ -134,7 +134,7 @@ struct Sad {
     }
 };
 
-// Division by zero gives all ones, as on hardware; the least number divided by -1 wraps.
+// Division by zero gives all ones, as on hardware. The lowest number divided by -1 wraps.
 template <class T>
 T quotient(T a, T b) {
     if constexpr (sizeof(T) <= 4) {

@@ -234,8 +234,9 @@ constexpr bool rare =
     || M::type == Type::s16x2;
 #endif
 
-// Whether an instruction is the one that rounds to nearest, run in another rounding mode. Narrow
-// floats are rounded in software. Rounding to an integer is common and has its own instruction.
+// Whether the instruction runs as rounding to nearest while the processor has the instruction's
+// rounding mode. Narrow floats are rounded in software. Rounding to an integer is common and has an
+// instruction of its own.
 template <class M>
 constexpr bool rounds_as_set() {
     if constexpr (M::type == Type::f32 || M::type == Type::f64)

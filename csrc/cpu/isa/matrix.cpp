@@ -45,7 +45,7 @@ void lower(V& a, const V& b) {
     a = a < b ? a : b;
 }
 
-constexpr std::int32_t zero_exponent = -100000;  // below that of every other number
+constexpr std::int32_t zero_exponent = -100000;  // below the exponent of every other number
 constexpr int kept = 25;                         // bits below the largest exponent of a sum
 constexpr std::int32_t least = -126;             // exponent of f32
 
@@ -119,7 +119,7 @@ void add_group(typename Columns<W>::Ints& c, unsigned count, int fraction, const
     result = made < least ? (made_part | 0x800000) >> drop : result;
     result = high == 0 ? Ints{} : result;
     result = result == 0 ? result : result | made_sign;
-    // A sum so far that is infinite stays, and NaN becomes the one NaN.
+    // An infinite intermediate sum stays infinite, and a NaN becomes the canonical NaN.
     const Ints stays = part == 0 ? c : Ints{} + 0x7fffffff;
     c = field == 255 ? stays : result;
 }

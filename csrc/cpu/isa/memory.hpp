@@ -12,7 +12,7 @@ namespace cupola::cpu::CUPOLA_ISA {
 // in the thread's local memory.
 enum class Window { flat, shared, local };
 
-// Reads the lanes' addresses; inactive lanes get that of the first active lane.
+// Reads the lanes' addresses; an inactive lane gets the address of the first active lane.
 inline std::uint64_t collect(const DecodedOp* ip, Warp& w, const std::byte* a) {
     const unsigned first = static_cast<unsigned>(__builtin_ctz(w.mask));
     const auto offset = static_cast<std::uint64_t>(ip->imm);

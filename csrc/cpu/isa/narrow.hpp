@@ -54,7 +54,8 @@ inline T narrow_to_nearest(double x) {
     // The bits of the least normal narrow number as a double, less one exponent.
     constexpr std::uint64_t rebias = static_cast<std::uint64_t>(1023 - L::bias) << 52;
     constexpr std::uint64_t least = rebias + (std::uint64_t{1} << 52);
-    // The double whose last place is that of denormal narrow numbers: an addition rounds to it.
+    // The double whose last place is the last place of denormal narrow numbers: an addition of this
+    // double rounds to that place.
     constexpr std::uint64_t denormal_scale =
         static_cast<std::uint64_t>(1023 + 1 - L::bias - L::mantissa + 52) << 52;
     std::uint64_t bits, sum_bits;
@@ -141,8 +142,8 @@ T narrow(double x, ptx::Round round) {
     return T{static_cast<std::uint16_t>(sign | made)};
 }
 
-// Directed roundings are rare, so one function serves them all. Truncation is apart: compilers
-// vectorize it.
+// Directed roundings are rare, so one function has them all. Truncation has its own function,
+// because compilers vectorize it.
 template <class T>
 [[gnu::noinline]] T narrow_directed(double x, ptx::Round round) {
     return narrow<T>(x, round);

@@ -208,7 +208,8 @@ struct CopySign {
     }
 };
 
-// -0 is less than +0. NaN yields the other operand; with .NaN it yields NaN.
+// -0 is less than +0. If one operand is NaN, the result is the other operand; with .NaN the result
+// is NaN.
 template <bool Largest>
 struct Extreme {
     template <class T>

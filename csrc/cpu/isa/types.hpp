@@ -203,7 +203,7 @@ struct Mods {
     static constexpr auto atomic = static_cast<ptx::Atomic>(field::operation.get(B));
     static constexpr auto mode = static_cast<ptx::Mode>(field::mode.get(B));
     static constexpr unsigned raw_mode = field::mode.get(B);
-    // Whether any NaN will do: the reader of the result does not distinguish them.
+    // Whether the result may be any NaN, because no reader of the result distinguishes NaNs.
     static constexpr bool any_nan = false;
     static constexpr bool directed =
         round == ptx::Round::rz || round == ptx::Round::rm || round == ptx::Round::rp;

@@ -61,7 +61,8 @@ CUPOLA_WIDE Wide compare_exchange_wide(std::uint64_t address, Wide expected, Wid
 CUPOLA_WIDE Wide compare_exchange_wide(std::uint64_t address, Wide expected, Wide value) {
     Wide old, kept;
     std::uint32_t failed;
-    // Writes the value back if it differs: only then the read was atomic.
+    // Stores the value that was read if it differs from `expected`: the read of two words is atomic
+    // only if a store follows.
     do {
         __asm__ volatile("ldaxp %0, %1, [%2]"
                          : "=&r"(old.low), "=&r"(old.high)

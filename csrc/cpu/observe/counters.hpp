@@ -28,8 +28,8 @@ struct Counter {
     };
     Kind kind;
     std::uint32_t instruction;  // number of counters before this one
-    std::uint32_t word;         // its first one, in the function
-    std::vector<Site> sites;    // the lines of the code, or that of the branch
+    std::uint32_t word;         // its first counter, in the function
+    std::vector<Site> sites;    // the source lines of the code, or the source line of the branch
     std::vector<Site> sides;    // where each side of a branch leads; line 0: out of the function
 };
 

@@ -33,7 +33,7 @@ struct Warp;
 
 namespace observe {
 
-// The kind of an access. `signal`: an operation that orders others, such as on an mbarrier.
+// The kind of an access. `signal`: an operation that orders other accesses, such as on an mbarrier.
 enum class Touch : std::uint8_t { read, write, atomic, signal };
 
 // Sees a block run. The block executes its instructions one by one.
@@ -99,7 +99,7 @@ class Observer {
     virtual ~Observer() = default;
     // A grid is about to run. Null: its blocks are not observed.
     virtual std::shared_ptr<GridObserver> launched(const Launch&) { return nullptr; }
-    // A module is about to be decoded. Null: nothing in it is counted.
+    // A module is about to be decoded. Null: nothing in the module is counted.
     virtual std::shared_ptr<ModuleCounters> counters_of(const ptx::Module&, std::string_view) {
         return nullptr;
     }

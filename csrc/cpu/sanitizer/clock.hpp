@@ -55,9 +55,10 @@ class Clocks {
     void join(JoinClock& meeting, unsigned thread);  // adds the thread, advances its time
     void learn(unsigned thread, const Known& outcome);
 
-    // A fence: the thread's later writes release all that it knows now.
+    // A fence: the thread's later writes release all that the thread knows at the fence.
     void fence(unsigned thread);
-    // A write releases the knowledge of the last fence; with `all` that of now.
+    // A write releases what the thread knew at its last fence; with `all`, what the thread knows at
+    // the write.
     void leave(ReleaseClock& letter, unsigned thread, bool all);
     void take(const ReleaseClock& letter, unsigned thread);
 

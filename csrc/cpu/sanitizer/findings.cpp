@@ -36,7 +36,7 @@ bool is_news(const std::string& key) {
 }
 
 void write(const std::string& headline, const std::vector<std::string>& lines) {
-    // In one write, so that output of other threads does not split it.
+    // Printed by one write, so that output of other threads does not split the text.
     std::string text = "========= cupola: " + headline + "\n";
     for (const std::string& line : lines) text += "=========     " + line + "\n";
     Book& all = book();

@@ -16,7 +16,8 @@ void write(const std::string& headline, const std::vector<std::string>& lines);
 
 // From now on, findings are kept for take_findings() instead of printed.
 void keep_findings();
-// Returns the reports since the last call. A finding of them that occurs again is reported again.
+// Returns the reports since the last call. A finding that was returned is reported again when it
+// occurs again.
 std::string take_findings();
 
 std::uint64_t findings();  // number of different keys

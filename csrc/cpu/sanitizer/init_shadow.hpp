@@ -17,8 +17,8 @@ class Unwritten {
     void add(std::uintptr_t begin, std::size_t size);
     void remove(std::uintptr_t begin);
     void wrote(std::uintptr_t address, std::size_t bytes);
-    // The first unwritten byte of a range, and the allocation that contains it; address 0 if there
-    // is none.
+    // The first unwritten byte of a range, and the allocation that contains this byte; address 0 if
+    // all bytes are written.
     struct Place {
         std::uintptr_t address = 0, begin = 0;
         std::size_t size = 0;
@@ -30,7 +30,7 @@ class Unwritten {
     using Page = std::bitset<page>;  // 1: written
     struct Region {
         std::size_t size;
-        std::vector<std::unique_ptr<Page>> pages;  // nullptr: no byte of it was written
+        std::vector<std::unique_ptr<Page>> pages;  // nullptr: no byte of the page was written
     };
     using Regions = std::map<std::uintptr_t, Region>;
 

@@ -52,7 +52,7 @@ void Races::read(std::uintptr_t address, std::size_t bytes, const Access& now,
         if (cell.plain.made && !ordered(cell.plain)) race(cell.plain, true);
         if (cell.strong.made && !cell.strong.atomic && !now.strong && !ordered(cell.strong))
             race(cell.strong, true);
-        // An earlier read that is ordered before this one is dropped: order is transitive.
+        // Drop an earlier read that is ordered before the current read: order is transitive.
         if (!cell.read[0].made || ordered(cell.read[0]))
             cell.read[0] = now;
         else

@@ -62,7 +62,8 @@ constexpr NamedFormat named_formats[] = {
     {28, {16, 16, 16, 0}, CU_AD_FORMAT_BC6H_SF16, 3, 16},
     {29, {8, 8, 8, 8}, CU_AD_FORMAT_BC7_UNORM, 4, 16},
     {30, {8, 8, 8, 8}, CU_AD_FORMAT_BC7_UNORM_SRGB, 4, 16},
-    // Of CUDA 13: cudaChannelFormatKindUnsignedNormalized1010102, CU_AD_FORMAT_UNORM_INT_101010_2.
+    // CUDA 13 added these: cudaChannelFormatKindUnsignedNormalized1010102,
+    // CU_AD_FORMAT_UNORM_INT_101010_2.
     {31, {10, 10, 10, 2}, 0x50, 4, 4},
 };
 

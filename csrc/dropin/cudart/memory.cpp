@@ -6,7 +6,7 @@
 namespace cupola::cudart {
 namespace {
 
-// Rows of the driver's preferred pitch. Elements of 4 bytes are the least that it takes.
+// Rows have the driver's preferred pitch. The driver takes elements of at least 4 bytes.
 cudaError_t allocate_rows(const Driver& d, void** pointer, std::size_t* pitch, std::size_t width,
                           std::size_t rows) {
     if (width == 0 || rows == 0) {

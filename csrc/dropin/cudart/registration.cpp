@@ -14,7 +14,7 @@ struct Configuration {
     cudaStream_t stream;
 };
 
-// `kernel<<<...>>>(f())` may launch in f, so there can be several.
+// `kernel<<<...>>>(f())` may launch another kernel in f, so several launches can be pending.
 std::vector<Configuration>& configurations() {
     static thread_local std::vector<Configuration> stack;
     return stack;
@@ -22,7 +22,8 @@ std::vector<Configuration>& configurations() {
 
 Image* image_of(void** handle) { return reinterpret_cast<Image*>(handle); }
 
-// Registration has no result. Without memory for it the program finds no kernel later.
+// Registration returns no result. If memory for an entry is missing, the program finds no such
+// kernel later.
 template <class Call>
 void register_safely(Call call) noexcept {
     try {
@@ -67,7 +68,7 @@ CUPOLA_CUDART void __cudaRegisterManagedVar(void** handle, void** host, char*, c
         [&](Registry& registry) { registry.add_variable(image_of(handle), host, name, true); });
 }
 
-// A program that has managed variables calls it before it first uses one.
+// A program that has managed variables calls this function before it first uses a managed variable.
 CUPOLA_CUDART char __cudaInitModule(void** handle) {
     CUlibrary library = nullptr;
     return entry([&](const Driver&) {

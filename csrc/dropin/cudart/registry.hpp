@@ -23,7 +23,7 @@ struct Function {
     Image* image;
     const void* host;
     std::string name;
-    std::atomic<CUkernel> kernel{nullptr};  // null until it is first used
+    std::atomic<CUkernel> kernel{nullptr};  // null until the kernel is first used
 };
 
 struct Variable {
@@ -33,8 +33,8 @@ struct Variable {
     bool managed;
 };
 
-// The code of one registration. It is loaded as a library when something of it is first used, so
-// that programs that use no device need none.
+// The code of one registration. The code is loaded as a library when one of its kernels or
+// variables is first used, so that programs that use no device need no device.
 class Image {
   public:
     explicit Image(const void* wrapper);
@@ -62,7 +62,8 @@ class Image {
 class FunctionTable {
   public:
     Function* find(const void* host) const noexcept;
-    void set(const void* host, Function* function);  // null removes it; callers take a lock
+    // A null value removes the entry; callers take a lock.
+    void set(const void* host, Function* function);
 
   private:
     struct Slot {
@@ -97,11 +98,12 @@ class Registry {
     cudaError_t find_host_kernel(const void* host, CUkernel& kernel);
     bool is_host_function(const void* host) const noexcept { return functions_.find(host); }
     bool is_kernel(CUkernel kernel);
-    // The host function of a kernel; null: it has none.
+    // The host function of a kernel; null: the kernel has none.
     void* host_of(CUkernel kernel);
-    // The host function of a kernel's function in the current context; null: it has none.
+    // The host function of a kernel's function in the current context; null: the kernel has none.
     void* host_of(CUfunction function);
-    // The place of a variable on the device; cudaErrorInvalidSymbol: there is none.
+    // The place of a variable on the device; cudaErrorInvalidSymbol: the device has no such
+    // variable.
     cudaError_t find_variable(const void* symbol, CUdeviceptr& address, std::size_t& bytes);
     // A kernel of a library that the program has loaded itself, until it unloads the library.
     void add_kernel(CUkernel kernel);
@@ -115,7 +117,8 @@ class Registry {
     std::mutex mutex_;  // guards the fields below, and changes of the table
     std::unordered_map<const void*, Variable*> variables_;
     std::unordered_map<CUkernel, const void*> hosts_;  // null: the kernel has no host function
-    // Handles that the driver may hand out again. NVIDIA's driver crashes if it is asked about one.
+    // Handles that the driver may hand out again. NVIDIA's driver crashes if it is asked about a
+    // destroyed handle.
     std::unordered_set<CUkernel> unloaded_;
     std::vector<std::unique_ptr<Image>> images_;
 };

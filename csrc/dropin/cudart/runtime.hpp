@@ -39,7 +39,7 @@ class Runtime {
     }
 
     int count() const { return static_cast<int>(devices_.size()); }
-    // The driver's device of an ordinal; false: there is none.
+    // The driver's device of an ordinal; false: the ordinal has no device.
     bool find(int ordinal, CUdevice& device) const;
     int ordinal_of(CUdevice device) const;
     // The ordinal of the current context's device, or chosen().

@@ -148,7 +148,8 @@ bool find_format(const Driver& d, const CUDA_RESOURCE_DESC& resource, CUarray_fo
     }
 }
 
-// The driver calls these an invalid value, or takes them.
+// Modes for which the runtime has errors of its own. The driver reports an invalid value for them,
+// or accepts them.
 cudaError_t check_modes(const cudaTextureDesc& texture, CUarray_format format) {
     const bool is_float = format == CU_AD_FORMAT_FLOAT || format == CU_AD_FORMAT_HALF;
     const bool is_int32 =

@@ -66,8 +66,8 @@ const char* const error_texts[] = {
     "Reset type not supported",
 };
 
-// Programs compare it with the release notes of CUDA: the first driver for 13.0, which is the
-// version of the driver API that the CPU device has.
+// Programs compare this version with the release notes of CUDA. It is the first driver for CUDA
+// 13.0, the version of the driver API that the CPU device has.
 constexpr char driver_version[] = "580.65.06", nvml_version[] = "13.580.65.06";
 
 constexpr int max_devices = 64;

@@ -17,7 +17,8 @@ namespace {
 using Program = void*;
 enum Result : int { success = 0, internal_error = 11 };  // nvrtcResult
 
-// Opened once, at the first call. Never closed: a program may hold what it returned.
+// The library is opened once, at the first call, and never closed: a program may hold pointers that
+// the library returned.
 void* nvidia() {
     static void* const library = [] {
         const char* path = std::getenv("CUPOLA_RUN_NVRTC");
@@ -93,7 +94,7 @@ CUPOLA_NVRTC Result nvrtcGetPTX(Program program, char* ptx) {
     return CUPOLA_FORWARD(nvrtcGetPTX, program, ptx);
 }
 
-// 0 stays 0: there is no cubin of a virtual architecture, nor with -dlto or --optix-ir.
+// A size of 0 stays 0: a virtual architecture has no cubin, and neither have -dlto and --optix-ir.
 CUPOLA_NVRTC Result nvrtcGetCUBINSize(Program program, std::size_t* size) {
     const Result result = CUPOLA_FORWARD(nvrtcGetCUBINSize, program, size);
     return result == success && size && *size ? nvrtcGetPTXSize(program, size) : result;

@@ -42,7 +42,7 @@ struct Product {
     }
 };
 
-// The greatest element, or the least one. A NaN is greater than all numbers in both cases.
+// The greatest element, or the least element. In both cases a NaN wins over all numbers.
 struct ExtremeSpec {
     KeyOrder order;
     u64 top;  // the greatest code of a number

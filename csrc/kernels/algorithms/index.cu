@@ -22,7 +22,7 @@ __device__ __noinline__ i64 wrapped(i64 place, i64 size) {
     return place < 0 ? size - 1 - rest : rest;
 }
 
-// A position for an index that is out of range is 0 under RAISE; `index_check` reports it.
+// Under RAISE, an index that is out of range gets position 0, and `index_check` reports the index.
 template <class I>
 __device__ i64 position(I index, i64 size, int mode) {
     i64 place = static_cast<i64>(index);

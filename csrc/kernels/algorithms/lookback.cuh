@@ -5,7 +5,7 @@
 
 namespace cupola::algorithms {
 
-// Word and content are one, so no other memory needs an order.
+// The word contains the data itself, so no other memory access has to be ordered.
 __device__ inline std::uint32_t receive(const std::uint32_t* word) {
     std::uint32_t value;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");

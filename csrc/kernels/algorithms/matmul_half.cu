@@ -20,7 +20,7 @@ constexpr int stages = 3;  // steps whose elements are on their way, or multipli
 constexpr int unrolled = depth / 16;
 #else
 constexpr int stages = 2;
-constexpr int unrolled = 1;  // or else it would not fit into 128 registers
+constexpr int unrolled = 1;  // otherwise the kernel would not fit into 128 registers
 #endif
 constexpr int loads = lines * depth / size / threads;
 

@@ -24,7 +24,7 @@ __device__ double multiply(double a, double b) { return __dmul_rn(a, b); }
 __device__ float add(float a, float b) { return __fadd_rn(a, b); }
 __device__ float multiply(float a, float b) { return __fmul_rn(a, b); }
 
-// S: the type of elements, R: that of the operations, O: that of the result.
+// S: the type of elements, R: the type of the operations, O: the type of the result.
 template <class S, class R, class O>
 __device__ R rounded(R x) {
     if constexpr (std::is_same_v<S, O>)

@@ -9,7 +9,7 @@ namespace cupola::random {
 
 using namespace constants;
 
-// A gamma number is value * exp(exponent): that of a small shape can be below the least double.
+// A gamma number is value * exp(exponent): a number of a small shape can be below the least double.
 struct GammaParts {
     double value, exponent;
 
@@ -89,7 +89,7 @@ __device__ double triangular_of(N& numbers, double left, double mode, double rig
     return isnan(made) ? made : fmin(fmax(made, left), right);
 }
 
-// Whether there is a distribution with these parameters. With NaN the result is NaN anyway.
+// Whether the distribution exists for these parameters. With NaN the result is NaN in any case.
 __device__ inline bool in_range(Continuous kind, double a, double b) {
     switch (kind) {
         case Continuous::lognormal:

@@ -39,7 +39,8 @@ __device__ double poisson_by_rejection(N& numbers, double mean) {
     }
 }
 
-// Knuth's product of uniform numbers, where it takes few of them.
+// Multiplies uniform numbers until the product is below exp(-mean) (Knuth). A small mean needs few
+// of these numbers; a large mean uses rejection.
 template <class N>
 __device__ __noinline__ double poisson_of(N& numbers, double mean) {
     if (!(mean < 0x1p63)) return mean;
@@ -73,8 +74,8 @@ __device__ double binomial_by_rejection(N& numbers, double n, double p) {
     }
 }
 
-// The waiting time for a success is geometric: where there are few successes, their waiting times
-// are added.
+// The number of trials until the next success has a geometric distribution. Adds these numbers up
+// to `n`: fast where successes are rare.
 template <class N>
 __device__ double binomial_by_waiting(N& numbers, double n, double p) {
     const double failure = log1p(-p);

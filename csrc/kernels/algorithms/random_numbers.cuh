@@ -5,7 +5,8 @@
 
 namespace cupola::random {
 
-// In [0, 1), as NumPy makes them: all multiples of 2^-24, 2^-53. Exact, so equal on all devices.
+// Numbers in [0, 1), as NumPy makes them: all multiples of 2^-24 or 2^-53. They are exact, so equal
+// on all devices.
 __device__ inline float unit(u32 bits) { return (bits >> 8) * 0x1p-24f; }
 __device__ inline double unit(u64 bits) { return (bits >> 11) * 0x1p-53; }
 // In (0, 1]; next to 0 a float has the distance 2^-32.

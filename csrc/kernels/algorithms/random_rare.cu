@@ -66,7 +66,8 @@ __device__ void multivariate_hypergeometric(Engine engine, i64* out, u64 n, u64 
     });
 }
 
-// Gamma numbers divided by their sum, by logarithms: those of small shapes may all round to zero.
+// Gamma numbers divided by their sum, computed by logarithms: gamma numbers of small shapes may all
+// round to zero.
 template <class Engine>
 __device__ void dirichlet(Engine engine, double* out, u64 n, u64 stride, const double* alpha,
                           u64 length) {

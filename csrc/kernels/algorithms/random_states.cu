@@ -78,7 +78,7 @@ struct PhiloxThread {
     }
 };
 
-// The numbers of a thread's state. Uniform ones are between 0 and 1, without both.
+// The numbers of a thread's state. Uniform numbers lie between 0 and 1, both excluded.
 template <class State>
 struct ThreadNumbers {
     State state;

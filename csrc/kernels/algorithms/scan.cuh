@@ -69,8 +69,8 @@ __device__ void scan_tile(const Op& op, const typename Op::In* in, typename Op::
             const TileTotals<Op> totals{words + row * TileTotals<Op>::size(tiles), tiles};
             const T all = TileTotals<Op>::from_lane(total, warps - 1);
             const T prefix = totals.exchange(op, tile, all, lane);
-            // Lane i has the total of all before warp i + 1, and the last one that of before warp
-            // 0.
+            // Lane i has the total of all warps before warp i + 1; the last lane has the total
+            // before warp 0.
             if (tile > 0) total = lane == 31 ? prefix : op.combine(prefix, total);
         }
         __syncwarp();  // all lanes have read

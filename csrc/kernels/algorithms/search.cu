@@ -26,7 +26,7 @@ __device__ bool less(Complex<R> a, Complex<R> b) {
     return b.real != b.real;
 }
 
-// The first of `count` numbers for which `after` holds; it holds for all behind that, too.
+// The first of `count` numbers for which `after` holds; `after` also holds for all later numbers.
 template <class After>
 __device__ i64 first_of(i64 count, After after) {
     i64 low = 0, high = count;
@@ -66,7 +66,8 @@ __device__ bool differ(T a, T b, bool equal_nan) {
         return a != b && !(equal_nan && a != a && b != b);
 }
 
-// Flags of the elements that are the first of equal ones; four in a row by a thread, if it can.
+// Flags each element that is the first of equal elements. A thread flags four adjacent elements,
+// where it can.
 template <class T>
 __device__ void find_changes(const T* __restrict__ sorted, std::uint8_t* __restrict__ flags, i64 n,
                              int equal_nan) {
@@ -116,7 +117,7 @@ CUPOLA_SEARCHED(f64)
 CUPOLA_SEARCHED(c64)
 CUPOLA_SEARCHED(c128)
 
-// The element that each place of a repetition has: the number of ends that are not above it.
+// The element that each place of a repetition has: the number of ends that are not above the place.
 extern "C" __global__ void search_repeats(const std::int64_t* ends, std::int64_t* out,
                                           std::int64_t count, std::int64_t n) {
 #pragma unroll 1

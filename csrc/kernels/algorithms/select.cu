@@ -29,7 +29,7 @@ __device__ inline u64 count_before(u64* states, i64 tile, u64 count) {
         do {
             if (other >= 0) word = receive(states + other);
         } while (__any_sync(~0u, word < own));
-        // The closest tile with a total ends the search; those behind it do not count.
+        // The closest tile with a total ends the search; tiles before that tile do not count.
         const unsigned ends = __ballot_sync(~0u, word >= total_so_far);
         const int end = ends ? __ffs(static_cast<int>(ends)) - 1 : 32;
         u64 part = lane <= end ? word & count_bits : 0;
@@ -54,7 +54,7 @@ __device__ bool is_aligned(const T* address) {
     return reinterpret_cast<u64>(address) % alignof(Four<T>) == 0;
 }
 
-// A byte that is 0 or 1 for each of four flags. `left`: how many there are.
+// A byte that is 0 or 1 for each of four flags. `left`: the number of flags.
 __device__ inline u32 load_flags(const std::uint8_t* flags, i64 left, bool aligned) {
     u32 found = 0;
     if (aligned && left >= 4) {

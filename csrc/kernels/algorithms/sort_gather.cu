@@ -10,7 +10,8 @@ namespace {
 
 __device__ i64 thread_index() { return static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
-// NumPy's order: numbers, those with a NaN as the imaginary part, those with one as the real part.
+// NumPy's order: numbers, then numbers with a NaN as the imaginary part, then numbers with a NaN as
+// the real part.
 template <class K>
 __device__ void split(const K* parts, K& high, K& low, const KeyOrder& order) {
     const Keys<K> keys(order);

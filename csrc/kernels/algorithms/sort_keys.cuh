@@ -16,9 +16,9 @@ using i64 = std::int64_t;
 struct KeyOrder {
     u64 sign;        // the sign bit of signed types
     u64 negative;    // all bits set for floats: negative floats are complemented
-    u64 first;       // the number of negative NaN, which move behind the positive ones
+    u64 first;       // the number of negative NaN, which move behind the positive NaN
     u64 nan;         // the least code of a NaN; equal codes from here on
-    u64 minus_zero;  // the code of -0.0, which is equal to that of 0.0
+    u64 minus_zero;  // the code of -0.0, which equals the code of 0.0
     u64 zero;
     u64 inverse;  // all bits for descending order
 };

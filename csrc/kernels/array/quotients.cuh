@@ -93,8 +93,8 @@ template <class S>
 __device__ Divided divided(u32 x, u32 y) {
     using R = Real<S>;
     if constexpr (sizeof(S) == 1) {
-        // Estimates up to 256 are off by at most 0.19. Minus 0.75 and rounded they are exact or one
-        // too small, and the remainder shows which.
+        // Estimates up to 256 are off by at most 0.19. An estimate minus 0.75, rounded, is exact or
+        // 1 too small; the remainder shows which.
         const u32 about = fma_halves(x, inverses_of_halves(y), 0xba00ba00u);
         const u32 less = R::add(about, R::whole);
         const u32 rest = fma_halves(negative_halves(R::add(less, 0xe600e600u)), y, x);

@@ -14,7 +14,7 @@ namespace cupola::arrays {
 
 constexpr int reduced_axes = 8;      // kept axes, and reduced axes
 constexpr unsigned reducers = 256;   // threads in every block
-constexpr unsigned in_flight = 4;    // packs that a thread loads before it uses the first
+constexpr unsigned in_flight = 4;    // packs that a thread loads before it uses the first pack
 constexpr unsigned flush_after = 8;  // the longest chain of additions
 
 // The bytes that a thread loads at once: from one row, and from a few columns of adjacent rows.

@@ -70,7 +70,8 @@ CUPOLA_CUDART cudaError_t cudaSetDoubleForHost(double*) {
     return entry_without_context([](const Driver&) { return cudaSuccess; });
 }
 
-// Version 13 has it no longer; the driver functions have the same parameters but for the kernel.
+// Version 13 lacks this function; the driver's function has the same parameters except for the
+// kernel.
 struct LaunchParameters {
     const void* function;
     dim3 grid, block;

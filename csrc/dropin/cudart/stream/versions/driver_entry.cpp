@@ -8,7 +8,7 @@ using namespace cupola::cudart;
 namespace cupola::cudart {
 namespace {
 
-// A symbol that is not there is no error: the pointer is null, and the status says why.
+// A missing symbol is no error: the pointer is null, and the status says why.
 cudaError_t get_entry_point(const char* name, void** function, unsigned version,
                             unsigned long long flags, int* status) {
     return entry_without_context([&](const Driver& d) {
