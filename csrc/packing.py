@@ -22,7 +22,8 @@ def pack_arrays(
         for group, path in enumerate(texts)
         for name, text in build.ptx.cut((root / path).read_text()).items()
     ]
-    # Kernels of a template, for one type after another, are near enough for a wheel's compression.
+    # Kernels of a template, for one type after another, are near enough to each other for a wheel's
+    # compression.
     kernels.sort(key=lambda kernel: (kernel[1], kernel[0].rpartition("_")[0], len(kernel[2])))
     codes = [(root / path).read_bytes() for path in fatbins] or [b""] * len(texts)
     head = struct.calcsize("=16sQQ") + 16 * len(codes) + 72 * len(kernels)

@@ -17,7 +17,7 @@
 
 namespace cupola::environment {
 
-// An absolute path; relative ones begin at the current folder, empty ones stay empty.
+// An absolute path. A relative path begins at the current folder, and an empty path stays empty.
 inline std::string absolute_path(std::string path) {
     if (path.empty() || path[0] == '/') return path;
     std::vector<char> here(4096);
@@ -53,7 +53,8 @@ inline std::string cache_folder() {
     return home.empty() ? "" : home + "/.cache/cupola";
 }
 
-// CUPOLA_CACHE_SIZE in bytes: the limit of the cache of images. Spaces around it are ignored.
+// CUPOLA_CACHE_SIZE in bytes: the limit of the cache of images. Spaces around the number are
+// ignored.
 inline bool read_cache_size(std::uint64_t& out, std::string& error) {
     constexpr std::string_view spaces = " \t\n\r";
     std::string_view text = text_of("CUPOLA_CACHE_SIZE");

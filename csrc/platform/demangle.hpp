@@ -8,7 +8,7 @@
 
 namespace cupola {
 
-// The name itself where it is not mangled.
+// Demangles a name; a name that is not mangled stays as it is.
 inline std::string demangle(const std::string& name) {
     if (name.compare(0, 2, "_Z") != 0) return name;  // a bare "f" would demangle to float
     int status = 0;

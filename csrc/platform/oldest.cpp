@@ -93,7 +93,8 @@ extern "C" int memfd_create_here(const char* name, unsigned flags) {
     return static_cast<int>(syscall(SYS_memfd_create, name, flags));
 }
 
-// Whether the process has one thread: std::shared_ptr asks it, since 2.32. As before: it may not.
+// Whether the process has one thread. std::shared_ptr asks for this since glibc 2.32. The answer is
+// the one of older versions: the process may have several threads.
 extern "C" [[gnu::visibility("hidden")]] char single_threaded __asm__("__libc_single_threaded");
 extern "C" {
 char single_threaded = 0;

@@ -17,7 +17,7 @@ enum class ContractRole : std::uint8_t {
     copy,
     load,
     comparison,  // a comparison of f32
-    iteration,   // NVIDIA's assembler makes a call of it
+    iteration,   // NVIDIA's assembler makes a call of this instruction
     fence,
     branch,
     table_branch,
@@ -34,8 +34,9 @@ FormId negation_row(Type type);
 bool is_packed(Type type);
 bool is_destination(OperandConstraint constraint);
 
-// Whether NVIDIA's assembler ends a basic block at this instruction, which is not a branch. It does
-// where it calls a function of its own, and where it has to branch around a guarded instruction.
+// Whether NVIDIA's assembler ends a basic block at this instruction, although it is no branch. This
+// is so for an instruction that becomes a call of the assembler's own function, and for a guarded
+// instruction that needs a branch around it.
 bool splits_block(const Instruction& i);
 
 }  // namespace cupola::ptx

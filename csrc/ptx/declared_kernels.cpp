@@ -50,7 +50,7 @@ bool read_parameter(std::string_view& text, Token& token, DeclaredParameter& out
             token = take_token(text);
             if (token.kind != Token::Kind::integer || token.value == 0) return false;
             if (!out.pointer)
-                out.align = token.value;  // else the alignment is that of the pointer's target
+                out.align = token.value;  // else the alignment of the pointer's target
         } else if (token.text == ".ptr") {
             out.pointer = true;
         } else if (is_the_mark(token, '[')) {

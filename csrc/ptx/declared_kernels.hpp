@@ -24,7 +24,7 @@ class DeclaredKernels {
   public:
     explicit DeclaredKernels(std::string_view text) : text_(text) {}
 
-    // Goes to the next kernel; false where there is none.
+    // Goes to the next kernel; false where the text has no further kernel.
     bool next();
     std::string_view name() const { return name_; }
     // The kernel's parameters; false where the list can't be read.

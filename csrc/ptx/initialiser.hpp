@@ -14,7 +14,7 @@ namespace cupola::ptx {
 // Bytes that a variable has at most.
 constexpr std::uint64_t largest_variable = std::uint64_t{1} << 40;
 
-// A variable as it is declared.
+// A variable as the text declares it.
 struct Declared {
     Variable variable;
     std::string_view name;

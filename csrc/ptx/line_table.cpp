@@ -82,7 +82,7 @@ LineTable::LineTable(std::string_view text) {
     known_.clear();
 }
 
-// Compilers write them behind the functions.
+// Reads the .file directives, which compilers write behind the functions.
 void LineTable::read_files(std::string_view text) {
     each_line(text, [&](std::string_view line) {
         std::uint32_t number = 0;

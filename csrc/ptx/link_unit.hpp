@@ -35,7 +35,7 @@ struct Renamed {
     std::map<std::uint64_t, std::size_t> files;
 };
 
-// The statements of one text, which must stay valid.
+// The statements of one text. The text must stay valid.
 class Unit {
   public:
     explicit Unit(std::string_view source);

@@ -104,7 +104,7 @@ enum class Opcode : std::uint8_t {
     xor_,
 };
 
-// The opcode of each mnemonic that has one, sorted by mnemonic.
+// The mnemonics that have an opcode, with their opcodes, sorted by mnemonic.
 struct OpcodeOfMnemonic {
     const char* mnemonic;
     Opcode opcode;

@@ -73,7 +73,7 @@ void ProductUses::follow(std::uint32_t line) {
         if (r == Role::comparison) add_comparison(i);
         each_register(f_, i, [&](std::uint32_t reg, bool written, bool) {
             if (!written) return;
-            if (i.guard != absent) need(reg);  // lanes that it leaves out keep the old value
+            if (i.guard != absent) need(reg);  // lanes that the guard leaves out keep the old value
             ++version_[reg];
             define(reg, result);
         });
@@ -105,7 +105,8 @@ void ProductUses::need(std::uint32_t reg) {
     }
 }
 
-// A copy, or a change of sign, of a product. This alone is no use of the product.
+// Whether an instruction copies a product, or changes its sign. Such an instruction does not count
+// as a use of the product.
 bool ProductUses::alias(std::uint32_t n, Value& result) {
     const Instruction& i = f_.code[n];
     const Role r = contract_role(i);
@@ -194,8 +195,9 @@ void ProductUses::add_comparison(const Instruction& i) {
     }
 }
 
-// NVIDIA's assembler compares a with -b in place of a + b with 0. It does not for comparisons
-// that tell infinity minus infinity, and where it would not fuse a product.
+// NVIDIA's assembler replaces a + b compared with 0 by a compared with -b. It keeps the sum for
+// comparisons that distinguish infinity minus infinity, and where it would not fuse a product into
+// the sum.
 void ProductUses::settle_comparisons() {
     for (const Comparison& c : comparisons_) {
         Value value = c.value;
@@ -256,8 +258,9 @@ void ProductUses::check_uses() {
                 products[v.product].blocked = true;
     }
     settle_comparisons();
-    // A product with several uses is computed anyway where a sum takes another product, which
-    // it does if that has no other use. Packed numbers have no such rule.
+    // A product with several uses is computed anyway if one of its sums takes another product. The
+    // sum takes the other product if that product has no other use. Packed numbers have no such
+    // rule.
     std::vector<std::uint32_t> needed;
     for (const Sum& s : sums)
         for (unsigned side = 0; side < 2; ++side) {

@@ -24,8 +24,9 @@ struct Product {
     std::uint32_t code, line;  // the instruction, and its straight line
     std::uint32_t uses = 0;    // operands that have its value
     std::uint32_t fused = 0;
-    bool constant = false;  // one factor is a constant, so that another block may compute it again
-    bool blocked = false;   // its value is needed
+    // One factor is a constant, so that another block may compute the product again.
+    bool constant = false;
+    bool blocked = false;                      // its value is needed
     std::uint32_t version[2] = {0, 0};         // how often each factor's register was written
     std::uint32_t kept[2] = {absent, absent};  // registers with copies of factors
 };
@@ -45,7 +46,7 @@ class ProductUses {
     std::vector<Sum> sums;                                         // in program order
     std::vector<std::pair<std::uint32_t, std::uint32_t>> aliases;  // instruction, product
 
-    // Whether a register has one value wherever it is read.
+    // Whether a register has the same value at all places that read it.
     bool is_steady(const Operand& o) const {
         return o.kind != Operand::Kind::reg || definitions_.count(o.index) <= 1;
     }
@@ -54,7 +55,7 @@ class ProductUses {
     // A comparison of a register with zero.
     struct Comparison {
         std::uint32_t reg;
-        Value value;  // if the straight line at hand defines it
+        Value value;  // if the current straight line defines the register
         Compare compare;
     };
 

@@ -64,7 +64,7 @@ class RegisterDefinitions {
     // Follows copies and changes of sign to an immediate operand, if any. `negated` is its sign.
     const Operand* immediate(const Operand& from, bool& negated) const;
     bool is_zero(const Operand& from) const;
-    // Whether an operand of a product is 1 or -1; the product is then a copy of the other one.
+    // Whether an operand of a product is 1 or -1; the product is then a copy of the other operand.
     bool is_unit(const Operand& from, Type type, bool& negated) const;
     // Whether an operand is an immediate, a parameter of the kernel or lies at a fixed place in
     // .const: an instruction of the hardware reads these without a register.

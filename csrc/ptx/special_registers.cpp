@@ -104,7 +104,7 @@ constexpr SpecialVector special_vectors[] = {
     {"%cluster_nctaid", Special::cluster_nctaid_x},
 };
 
-// The fourth element of each is 0.
+// Element `n` of a special register that is a vector. The fourth element is always 0.
 Operand element_of(Special first, unsigned n) {
     Operand o;
     o.kind = n < 3 ? Operand::Kind::special : Operand::Kind::integer;

@@ -83,8 +83,8 @@ class Blocks {
         }
     }
 
-    // The block that control comes to at a label, behind branches that do nothing else. There is
-    // none behind the last instruction.
+    // The block that control reaches from a label, through blocks that only branch. No block stands
+    // behind the last instruction.
     std::uint32_t target(std::uint32_t at) const {
         for (std::uint32_t hops = 0; hops < most_hops && at < f_.code.size(); ++hops) {
             const Instruction& i = f_.code[at];
@@ -138,7 +138,7 @@ class Blocks {
                 for (const std::uint32_t s : b.successors) list_[s].sealed = true;
     }
 
-    // Whether a block runs only after one other, which always leads to it.
+    // Whether a block runs only after one other block, and that block always leads to this one.
     bool continues(std::uint32_t n) const { return !list_[n].sealed && list_[n].predecessors == 1; }
 
     const Function& f_;

@@ -58,7 +58,7 @@ class TokenStream {
     std::size_t at_ = 0;
 };
 
-// The token as messages show it.
+// The token as messages print it.
 std::string quoted(const Token& token);
 
 }  // namespace cupola::ptx

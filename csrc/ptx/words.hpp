@@ -296,7 +296,8 @@ inline constexpr ModifierSlot b1024 = slot(field::none, false, false, false, is(
 inline constexpr ModifierSlot l2_global =
     slot(field::none, false, false, false, is("L2.global", 0));
 inline constexpr ModifierSlot tile_mode = slot(field::none, true, false, false, is("tile", 0));
-// .im2col copies: the tensor has one axis of channels, one to three of pixels and one of images.
+// .im2col copies: the tensor has one axis of channels, one to three axes of pixels and one axis of
+// images.
 inline constexpr ModifierSlot image_rank =
     slot(field::vector, false, false, false, is("3d", 3), is("4d", 4), is("5d", 5));
 inline constexpr ModifierSlot im2col = slot(field::mode, false, false, false, is("im2col", 1));

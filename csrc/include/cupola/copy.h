@@ -21,8 +21,8 @@ CUPOLA_API int cupola_copy_on_device(uint64_t to, uint64_t from, size_t bytes, c
 CUPOLA_API int cupola_copy_between(uint64_t to, int to_device, uint64_t from, int from_device,
                                    size_t bytes, cupola_stream* s);
 
-/* Strided elements: the address of the first, and the bytes from one to the next along each axis,
- * of any sign. */
+/* Strided elements: the address of the first element, and along each axis the bytes from an element
+ * to the next, of any sign. */
 typedef struct cupola_strided {
     uint64_t address;
     const int64_t* strides;

@@ -15,8 +15,8 @@ CUPOLA_API int cupola_device_count(int* count);
 /* The CPU device where it is used beside another driver. Where the driver is the CPU device, this
  * number and 0 lead to the same device. */
 enum { CUPOLA_CPU_DEVICE = 64 };
-/* The number of the CPU device: 0 where it is the process's driver, else CUPOLA_CPU_DEVICE. Loads
- * no other driver. */
+/* The number of the CPU device: 0 where the CPU device is the process's driver, else
+ * CUPOLA_CPU_DEVICE. Loads no other driver. */
 CUPOLA_API int cupola_device_cpu(int* device);
 /* The number by which the library names the device in its results. */
 CUPOLA_API int cupola_device_canonical(int device, int* out);

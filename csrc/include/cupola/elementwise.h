@@ -39,7 +39,7 @@ typedef union cupola_scalar {
     double parts[2];
 } cupola_scalar;
 
-/* The number of an operation that computes in a type; -1 where there is no kernel for it. */
+/* The number of an operation that computes in a type; -1 where no kernel does. */
 CUPOLA_API int cupola_operation(const char* name, int element);
 /* The result type of that operation. */
 CUPOLA_API int cupola_operation_result(int operation, int element);
@@ -56,7 +56,7 @@ CUPOLA_API int cupola_elementwise_flat(int operation, int element, uint64_t out,
                                        uint64_t y, const cupola_scalar* scalar, size_t count,
                                        cupola_stream* stream, int at_once);
 
-/* Strided elements: bytes from one to the next along each axis, 0 to repeat. */
+/* Strided elements: along each axis the bytes from an element to the next, 0 to repeat. */
 typedef struct cupola_operand {
     uint64_t address;
     const int64_t* strides;

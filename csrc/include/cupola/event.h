@@ -14,7 +14,8 @@ typedef struct cupola_event cupola_event;
 enum { CUPOLA_EVENT_BLOCKING = 1, CUPOLA_EVENT_NO_TIMING = 2, CUPOLA_EVENT_INTERPROCESS = 4 };
 
 CUPOLA_API int cupola_event_create(int device, unsigned flags, cupola_event** out);
-/* A handle by which another process opens the event. Keep the event as long as others use it. */
+/* A handle by which another process opens the event. Keep the event as long as other processes use
+ * it. */
 CUPOLA_API int cupola_event_export(cupola_event* event, unsigned char handle[64]);
 CUPOLA_API int cupola_event_import(int device, const unsigned char handle[64], cupola_event** out);
 CUPOLA_API int cupola_event_record(cupola_event* event, cupola_stream* stream);

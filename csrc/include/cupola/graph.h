@@ -31,7 +31,7 @@ CUPOLA_API int cupola_capture_hold(cupola_stream* stream, void* owner, void (*re
  * in the capture: the memory has no contents before the graph is launched. Copies, fills and
  * launches check this; other users of the address call it first. */
 CUPOLA_API int cupola_capture_require_contents(cupola_stream* stream, uint64_t address);
-CUPOLA_API int cupola_captures(void); /* 0 where no stream is being captured by this library */
+CUPOLA_API int cupola_captures(void); /* 1 while this library captures a stream, else 0 */
 
 CUPOLA_API int cupola_graph_create(int device, cupola_graph** out);
 /* Each adds a node that runs after the `count` nodes at `after`. The graph keeps alive the kernel,

@@ -42,7 +42,7 @@ CUPOLA_API void* cupola_kernel_handle(const cupola_kernel* kernel); /* CUfunctio
 CUPOLA_API size_t cupola_kernel_parameter_count(const cupola_kernel* kernel);
 CUPOLA_API const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel);
 CUPOLA_API size_t cupola_kernel_parameter_bytes(const cupola_kernel* kernel);
-/* The source of a kernel's parameter types; a later one is better. */
+/* The source of a kernel's parameter types; a later source in this list is better. */
 enum {
     CUPOLA_KNOWN_SIZES = 0,    /* the image only: sizes, offsets, kinds from PTX */
     CUPOLA_KNOWN_DECLARED = 1, /* cupola_kernel_declare_text */
@@ -59,7 +59,7 @@ CUPOLA_API int cupola_kernel_known(const cupola_kernel* kernel);
 CUPOLA_API int cupola_kernel_declare(cupola_kernel* kernel, const cupola_parameter* parameters,
                                      size_t count);
 /* Sets parameters from a user's C parameter list, such as "float a, const float* x, size_t n".
- * CUPOLA_ERROR_VALUE where it does not fit the known sizes, offsets and kinds. */
+ * CUPOLA_ERROR_VALUE where the list does not fit the known sizes, offsets and kinds. */
 CUPOLA_API int cupola_kernel_declare_text(cupola_kernel* kernel, const char* parameters);
 /* Sets parameters from a compiler. `type` is NULL or the mangled name of a function template whose
  * argument is the type of a pointer to the kernel. `names` are the parameters' names; each may be
@@ -71,7 +71,8 @@ CUPOLA_API int cupola_kernel_attribute(const cupola_kernel* kernel, int attribut
 /* The blocks that fit on one multiprocessor at the same time. */
 CUPOLA_API int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t shared,
                                        int* blocks);
-/* The block size of highest occupancy, and the smallest grid that fills the device with it. */
+/* The block size of highest occupancy, and the smallest grid that fills the device with blocks of
+ * this size. */
 CUPOLA_API int cupola_kernel_suggest(const cupola_kernel* kernel, size_t shared, int* block,
                                      int* grid);
 CUPOLA_API void cupola_kernel_retain(cupola_kernel* kernel);

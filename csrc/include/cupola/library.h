@@ -49,7 +49,7 @@ typedef struct cupola_error_info {
     const char* log;  /* the JIT compiler's log, "" where there is none */
 } cupola_error_info;
 
-/* Text of this thread's last failure; valid until its next one. */
+/* Text of this thread's last failure; valid until the thread's next failure. */
 CUPOLA_API const char* cupola_last_error(void);
 CUPOLA_API void cupola_last_error_info(cupola_error_info* out);
 

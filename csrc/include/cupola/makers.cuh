@@ -12,7 +12,7 @@
 
 namespace cupola {
 
-// cupola/kernel_constants.py has these, too: the build reads them here.
+// cupola/kernel_constants.py has these constants, too: the build reads this header.
 constexpr int maker_axes = 8;
 [[maybe_unused]] constexpr int maker_block = 256;
 [[maybe_unused]] constexpr int maker_align = 16;  // bytes: an accumulator's largest alignment
@@ -99,7 +99,7 @@ struct Layout {
     }
 
   private:
-    // The index along an axis; `i` becomes the index along those before it.
+    // The index along an axis; `i` becomes the index along the axes before this axis.
     __device__ long long take(long long& i, int axis) const {
         const long long length = shape[axis];
         if (n <= 0xffffffffll) {  // a division of 64 bits takes several times as long
@@ -246,7 +246,8 @@ __device__ T reduce(long long begin, long long end, const Chunks& chunks, const 
     return reduce_threads(value, chunks.threads, combine);
 }
 
-// The threads' values before each thread, combined in their order; `total` is that of all.
+// The threads' values before each thread, combined in their order; `total` combines the values of
+// all threads.
 template <class T, class Combine>
 __device__ T scan_threads(T value, long long threads, const T& neutral, Combine combine, T& total) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -273,7 +274,8 @@ __device__ T scan_threads(T value, long long threads, const T& neutral, Combine 
 
 enum { scan_items = 8 };  // consecutive elements of a thread
 
-// Calls `each(k)` for the thread's elements `first + k` before `end`. `whole`: all are before it.
+// Calls `each(k)` for the thread's elements `first + k` before `end`. `whole`: all elements are
+// before `end`.
 template <class Each>
 __device__ void each_item(bool whole, long long first, long long end, Each each) {
     // Constant indices keep the elements in registers.

@@ -68,8 +68,8 @@ CUPOLA_API int cupola_pipeline_set_report(cupola_pipeline* pipeline,
 /* The status of a step where the callback or the report stopped the pipeline. */
 #define CUPOLA_PIPELINE_STOPPED (-2)
 
-/* The steps. Each fails where it is out of order, where another thread works on the slot, and after
- * the pipeline has ended. */
+/* The steps of a slot. A step fails if it is out of order, if another thread works on the slot, or
+ * after the pipeline has ended. */
 CUPOLA_API int cupola_pipeline_fill(cupola_pipeline* pipeline, size_t slot, int64_t chunk);
 CUPOLA_API int cupola_pipeline_upload(cupola_pipeline* pipeline, size_t slot);
 CUPOLA_API int cupola_pipeline_launch(cupola_pipeline* pipeline, size_t slot);

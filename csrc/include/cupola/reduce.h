@@ -11,7 +11,7 @@ extern "C" {
 typedef enum cupola_reduction {
     CUPOLA_SUM = 0,
     CUPOLA_PRODUCT = 1,
-    CUPOLA_MINIMUM = 2, /* NaN where there is one */
+    CUPOLA_MINIMUM = 2, /* NaN where an element is NaN */
     CUPOLA_MAXIMUM = 3,
     CUPOLA_ANY = 4, /* of the elements' truth values */
     CUPOLA_ALL = 5,

@@ -101,7 +101,8 @@ int cupola_peer_enable(int device, int peer, int enable) {
         const RelaxedCapture relaxed(from.driver);
         CUresult code = enable ? from.driver->cuCtxEnablePeerAccess(to.handle, 0)
                                : from.driver->cuCtxDisablePeerAccess(to.handle);
-        // Other code of this process may have done it already: the requested state holds.
+        // Other code of this process may have enabled the access already: the requested state
+        // holds.
         const CUresult held =
             enable ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
         if (code != CUDA_SUCCESS && code != held)

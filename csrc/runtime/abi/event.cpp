@@ -33,7 +33,8 @@ void refuse_captured(const Event& event, const char* what) {
                  what + "; record it again outside of the capture");
 }
 
-// A graph has no edges from or to work outside of it. A driver invalidates the capture.
+// A graph has no edges from work outside of the graph, or to such work. A driver invalidates the
+// capture.
 void refuse_outside(const Stream& stream, const Event& event) {
     const std::uint64_t capture = event.capture.load(std::memory_order_relaxed);
     if (capture && (!stream.handle || stream.handle == CU_STREAM_LEGACY))

@@ -79,7 +79,8 @@ int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t share
         const auto using_it = k.module->use();
         ContextScope current(k.context);
         k.check_shared(shared);
-        k.allow_shared(shared);  // as a launch does: without it the driver reports 0 blocks
+        // As a launch does: without the attribute the driver reports 0 blocks.
+        k.allow_shared(shared);
         CUPOLA_CALL(k.context.driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
                     check_not_null(blocks, "blocks"), k.handle, block, shared);
     });

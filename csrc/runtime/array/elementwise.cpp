@@ -51,8 +51,8 @@ arrays::Operand operand_at(unsigned long long address, int element) {
     return {address, {}, element, element_sizes[element]};
 }
 
-// Blocks for all elements; a thread handles `a_thread` of them. Memory is too small for the count
-// to overflow.
+// The dimensions of a launch that covers all elements; a thread handles `a_thread` elements. Memory
+// is too small for the number of blocks to overflow.
 cupola_dimensions cover(std::uint64_t count, unsigned a_thread) {
     const std::uint64_t a_block = std::uint64_t{arrays::threads} * a_thread;
     return {{static_cast<std::uint32_t>((count + a_block - 1) / a_block), 1, 1},

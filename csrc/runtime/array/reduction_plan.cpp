@@ -109,7 +109,8 @@ int log_threads(std::uint64_t steps) { return steps > 128 ? 8 : std::min(log_cei
 
 constexpr std::uint64_t most_segments = 16384;
 
-// Cuts into pieces of `piece` elements, or larger ones where one launch could not finish so many.
+// Cuts each result's elements into pieces of `piece` elements, or into larger pieces where one
+// launch could not finish the number of pieces.
 void cut(Reduced& r, std::uint64_t longest_whole, std::uint64_t piece) {
     r.segments = 1;
     r.segment_length = static_cast<unsigned>(r.length);

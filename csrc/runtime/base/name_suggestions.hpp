@@ -6,7 +6,7 @@
 
 namespace cupola {
 
-// The text of the error: similar names, most similar first; all names where there are few.
+// The text of the error: similar names, most similar first; all names where the image has few.
 std::string not_found(const std::string& name, const std::vector<std::string>& names);
 
 }  // namespace cupola

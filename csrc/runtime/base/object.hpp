@@ -21,10 +21,10 @@ class Object {
         if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
     }
     long references() const noexcept { return count_.load(std::memory_order_acquire); }
-    // Deletes it: immediately, or on another thread in the scope of a DeferredDeletes.
+    // Deletes the object: immediately, or on another thread in the scope of a DeferredDeletes.
     virtual void end() noexcept;
 
-    // Whether it is the other object, or a part that can't outlive that object.
+    // Whether the two objects are the same, or this is a part that can't outlive the other object.
     virtual bool belongs_to(const Object& other) const { return this == &other; }
 
   protected:

@@ -27,7 +27,7 @@ struct Job {
 struct Pool {
     std::mutex mutex;
     std::condition_variable wake, done;
-    std::deque<Job*> jobs;  // with calls that have not begun
+    std::deque<Job*> jobs;  // jobs with calls that have not begun
     std::size_t threads = 0;
 };
 

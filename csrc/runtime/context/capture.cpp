@@ -79,7 +79,7 @@ void Capture::end(Stream& stream, const std::function<void(Capture&, CUgraph)>& 
         if (it == all.all.end() || (*it)->ending)
             fail(CUPOLA_ERROR_VALUE, "this stream has no capture to end");
         capture = *it;
-        capture->ending = true;  // only one thread may end it
+        capture->ending = true;  // only one thread may end the capture
     }
     struct Finish {
         Captures& all;

@@ -38,8 +38,8 @@ class Capture {
     static void require_usable(const Stream& stream) {
         require_usable(stream.context, stream.handle);
     }
-    // The driver's number of the capture that the stream takes part in; 0 where there is none, or
-    // where only other libraries capture.
+    // The driver's number of the capture that the stream takes part in; 0 where the stream takes
+    // part in no capture, or where only other libraries capture.
     static std::uint64_t id_of(const Stream& stream);
     // Notes device memory, or the handle of a CUDA array, that was made for the stream, where that
     // is being captured.
@@ -71,7 +71,7 @@ class Capture {
     std::vector<Ref<Callback>> calls;         // callbacks of the graph; guarded by retained->mutex
     // The sizes of allocations, by address or handle. They stay allocated until the capture ends.
     std::map<std::uint64_t, std::size_t> allocations;
-    bool ending = false;  // a thread has begun to end it
+    bool ending = false;  // a thread has begun to end the capture
 
     // Adds a child graph after the work captured so far; later work follows it.
     static CUgraphNode add_child(const Stream& stream, CUgraph child);

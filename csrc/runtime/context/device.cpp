@@ -135,7 +135,7 @@ int current_ordinal(const Driver& d) {
     return d.first_ordinal + device;  // a CUdevice is its number
 }
 
-// Calls `look` for the preferred driver and then for the other one, until it returns true.
+// Calls `look` for the preferred driver and then for the other driver, until it returns true.
 template <class Look>
 void each_driver(const Driver* preferred, Look&& look) {
     if (look(*preferred)) return;
@@ -146,7 +146,7 @@ void each_driver(const Driver* preferred, Look&& look) {
         }
 }
 
-// The driver to ask first about an address: that of the current device, if it is loaded.
+// The driver to ask first about an address: the driver of the current device, if it is loaded.
 const Driver* likely_driver() {
     if (ever_pushed_device && !pushed_drivers().empty()) return &current_driver();
     const Driver* const cpu = main_driver_alive() ? nullptr : cpu_driver_alive();

@@ -68,7 +68,8 @@ class Flight {
 
     // Marks all launches in the context as done.
     static void all_done(const Context& context) noexcept;
-    // One line for each launch of a driver that was not waited for, "" where there is none.
+    // One line for each launch of a driver that was not waited for; "" where all launches were
+    // waited for.
     static std::string report(const Driver& driver);
 
     // A null pointer was passed as an argument: launches are checked for nulls from now on.

@@ -32,15 +32,15 @@ class StreamFreeList {
     // Returns all pieces to the pool and keeps none afterwards.
     void close() noexcept;
     bool takes(std::size_t size) const noexcept { return open_ && size <= max_bytes; }
-    // Takes a piece of exactly that size; 0 where there is none.
+    // Takes a piece of exactly that size; returns 0 where the list has none.
     CUdeviceptr take(std::size_t size) noexcept;
     // Keeps a piece. The caller must free the piece that is returned in exchange.
     Piece put(Piece piece) noexcept;
 
     // The bytes that all streams of a device keep.
     static std::size_t bytes(const Context& context);
-    // Returns the pieces of all streams of a device to the pool, unless a capture runs. Returns
-    // whether there were any. The context must be current.
+    // Returns the pieces of all streams of a device to the pool, unless a capture runs. The result
+    // is true if any piece was returned. The context must be current.
     static bool flush(const Context& context);
 
   private:

@@ -261,7 +261,7 @@ void fill_strided(const cupola_strided& to, const std::int64_t* shape, int ndim,
     const std::vector<std::int64_t> still(static_cast<std::size_t>(ndim), 0);
     copy(merged_region(to, {one->address, still.data()}, shape, ndim, size), CUPOLA_ON_DEVICE,
          stream);
-    // The graph reads it at each launch.
+    // The graph reads the value at each launch.
     if (const auto capture = Capture::of(stream))
         capture->retained->hold(Ref<Object>::share(one.get()));
 }

@@ -58,7 +58,7 @@ std::string fill(Driver& driver, const Lookup& lookup) {
 }
 
 struct Attempt {
-    std::unique_ptr<Driver> driver;  // null where it is not usable
+    std::unique_ptr<Driver> driver;  // null where the driver is not usable
     bool exists = false;             // the library file exists
     bool cpu = false;                // the library is cupola's CPU device
     std::string path, why;

@@ -15,7 +15,7 @@ namespace cupola {
 // Set while the driver may be called: from its initialization until the process exits or forks.
 extern std::atomic<const Driver*> main_alive, cpu_alive;
 
-// Load and initialize the driver at the first call. Throw where it is not usable.
+// Load and initialize the driver at the first call. Throw where the driver is not usable.
 const Driver& load_main_driver();
 const Driver& load_cpu_driver();
 // Sets "auto", "cuda", "cpu" or a path for the main driver, which overrides CUPOLA_DRIVER. Throws
@@ -26,7 +26,7 @@ void select_driver(const std::string& choice);
 bool cpu_tensors_wanted();
 // A line for each place that was searched for a driver; empty in a forked child.
 std::string driver_report();
-// The main driver as it was chosen: its path, reason and notice. Loads it.
+// The main driver as it was chosen: its path, reason and notice. Loads the driver.
 const Driver& main_choice();
 
 inline const Driver& main_driver() {
@@ -37,7 +37,7 @@ inline const Driver& cpu_driver() {
     const Driver* driver = cpu_alive.load(std::memory_order_acquire);
     return __builtin_expect(driver != nullptr, 1) ? *driver : load_cpu_driver();
 }
-// Null where it is not loaded, or must no longer be called.
+// Null where the driver is not loaded, or must no longer be called.
 inline const Driver* main_driver_alive() noexcept {
     return main_alive.load(std::memory_order_acquire);
 }
@@ -83,8 +83,8 @@ class DriverLink {
     DriverLink* next_ = nullptr;
 };
 
-// The CPU device's text about the last PTX of this thread that it refused; "" or null where there
-// is none.
+// The CPU device's text about the last PTX of this thread that the device refused; "" or null where
+// it has refused none.
 const char* last_refusal(const Driver& driver) noexcept;
 
 // Lists a driver's launches that were not waited for. Flight, which is above the driver, sets it.

@@ -40,7 +40,8 @@ bool of_device_code(CUresult code) {
     }
 }
 
-// The CPU device's text about the last fault in device code; "" or null where there is none.
+// The CPU device's text about the last fault in device code; "" or null where no fault has
+// occurred.
 const char* last_fault(const Driver* driver) {
     return driver && driver->fault && !drivers_ended() ? driver->fault() : nullptr;
 }

@@ -18,8 +18,8 @@ class Output {
     // Whether code, of a cubin or PTX, calls printf or assert.
     static bool is_used_in(std::string_view code);
     static void found_printf() noexcept;  // in an image
-    // Before a launch: delivers what is there, and lets the CPU device hold the launch's text if
-    // the sink wants it.
+    // Before a launch: delivers the output that has arrived, and lets the CPU device hold the
+    // launch's text if the sink wants it.
     static void before_launch();
     static void deliver();
 

@@ -77,7 +77,7 @@ class GraphExec : public Object {
     void retire(RetainedObjects& retained);
 
     std::mutex mutex_;
-    std::atomic<bool> calls_{false};             // whether it calls host functions
+    std::atomic<bool> calls_{false};             // whether the graph calls host functions
     std::size_t nodes_ = 0;                      // without those of child graphs
     int places_ = 1;                             // entries in the driver's queue
     std::map<CUgraphNode, CUfunction> kernels_;  // including those of child graphs
@@ -88,7 +88,7 @@ class GraphExec : public Object {
     const char* not_copied_ = "";
     RetainedByNode retained_;
     std::atomic<Stream*> last_{nullptr};
-    std::vector<Ref<Stream>> streams_;  // streams on which it was launched
+    std::vector<Ref<Stream>> streams_;  // streams on which the graph was launched
 };
 
 inline Graph* unwrap(cupola_graph* graph) { return reinterpret_cast<Graph*>(graph); }

@@ -18,8 +18,8 @@ class Callback : public Owner {
     // Safe on the driver's thread: deleting a callback calls no driver function.
     void end() noexcept override { delete this; }
 
-    // Call before passing it to the driver: keeps it alive, and counts it as pending, until it has
-    // run.
+    // Call this before passing the callback to the driver. Keeps the callback alive, and counts it
+    // as pending, until it has run.
     void expect() noexcept;
     // Undoes expect() where the driver did not accept it.
     void give_up() noexcept;

@@ -40,14 +40,14 @@ class RetainedObject : public Object {
     RetainedObject() = default;
     ~RetainedObject() override;
 
-    // A number that refers to it; 0 where there is none.
+    // A number that refers to the object; 0 where no number does.
     std::uint64_t number() const { return begin_; }
     // Called after the last reference: deletes it, unless a graph is about to keep it.
     void end() noexcept override;
 
     // Adds the objects that the numbers refer to.
     static void hold(const Numbers& numbers, const std::shared_ptr<RetainedObjects>& retained);
-    // The live object whose range begins at this number; null where there is none.
+    // The live object whose range begins at this number; null where no range begins there.
     static Ref<RetainedObject> find(std::uint64_t begin);
     // Adds a number of each live object.
     static void list_all(Numbers& numbers);

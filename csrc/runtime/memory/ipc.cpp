@@ -49,7 +49,7 @@ class ImportedMemory : public Memory {
         try {
             ContextScope current(context);
             const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
-            d->cuCtxSynchronize();  // work that uses it may be in flight
+            d->cuCtxSynchronize();  // work that uses the memory may be in flight
             d->cuIpcCloseMemHandle(address);
         } catch (const Error&) {
         }

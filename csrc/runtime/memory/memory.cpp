@@ -63,7 +63,8 @@ void free_in_order(const Driver& d, const Allocation& piece) {
         const Driver& theirs = other->context.driver;
         if (&theirs != &d || d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS)
             theirs.cuEventSynchronize(mark);
-        theirs.cuEventDestroy(mark);  // the driver frees it when it was reached
+        // The driver frees the memory when the stream reaches the free.
+        theirs.cuEventDestroy(mark);
     }
     d.cuMemFreeAsync(piece.address, last);
 }

@@ -44,7 +44,7 @@ class DeviceMemory : public Memory {
     bool pooled_ = false;
     bool reusable_ = false;  // the stream's free list may keep it: no graph uses it
     std::mutex mutex_;
-    Ref<Stream> first_;  // the stream it was allocated on
+    Ref<Stream> first_;  // the stream on which the memory was allocated
     std::vector<Ref<Stream>> others_;
     // The last stream that used it, if first_ or others_ keep that object alive. Only compared.
     std::atomic<const Stream*> latest_{nullptr};

@@ -97,7 +97,7 @@ class RegisteredMemory : public Memory {
         try {
             ContextScope current(context);
             const RelaxedCapture relaxed(context.driver, RelaxedCapture::any_library);
-            d->cuCtxSynchronize();  // a copy may be reading it
+            d->cuCtxSynchronize();  // a copy may be reading the memory
             d->cuMemHostUnregister(reinterpret_cast<void*>(std::uintptr_t(registered_)));
         } catch (const Error&) {
         }

@@ -82,7 +82,7 @@ std::unique_ptr<StagingBuffer> make_stage(const Context& context) {
 }
 
 // A staging buffer that is free without waiting for other streams: those streams may be waiting for
-// this thread. Null where there is none.
+// this thread. Null where no such buffer exists.
 class StagingLease {
   public:
     explicit StagingLease(Stream& stream)

@@ -16,7 +16,7 @@ class OperationCall;
 // and devices, and its integers the same values. Then only addresses and real numbers are new.
 class CallPlan : public Object {
   public:
-    // Null where no later call can be known to be like this one.
+    // Null where no later call can be known to be like this call.
     static Ref<CallPlan> of(Ref<Operation> operation, const cupola_op_call& call);
 
     // Launches a call like the first one if that does not wait. False: it has done nothing, and

@@ -22,8 +22,8 @@ void with_name(const std::string& operation, F&& body) {
     }
 }
 
-// Checks the arguments against the declaration when it is made. It lives on the stack and owns
-// nothing.
+// Checks the arguments against the declaration in its constructor. The object lives on the stack
+// and owns nothing.
 class OperationCall {
   public:
     static constexpr std::size_t max_parameter_bytes = 4096;
@@ -50,7 +50,7 @@ class OperationCall {
     static Stream& stream_of(const cupola_op_call& call, Context& context);
 
   private:
-    struct Tensor {  // without initializers: a call sets those that it has
+    struct Tensor {  // without initializers: a call sets the elements that it uses
         bool given;
         bool batched;
         cupola_tensor view;
@@ -86,7 +86,7 @@ class OperationCall {
     Tensor tensors_[Declaration::max_tensors];
     ElementType types_[Declaration::max_tensors];
     std::int64_t values_[Declaration::max_symbols];
-    signed char binder_[Declaration::max_symbols];  // the tensor that bound it; -1: none
+    signed char binder_[Declaration::max_symbols];  // the tensor that bound the name; -1: none
     int pack_ = -1;                                 // the tensor whose leading axes are the pack
     bool on_host_ = false;
     bool device_given_ = false;  // whether a tensor's memory named the device

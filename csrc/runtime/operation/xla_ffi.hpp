@@ -3,8 +3,8 @@
 
 namespace cupola {
 
-// Of a call's buffers. Calls of `cuda_operands` wait for scalars in device memory, so XLA must not
-// capture them.
+// The memory of a call's buffers. Calls with `cuda_operands` wait for scalars in device memory, so
+// XLA must not capture them.
 enum class XlaMemory { host, cuda, cuda_operands };
 
 // Reads an XLA_FFI_CallFrame and calls its operation. Returns an XLA_FFI_Error*, or null.

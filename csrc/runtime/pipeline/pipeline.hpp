@@ -77,7 +77,7 @@ class Pipeline : public Object {
         std::atomic<std::int64_t> chunk{-1};
         std::uint64_t launched = 0;  // the flight's head when the chunk was queued
         std::atomic<Step> step{Step::empty};
-        bool taken = false;  // a thread is in a step of it
+        bool taken = false;  // a thread is in a step of the slot
     };
     class StepGuard;
 
