@@ -28,7 +28,7 @@ def other_driver(driver, folder):
     """CUPOLA_DRIVER for a main driver that is not this installation's CPU device."""
     if driver == "cuda":
         return "cuda"
-    # Copied by its own name, it would still be another file, and so another library.
+    # A copy of the file under its own name would still be another file, and so another library.
     copy = folder / "libcuda.so.1"
     shutil.copy(paths.cpu_library(), copy)
     return os.fspath(copy)

@@ -154,7 +154,7 @@ def use_empty_cache(config):
         return
     folder = tempfile.mkdtemp(prefix="cupola-tests-")
     os.environ["CUPOLA_CACHE_DIR"] = folder
-    # A compiler that still runs may write there; its file is lost.
+    # A compiler that still runs may write to the folder; its file is lost.
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 import cupola
 
-# How often the kernel reads the flag before it gives up: some ten seconds.
+# How often the kernel reads the flag before the kernel gives up: about ten seconds.
 LIMIT = {"cpu": 50_000_000, "cuda": 10_000_000}
 
 

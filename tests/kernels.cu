@@ -84,7 +84,7 @@ extern "C" __global__ void is_null(const void* pointer, int* out) { *out = point
 
 // -- grid and block --------------------------------------------------------------------------
 
-// Six numbers a thread, blocks in order: where it is.
+// Writes six numbers for each thread, blocks in order: the indices of block and thread.
 extern "C" __global__ void positions(int* out) {
     const int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
     const int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;

@@ -50,7 +50,7 @@ typedef struct {
     size_t count;
 } Call;
 
-/* Ranks that communicate: what each one's next call is, and who has sent what. */
+/* Ranks that communicate: the next call of each rank, and which rank has sent which data. */
 typedef struct Clique {
     struct Clique* next;
     Id id;

@@ -109,7 +109,8 @@ class Operation:
         self.library.cupola_last_error.restype = ctypes.c_char_p
         self.op, self.module = ctypes.c_void_p(), ctypes.c_void_p()
         whole = read(SCALE, "test.scale")
-        # The kernel does not take mask, whose memory is compared with that of the others.
+        # The kernel does not take mask. The memory of mask is compared with the memory of the other
+        # tensors.
         declaration = compiled(replace(whole, arguments=whole.arguments[:-1]))
         size = ctypes.c_size_t(len(declaration))
         self.done("cupola_op_create", declaration, size, ctypes.byref(self.op))

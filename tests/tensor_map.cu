@@ -8,7 +8,7 @@ using barrier = cuda::barrier<cuda::thread_scope_block>;
 
 constexpr int rows = 8, columns = 32;
 
-// `out` receives the box as it lies in shared memory.
+// `out` receives the box in the order of shared memory.
 template <typename T>
 __global__ void take(const __grid_constant__ CUtensorMap map, T* out, int row, int column) {
     __shared__ alignas(1024) T box[rows * columns];

@@ -39,7 +39,7 @@ READERS += (
     "csrc/cpu/base/sha256",
     "csrc/cpu/base/seeded_order",
 )
-# Comparisons are not traced: it would be a third of the time, and seeds have the words.
+# Comparisons are not traced: tracing would take a third of the time, and seeds have the words.
 ALSO = {"run_fuzz": "ptx_fuzz"}  # whose inputs are this one's, too
 CORPUS = 150  # inputs of each fuzzer that are committed, at most
 UNTRACED = ("-fno-sanitize-coverage=trace-cmp",)

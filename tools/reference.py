@@ -65,7 +65,7 @@ def members(owner: type, options: str) -> Iterator[tuple[str, object]]:
     chosen = names or sorted(name for name in found if name[0] != "_")
     for name in chosen:
         value = getattr(found.get(name), "__func__", found.get(name))
-        # The docstring of a field's default value is that of its type.
+        # The docstring of a field's default value is the docstring of its type.
         if name not in left_out and (inspect.isroutine(value) or inspect.isdatadescriptor(value)):
             yield name, value
 

@@ -135,7 +135,7 @@ def trim(place: str, most: int) -> None:
     for _, size, path in sorted(entries):
         if total <= most:
             break
-        with contextlib.suppress(OSError):  # another process removed it first
+        with contextlib.suppress(OSError):  # another process removed the file first
             os.unlink(path)
         total -= size
 

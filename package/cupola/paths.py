@@ -36,7 +36,7 @@ def cpu_library() -> str:
 
 
 def _cpu_folder() -> str:
-    # The loaded library searches for it beside itself.
+    # The loaded library searches for the CPU device beside itself.
     return os.path.join(os.path.dirname(os.path.realpath(library())), "cpu")
 
 

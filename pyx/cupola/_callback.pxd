@@ -11,7 +11,7 @@ cdef class Held:
 cdef Held hold(object what)
 # The object for a callable and its arguments, held in the same way.
 cdef Held hold_call(object function, tuple arguments)
-# The C functions that call such a callable, and that release it.
+# The C functions that call such a Python callable, and that release it.
 cdef void run_call(void* data) noexcept nogil
 cdef void drop(void* data) noexcept nogil
 # Adds what a graph keeps: objects, and calls.

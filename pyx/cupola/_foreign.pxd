@@ -13,15 +13,15 @@ cdef struct Foreign:
     bint ordered  # whether the data depends on the work of another stream
     uint64_t stream  # the handle of that stream, never 0 and never the launch's own
 
-# Returns whether it could read the object. Where it could not, read the object with interface_of,
-# which raises the errors.
+# Returns whether the object could be read. If not, read the object with interface_of, which raises
+# the errors.
 cdef bint try_read(object value, int device, cupola_stream* stream, Foreign* out) except -1
 
 # Notes that objects of this type can be read this way.
 cdef int remember(type kind) except -1
 
-# The C functions that a class offers by DLPack 1.3; NULL where it has none, or not all that a
-# launch needs.
+# The C functions that a class offers by DLPack 1.3; NULL where the class has none, or lacks a
+# function that a launch needs.
 cdef CupolaExchange* exchange_of(type kind) except? NULL
 
 ctypedef intptr_t (*StreamFunction)() noexcept

@@ -25,11 +25,12 @@ from cupola.error cimport check
 # NumPy's letters for DLPack's codes: integers, floats, (handles,) bfloat16, complex, bool.
 cdef char* LETTERS = b"iuf\0Vcb"
 
-# The types that were seen last, a few: a list of all would keep them for ever.
+# The last types seen. The list is short, because a longer list would keep many classes alive.
 cdef enum:
     KEPT = 8
 
-# CuPy's arrays, whose interface takes it ten times as long to make as what it says takes to read.
+# CuPy's arrays, or NULL. CuPy needs ten times as long to make `__cuda_array_interface__` as this
+# module needs to read it.
 cdef PyObject* CUPY = NULL
 cdef StreamFunction cupy_stream = NULL
 cdef dict DTYPES = {}

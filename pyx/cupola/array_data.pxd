@@ -35,7 +35,7 @@ cdef class ArrayData:
     cdef tuple get_strides(self)
     cdef str described(self)
     cdef object text(self, object form)
-    cdef int used_on(self, Stream stream) except -1  # work on the stream uses it
+    cdef int used_on(self, Stream stream) except -1  # work on the stream uses the memory
     cdef ArrayData view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=*)
 
 cdef inline bint is_freed(ArrayData x) noexcept:

@@ -38,5 +38,5 @@ cdef int fill(ArrayData target, object element, Stream queue) except -1
 # A copy on the same device, in order "C" or "F".
 cdef ArrayData compact(ArrayData source, str order, Stream queue)
 
-# Whether the bytes between their first and last ones overlap.
+# Whether the byte ranges of the two arrays, from the first to the last byte, overlap.
 cdef bint overlap(ArrayData one, ArrayData other) except -1

@@ -131,9 +131,9 @@ cdef int upload(ArrayData target, object host, Stream queue, bint by_itself) exc
         return 0
     source = host_address(host)
     pinned = is_pinned(source)
-    captured = captures(queue, host)  # each launch of the graph reads it
+    captured = captures(queue, host)  # each launch of the graph reads the array
     if host.shape != target.shape:
-        if captured and host.flags.c_contiguous:  # the device repeats it: no copy here
+        if captured and host.flags.c_contiguous:  # the device repeats the value: no copy here
             aside = new_array(host.shape, target.dtype, target.device_index, queue)
             upload(aside, host, queue, by_itself)
             return copy_on_device(target, aside, queue)
@@ -174,7 +174,7 @@ cdef int download(ArrayData source, object host, Stream queue, bint by_itself) e
     if source.size == 0:
         return 0
     to = host_address(host)
-    captured = captures(queue, host)  # each launch of the graph writes it
+    captured = captures(queue, host)  # each launch of the graph writes the array
     wait = not (by_itself and is_pinned(to)) and not captured
     source.used_on(queue)
     if source.contiguous and host.flags.c_contiguous:

@@ -69,7 +69,7 @@ cdef int device_index(object device) except -1:
             ensure()  # issues its warning once
             check(cupola_device_current(&index))
             return index
-        with nogil:  # it may load the driver
+        with nogil:  # the call may load the driver
             check(cupola_device_current(&index))
         if cupola_driver_loaded():
             ensure()
@@ -116,7 +116,7 @@ cdef class Device:
                 f"a device is given by its index, as 'cpu' or as a cupola.Device, got "
                 f"{given!r}") from None
         if index == CUPOLA_CPU_DEVICE:
-            with nogil:  # it may load the CPU device
+            with nogil:  # the call may load the CPU device
                 check(cupola_device_cpu(&self.index))
             return
         ensure()

@@ -42,7 +42,7 @@ cdef object _UNKNOWN = UNKNOWN
 
 cdef class Plan:
     def __dealloc__(self):
-        with nogil:  # it may release the last reference of a kernel's image
+        with nogil:  # this may release the last reference of a kernel's image
             cupola_op_plan_release(self.prepared)
 
 
@@ -304,7 +304,7 @@ cdef class EagerCall:
             for form in plan.workspaces if given is not None else plan.outputs + plan.workspaces:
                 value = access.allocate(
                     form, None if form.like < 0 else <object>a.values[form.like], device)
-                made.append(value)  # before an error could release it
+                made.append(value)  # keeps the array alive if the next call fails
                 if not self.read_tensor(a, at, value, WRITTEN | MADE):
                     return _UNKNOWN
                 at += 1
@@ -337,9 +337,10 @@ cdef class EagerCall:
         cdef cupola_op* native = plan.native.native
         cdef int status
         if used != NULL and call.stream == NULL:
-            call.stream = current_stream(device).native  # valid while it is the current stream
+            # Valid while this stream is the current stream.
+            call.stream = current_stream(device).native
         begin_traced()
-        with nogil:  # it may wait for the stream, or for the work of host tensors
+        with nogil:  # the call may wait for the stream, or for the work of host tensors
             status = cupola_op_launch(native, call)
         end_traced()
         check(status)

@@ -10,6 +10,7 @@ cdef class Event(NativeEvent):
     # Python function that a stream calls needs it.
     cdef int wait_done(self) except -1 nogil
     cdef int is_done(self) except -1 nogil  # 0 or 1
-    cdef int hold_up(self, Stream stream) except -1 nogil  # the stream waits for it, not the caller
+    # The stream waits for the event; the caller does not.
+    cdef int hold_up(self, Stream stream) except -1 nogil
     # Seconds from the other event, which was recorded earlier; waits for this event.
     cdef double seconds_since(self, Event start) except? -1 nogil

@@ -6,7 +6,7 @@ from cupola.kernel cimport Kernel
 cdef class Node
 
 cdef class Graph:
-    cdef cupola_graph* native  # NULL while it is being captured
+    cdef cupola_graph* native  # NULL while the graph is being captured
     cdef readonly int device_index
     cdef dict kernels  # the kernel of each kernel node
     # Lists of Held: by node, 0 for none, and of the calls. They mirror the library's references.

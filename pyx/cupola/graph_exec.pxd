@@ -14,7 +14,7 @@ cdef class GraphExec:
     cdef list calls
 
     cdef take_held(self, Graph graph)
-    # Queues it; None is the current stream.
+    # Queues the graph on the stream; None is the current stream.
     cdef int launch_on(self, Stream stream) except -1
     cdef update_node(
         self, Node node, tuple args, object given, object grid, object block, object shared)

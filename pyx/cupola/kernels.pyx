@@ -72,7 +72,7 @@ cdef class CallContext:
     cdef object operand(self, str name, object value):
         """Check an operand: an array of the function's dtype, of NumPy or on a device."""
         if on_device(value):
-            value = asarray(value)  # raises where it was freed
+            value = asarray(value)  # raises where the array was freed
         elif not isinstance(value, np.ndarray):
             try:
                 value = np.asarray(memoryview(value))

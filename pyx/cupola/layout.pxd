@@ -4,7 +4,8 @@ cdef enum:
     MAX_AXES = 64  # NumPy's limit; structs with an entry for each axis have this length
 
 cdef int refuse_axes(Py_ssize_t count) except -1  # more than MAX_AXES
-# An argument as a Python int; raises ArgumentTypeError, which names it, where it is none.
+# An argument as a Python int. Raises ArgumentTypeError, which names the argument, for anything
+# else.
 cdef object as_int(str name, object value)
 # Converts a shape= or dtype= argument.
 cdef tuple as_shape(object shape)

@@ -13,8 +13,8 @@ cdef unsigned long long freed
 cdef void note_free() noexcept
 
 cdef class Memory:
-    cdef cupola_memory* native  # NULL after it was freed
-    cdef Stream stream  # the stream it was allocated on; None for host memory
+    cdef cupola_memory* native  # NULL after the memory was freed
+    cdef Stream stream  # the stream on which the memory was allocated; None for host memory
     cdef object owner  # the owner of registered memory
     cdef readonly uint64_t address
     cdef readonly size_t nbytes
@@ -26,7 +26,7 @@ cdef class Memory:
     cdef bint lent  # exported as a buffer: the bytes must stay as long as this object
     cdef cupola_memory* kept  # memory that was freed but is exported
 
-    cdef int use(self, cupola_stream* stream) except -1  # work on the stream uses it
+    cdef int use(self, cupola_stream* stream) except -1  # work on the stream uses the memory
     cdef int used(self, Stream queue) except -1
     cdef int free(self) except -1
     cdef int copy_host(

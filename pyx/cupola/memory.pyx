@@ -197,7 +197,7 @@ cdef class Memory:
     cdef int use(self, cupola_stream* stream) except -1:
         if self.native != NULL:
             check(cupola_memory_use(self.native, stream))
-            # Freeing it waits for all work of the device.
+            # To free such memory waits for all work of the device.
             self.quick = self.quick and <uintptr_t>cupola_stream_handle(stream) != PER_THREAD
         return 0
 

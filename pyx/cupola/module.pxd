@@ -7,7 +7,7 @@ from cupola.kernel cimport Kernel
 # refers to its kernels. So there is no cycle, and the last reference unloads the image.
 cdef class Image:
     cdef cupola_module* native
-    cdef object content  # bytes, or a file with them; None for the shipped module
+    cdef object content  # the bytes, or a file with them; None for the shipped module
     cdef readonly str name
     cdef readonly object manifest  # parameters by kernel name, or None
     cdef readonly dict names  # from names in the source to names in the image

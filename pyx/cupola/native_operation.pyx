@@ -139,7 +139,7 @@ cdef class NativeOperation:
         cdef cupola_op_call call
         cdef CupolaTensor* tensor
         cdef ArrayData array
-        cdef bint owned = False  # whether an array of cupola's is among them
+        cdef bint owned = False  # whether an array of cupola is among the arguments
         cdef tuple shape
         if count > MAX_TENSORS or scalar_count > MAX_TENSORS:
             raise ArgumentValueError("an operation takes at most 64 tensors and 64 scalars")
@@ -231,7 +231,7 @@ def host_device():
     The function of that name in cupola/operation.h says which.
     """
     cdef int device
-    with nogil:  # it may load a driver
+    with nogil:  # this call may load a driver
         check(cupola_op_host_device(&device))
     if cupola_driver_loaded():
         ensure()  # issues its warning once

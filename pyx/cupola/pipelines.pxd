@@ -29,7 +29,7 @@ cdef class Slot:
     cdef readonly Pipeline pipeline
     cdef readonly size_t index
     cdef readonly Stream stream
-    cdef tuple arrays  # on the device, one for each host array
+    cdef tuple arrays  # on the device, one buffer for each host array
     cdef tuple pinned  # page-locked memory for each, or None
 
     cdef tuple cut(self, tuple which)  # these arrays, cut to the chunk's length
@@ -43,7 +43,7 @@ cdef class Pipeline:
     cdef readonly tuple slots
     cdef readonly tuple hosts  # the host arrays
     cdef tuple inputs, outputs  # their indices
-    cdef object function  # the function that queues the work, where it is not a kernel
+    cdef object function  # the function that queues the work, where no kernel does
     cdef object progress
     cdef list caught  # exceptions of these two
     cdef list kept  # objects that the slots' kernels use

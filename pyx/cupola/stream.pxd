@@ -24,7 +24,7 @@ cdef Stream current_stream(int device)
 # CuPy or Numba, or None for the device's current stream. Python code calls stream_of.
 cdef Stream as_stream(object stream, int device)
 
-# A stream of other code, by its CUstream; `owner` stays alive as long as cupola needs it.
+# A stream of other code, by its CUstream; `owner` stays alive as long as cupola needs the stream.
 cdef Stream wrap_handle(void* handle, object owner, int device)
 
 # Whether cupola is capturing the stream; if so, the graph keeps the given object (or None) alive.

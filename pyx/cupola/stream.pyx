@@ -42,7 +42,7 @@ cdef Stream adopt(cupola_stream* native):
 
 
 cdef enum:
-    MOST_DEVICES = 128  # of the driver, and of the CPU device beside it
+    MOST_DEVICES = 128  # devices of the driver, and of the CPU device beside it
 
 # The legacy default stream of each device, which is usually the current one: the library's handle
 # and the Python object.

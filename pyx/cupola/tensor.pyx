@@ -45,7 +45,7 @@ cdef bint has_dlpack(object value):
     try:
         kind = value.__dlpack_device__()[0]
     except Exception:
-        return True  # the error is raised when it is imported
+        return True  # the error is raised when the tensor is imported
     return kind != CPU or isinstance(value, ArrayData) or not hasattr(value, "__array__")
 
 

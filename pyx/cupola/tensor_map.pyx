@@ -120,7 +120,7 @@ cdef class TensorMap(ArrayDescriptor):
             if len(value) != count:
                 raise ArgumentValueError(
                     f"{name} has a number for each of the array's {count} axes, got {value}")
-            if max(value) > 256:  # before it is narrowed to 32 bits
+            if max(value) > 256:  # checked before the value is narrowed to 32 bits
                 raise ArgumentValueError(f"{name} is at most 256 along each axis, got {value}")
         if fill not in ("zero", "nan"):
             raise ArgumentValueError(f"fill is 'zero' or 'nan', got {fill!r}")

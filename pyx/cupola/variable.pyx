@@ -90,7 +90,7 @@ cdef class Variable:
                 f"{host.shape}, dtype {host.dtype}){conversion(self)}")
         require_source(value, host, queue, "value")
         cdef uint64_t source = host_address(host)
-        cdef bint captured = captures(queue, host)  # each launch of the graph reads it
+        cdef bint captured = captures(queue, host)  # each launch of the graph reads the variable
         cdef bint wait = stream is None and not captured and is_pinned(source)
         with nogil:
             check(cupola_copy_to_device(self.address, <void*>source, self.nbytes, queue.native))

@@ -17,7 +17,7 @@ __device__ int launch_in(unsigned long long stream) {
                               reinterpret_cast<cudaStream_t>(stream));
 }
 
-// The order of the cases is that of test_device_errors.py.
+// The cases have the order of those in test_device_errors.py.
 __device__ int answer(int which, char* memory, char* host) {
     const auto no_stream = reinterpret_cast<cudaStream_t>(77ull << 32);
     const auto no_event = reinterpret_cast<cudaEvent_t>(77ull << 32);

@@ -20,7 +20,7 @@ extern "C" __global__ void rounds(unsigned* places, unsigned* sums, unsigned cou
 
 extern "C" __global__ void valid(unsigned* out) { *out = cg::this_grid().is_valid() ? 2 : 1; }
 
-// The blocks in reverse order: each waits until the one behind it has stored.
+// Runs the blocks in reverse order: each block waits until the block behind it has stored.
 extern "C" __global__ void backwards(volatile unsigned* turn, unsigned* out) {
     if (threadIdx.x == 0) {
         while (*turn != gridDim.x - 1 - blockIdx.x) __nanosleep(100);

@@ -59,7 +59,7 @@ __global__ void twice(cudaSurfaceObject_t to, cudaSurfaceObject_t from, int widt
     surf2Dwrite(2 * value, to, x * 4, height - 1 - y);
 }
 
-// Reads beside the surface, where there is nothing: zeros, or what is nearest.
+// Reads beside the surface, where no texels are: zeros, or the nearest texel.
 __global__ void around(float* out, cudaSurfaceObject_t surface, int width) {
     const int x = static_cast<int>(threadIdx.x) - 1;
     out[2 * threadIdx.x] = surf2Dread<float>(surface, x * 4, 0, cudaBoundaryModeZero);

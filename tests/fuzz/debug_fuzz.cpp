@@ -84,7 +84,7 @@ int handle(const char* event) {
         if (reply == "-no launch is stopped") break;
         if (reply.empty() || (reply[0] != '+' && reply[0] != '-')) std::abort();
     }
-    Session::get()->request("leave");  // a launch that a request ends waits for it
+    Session::get()->request("leave");  // a launch that a request has ended waits for this request
     return 0;
 }
 

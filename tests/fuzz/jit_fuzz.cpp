@@ -34,8 +34,8 @@ class Bytes {
     std::size_t size_;
 };
 
-// One of the two logs: every size that is named for it is its buffer's own, so that a byte too
-// many is seen.
+// One of the two logs. Every size in the options is the size of its buffer, so that a write of one
+// byte too many is seen.
 struct LogBuffer {
     CUjit_option buffer, length;
     std::string text;

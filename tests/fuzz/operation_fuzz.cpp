@@ -38,7 +38,7 @@ class Bytes {
         rest_.remove_prefix(std::min(sizeof value, rest_.size()));
         return value;
     }
-    // The next bytes, or all that there are.
+    // The next bytes of the input, or all bytes that are left.
     std::string_view part(std::size_t size) {
         const std::string_view found = rest_.substr(0, size);
         rest_.remove_prefix(found.size());

@@ -54,7 +54,7 @@ def get(array):
     return array.get()
 
 
-# Elements of a float32: none, one, just below, at and above one piece, several pieces.
+# Numbers of float32 elements: none, one, just below, at and above one piece, several pieces.
 for size in (0, 1, 255, 256, 257, 512, 5000):
     device = lambda rank, size=size: cupola.to_device(numbers(size, rank))
     host = lambda rank, size=size: numbers(size, rank)
@@ -111,7 +111,7 @@ assert all(request.done and request.Test() for request in requests)
 for n, target in zip((3000, 10, 2000, 256), targets, strict=True):
     np.testing.assert_array_equal(target.get(), numbers(n, left + n))
 
-# A send is done though the receiver comes to it in a later call.
+# A send is complete although the receiver receives in a later call.
 if comm.size > 1 and comm.rank < 2:
     other = 1 - comm.rank
     array = cupola.to_device(numbers(4000, comm.rank))

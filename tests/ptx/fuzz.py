@@ -32,12 +32,12 @@ from .driver import Driver
 from .generate import batch, kept
 from .generate import minimise as small
 
-# Seconds for a module: then it is a failure. A compiler for the host takes its time.
+# Seconds after which a module counts as a failure. With compile, a compiler for the host runs, too.
 PATIENCE = 3600 if os.environ.get("CUPOLA_CPU_MODE") == "compile" else 60
 
 
-# For each program, its number, a checksum of its text, a digest of what it leaves, and 16 bits for
-# each word that a thread leaves, which tell where a difference lies.
+# For each program: its number, a checksum of its text, a digest of its result, and 16 bits for each
+# word that a thread writes, which show the place of a difference.
 RESULT = np.dtype(
     [("number", "u4"), ("text", "u4"), ("digest", "u8"), ("columns", "u2", (batch.COLUMNS,))]
 )

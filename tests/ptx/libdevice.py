@@ -58,7 +58,8 @@ CALLS = {
 }  # fmt: skip
 
 
-# References that NumPy has in the very type; and functions that are others' parts.
+# Functions whose reference NumPy has in the same type, and functions that are parts of other
+# functions.
 DIRECT = {
     "sqrt": np.sqrt, "nextafter": np.nextafter, "frexp_m": lambda x: np.frexp(x)[0],
     "frexp_e": lambda x: np.frexp(x)[1], "modf_f": lambda x: np.modf(x)[0],

@@ -39,7 +39,7 @@ def main():
     results = record(driver)
     counts = np.array([r.size for r in results.values()], np.uint32)
     words = np.concatenate([r.reshape(-1) for r in results.values()]).astype(np.uint32)
-    # Bytes of one place beside each other, which compresses better.
+    # The bytes of equal position stand beside each other, which compresses better.
     planes = words.view(np.uint8).reshape(-1, 4).T.copy()
     np.savez_compressed(where, device=driver.name(), counts=counts, planes=planes)
     print(f"{len(results)} cases, {words.size} words of {driver.name()}")

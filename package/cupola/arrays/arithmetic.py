@@ -35,7 +35,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None) -> Array
     """
     found = array_of("clip", "a", a)
     if found.dtype.kind in "iu":
-        # Integers of Python beyond the dtype limit nothing; an operation would refuse them.
+        # A Python integer outside of the dtype's range sets no limit; an operation would refuse it.
         limits = np.iinfo(found.dtype)
         a_min = None if type(a_min) is int and a_min <= limits.min else a_min
         a_max = None if type(a_max) is int and a_max >= limits.max else a_max

@@ -44,7 +44,7 @@ def fill_where(array: Array, mask: Array, value: Array) -> None:
     """Set elements to one value where a mask of the first axes' shape is true."""
     if array.nbytes == 0:
         return
-    # As in mask[1:][mask[:-1]] = False, where threads read what others write.
+    # For example mask[1:][mask[:-1]] = False, where threads read elements that other threads write.
     same = (array.ptr, array.shape, array.strides) == (mask.ptr, mask.shape, mask.strides)
     mask = mask.copy() if overlap(array, mask) and not same else mask
     value = value.copy() if overlap(array, value) else value

@@ -94,5 +94,5 @@ def _compacted(mask: Array, source: Array | None, dtype: np.dtype[np.generic]) -
     sources = () if source is None else (source,)
     kernel("select", name, device)[tiles, threads](mask, *sources, out, states, states[tiles:], n)
     count = int(states[tiles].item())
-    # A view keeps all of the memory: a good part of it must be used.
+    # A view keeps the whole memory alive, so it must use a good part of that memory.
     return out[:count] if 3 * count >= room else out[:count].copy()

@@ -29,7 +29,7 @@ SHARED = 48 << 10  # bytes of shared memory that each device has for a block
 # Bytes of counters of a block that leave room for several blocks on a multiprocessor.
 SPARING = 16 << 10
 MAX_COPIES = 8
-# Integers without a kernel of their own, and a type that holds them.
+# Integer types without a kernel, and for each a type that holds its values and has a kernel.
 NEXT = {
     np.dtype(np.int8): np.dtype(np.int32), np.dtype(np.int16): np.dtype(np.int32),
     np.dtype(np.uint16): np.dtype(np.int32), np.dtype(np.uint32): np.dtype(np.int64),

@@ -64,7 +64,7 @@ def interp(
     found = where(at == x0, y0, slope * (at - x0) + y0)
     first_value = _at(values, np.clip(low, 0, 0)) if left is None else float(left)
     last_value = _at(values, np.clip(low, last, last)) if right is None else float(right)
-    # NumPy gives the last value at the last position, and `right` only after it.
+    # NumPy returns the last value at the last position, and `right` only for positions after it.
     ends = where(at == points[last], _at(values, np.clip(low, last, last)), last_value)
     found = where(after == points.size, ends, where(after == 0, first_value, found))
     # NumPy compares with a single point, so that NaN has its value.

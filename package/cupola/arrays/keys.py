@@ -141,7 +141,7 @@ def _parsed(array: Array, key: Any) -> list[Any]:
 
 
 def _is_int(part: Any) -> bool:
-    # An array on the device stays there: to ask for its value would wait.
+    # An array on the device is not read here: to ask for its value would wait for the device.
     if isinstance(part, (bool, Array)) or not hasattr(part, "__index__"):
         return False
     return not getattr(part, "ndim", 0) and getattr(part, "dtype", None) != np.bool_

@@ -129,8 +129,8 @@ _LIKE = (
     "zeros",
     "zeros_like",
 )
-# NumPy's modules whose functions cupola's have by the same names, which their __all__ lists. NumPy
-# imports numpy.fft at its first use, which takes milliseconds: it is looked up only then.
+# NumPy's modules of which cupola has functions under the same names, listed in __all__. NumPy
+# imports numpy.fft at its first use, which takes milliseconds: only then is the module looked up.
 _MODULES = {"numpy.fft": "fft", "numpy.linalg": "linalg"}
 
 

@@ -24,7 +24,7 @@ from cupola.kernel_constants import (
     SORT_ROW_THREADS,
 )
 
-# The longest rows of the kernels that sort a row in one block.
+# The longest rows that a kernel sorts in one block.
 _SHORT = SORT_ROW_THREADS * SORT_ROW_ITEMS
 _LONG = SORT_LONG_ROW_THREADS * SORT_LONG_ROW_ITEMS
 _ROWS = 1 << 30  # rows of one launch at most

@@ -71,7 +71,7 @@ def run(steps: Sequence[Step], root: Path) -> int:
                         progress.start(step.name)
                     pending[pool.submit(_make, step, root, progress, timings)] = step
                 progress.done += not step.quiet
-            if not pending:  # all steps are done, or the others depend on a failed step
+            if not pending:  # all steps are done, or each remaining step depends on a failed step
                 break
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 step = pending.pop(future)

@@ -28,7 +28,7 @@ def is_fresh(step: Step, root: Path) -> bool:
             return False
         return all(_same(root / path, recorded) for path, recorded in inputs.items())
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
-        return False  # no record, or one of another format
+        return False  # no record, or a record of another format
 
 
 def write_record(
@@ -69,5 +69,5 @@ def _same(path: Path, recorded: Stamp | None) -> bool:
 
 @cache
 def _digest(path: Path, modified: int, size: int) -> str:
-    del modified, size  # only the cache uses them
+    del modified, size  # only the cache of results uses these parameters
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]

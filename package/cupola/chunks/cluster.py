@@ -25,10 +25,12 @@ from cupola.core.integers import as_int, checked_count
 from cupola.distributed.published import Published, publish, require_client
 from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError, ChunkError
 
-# Bytes of inputs and outputs that are in flight: client and scheduler may have a copy of them.
+# Bytes of inputs and outputs that are in flight. Client and scheduler may each have a copy of these
+# bytes.
 IN_FLIGHT = 1 << 30
 TASKS = 2  # in flight for each thread of a worker: it computes one while the next arrives
-# Tasks for each thread, where there are enough chunks: so that all threads end at nearly one time.
+# Tasks for each thread, where there are enough chunks. With several tasks, all threads end at
+# nearly the same time.
 BALANCE = 4
 POLL = 1.0  # seconds between two looks at the workers
 # Errors of connections, and errors after workers ended.
@@ -102,7 +104,7 @@ class _Run:
         self.head = 0  # all tasks before this one are done
         rows = spans[0].stop - spans[0].start if spans else 1
         self.task_bytes = max(rows * sum(map(row_bytes, hosts.arrays)), 1)
-        # Inputs that workers read from a file. One that is an output, too, changes meanwhile.
+        # Inputs that workers read from a file. An input that is an output, too, changes meanwhile.
         self.files = {
             i: part
             for i in set(hosts.inputs) - set(hosts.outputs)

@@ -109,7 +109,7 @@ def run_span(
             if piece is None:
                 piece = np.empty((span.stop - span.start, *shape), dtype)
             elif i in work.outputs:
-                piece = piece.copy()  # a retry needs the input as it was
+                piece = piece.copy()  # a retry needs the input before it was changed
             arrays.append(piece)
         kernel, launch = work.kernel, dict(work.launch)
         if launch:

@@ -9,7 +9,8 @@ import sys
 
 from cupola.exceptions import LibraryError, MissingFileError
 
-_runtimes: dict[int, ctypes.CDLL] = {}  # held, so that libraries find them by their SONAME
+# The libraries stay open, so that other libraries find them by their SONAME.
+_runtimes: dict[int, ctypes.CDLL] = {}
 
 
 def load(name: str, cuda: int) -> ctypes.CDLL:

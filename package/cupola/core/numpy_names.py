@@ -9,7 +9,7 @@ from os.path import dirname, join
 
 from cupola.core.parts import missing_part, part_of
 
-# Methods of an array; numpy's functions of these names call them, or compute the same.
+# Names of array methods. NumPy's functions of these names call the methods, or compute the same.
 METHODS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum")
 METHODS_ALONE = ("astype", "ravel", "reshape", "transpose")
 # Functions of which the host makes the numbers.

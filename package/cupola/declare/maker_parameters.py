@@ -22,7 +22,7 @@ class Parameter:
     """A parameter of a made kernel."""
 
     name: str
-    type: str  # as C++ writes it, without const and *
+    type: str  # the type as C++ writes it, without const and *
     array: bool
     const: bool
     raw: bool  # an array that is not broadcast, and of any length
@@ -74,7 +74,8 @@ def read(
     found = [_read(title, part, structs) for part in parts]
     names = [one.name for one in found]
     for name in (*structs, *names):
-        # Compilers have names such as __global__; a struct may be one of CUDA's, as __half2.
+        # Names such as __global__ belong to compilers. A struct may have a name of CUDA's, such as
+        # __half2.
         internal = name.startswith("__") and name in names
         if name in WORDS or name.startswith("cupola") or internal:
             kind = "struct" if name in structs else "parameter"

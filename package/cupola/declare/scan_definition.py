@@ -55,7 +55,7 @@ class ScanDefinition(GroupDefinition):
     @property
     def flag(self) -> str:
         """The declarations of the flags."""
-        # A word moves between lanes as it is; a bool and its padding do not.
+        # Lanes exchange an int as one word. A bool with its padding would need more instructions.
         return " ".join(f"int {name};" for name in self._flags)
 
     def total_bytes(self, types: Mapping[str, str]) -> int:

@@ -132,7 +132,7 @@ class _Spiller:
 
     def __call__(self, device: int, nbytes: int) -> str:
         released = 0
-        # A thread that is spilling may fail to allocate: it must not start again.
+        # A thread that is spilling may fail to allocate: it must not start to spill again.
         if hasattr(self.data, "spill") and self.mutex.acquire(blocking=False):
             try:
                 released = self.data.spill()

@@ -43,7 +43,8 @@ class Exchange:
         return Call(name, self.rank, self.device.index, stream)
 
     def _gather_facts(self, own: Any, everyone: Any) -> None:
-        # Messages in pieces advance until all ranks are in this collective; then it can block.
+        # Messages in pieces advance until all ranks are in this collective; then this rank can
+        # block.
         self._progress.wait_for(self.comm.Iallgather(own, everyone))
 
     def _rows(self, call: Call, name: str, value: Any, rows: int, writes: bool) -> Rows:

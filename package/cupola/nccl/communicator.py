@@ -124,7 +124,7 @@ class Communicator(Operations):
         try:
             library(title, Device(device).index)
             unique_id = UniqueId() if comm.Get_rank() == 0 else None
-        except Error as error:  # report it below: the other ranks wait for this rank
+        except Error as error:  # raised below: the other ranks wait for this rank
             failure = error
         answers = comm.allgather((unique_id, failure and f"{type(failure).__name__}: {failure}"))
         if failure is not None:

@@ -331,7 +331,8 @@ def call(operation: Operation, call: Call) -> Any:
             raise other_kind(f"{name}: argument {key}", "a jax.Array", value)
     given = tuple(call.inputs)
     values = (*call.inputs.values(), *call.scalars.values())
-    # In a program's own jit numbers are constants of that program, which it caches itself.
+    # In a program's own jit, numbers are constants of the program, and the program caches its
+    # result.
     constant = any(isinstance(one, Tracer) for one in values) and isinstance(
         jax.numpy.zeros(()), Tracer
     )

@@ -147,7 +147,8 @@ class Context:
     def __init__(self, device):
         self._owner = device
         self._users = 1
-        # A stream's handle is not one of a context; stream 0 is the device's default stream.
+        # The handle of a stream is not the handle of a context; stream 0 is the device's default
+        # stream.
         self._legacy = cupola.Stream.legacy(device._device)
         self._legacy_handle = self._legacy.handle
 

@@ -31,7 +31,7 @@ def get_nvcc_version(nvcc):
     return str(nvrtc())
 
 
-# nvcc includes cuda_runtime.h before the first line, and with it these.
+# nvcc includes cuda_runtime.h, which has these includes, before the first line.
 _IMPLICIT = "#include <math.h>\n#include <limits.h>\n#include <stdint.h>\n"
 # The lines before the first declaration, up to the last include of a library's header. Such a
 # header may hold templates, which ``extern "C"`` does not allow.

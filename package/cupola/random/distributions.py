@@ -98,7 +98,7 @@ class Distributions:
         try:
             wrong = left > mode or mode > right or left == right
         except (TypeError, ValueError):
-            wrong = False  # arrays, or the checks of each parameter refuse it
+            wrong = False  # they are arrays, or the check of each parameter refuses them
         if wrong is True:
             raise ArgumentValueError(
                 f"triangular: expected left <= mode <= right and left < right, got {left}, {mode}, "

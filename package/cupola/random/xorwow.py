@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cupola.array import Array
 
 _COUNT = 1 << 16  # subsequences
-_BETWEEN = 67  # two of them are 2**67 words apart
+_BETWEEN = 67  # two sequences are 2**67 words apart
 _BITS = 160
 _WEYL = 362437  # added to the sixth word at each step
 _Bits = np.ndarray[Any, np.dtype[Any]]

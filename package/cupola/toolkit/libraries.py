@@ -23,7 +23,7 @@ WHAT_FOR = {
     "cufft": "cuFFT, which computes Fourier transforms",
     "nccl": "NCCL, which communicates between GPUs",
 }
-# Wheels of CUDA 13; others: an extra.
+# The wheel of each library for CUDA 13; for NCCL, the extra that has the wheel.
 WHEELS = {"cublas": "nvidia-cublas", "cufft": "nvidia-cufft", "nccl": "'cupola[nccl]'"}
 _TOOLKIT = (
     "install a CUDA toolkit (12.8 or newer, not newer than the driver) and set CUDA_HOME to its "

@@ -34,13 +34,13 @@ cdef object dtype_of(int element)
 cdef Py_ssize_t size_of(int element) noexcept
 cdef char letter_of(int element) noexcept  # NumPy's letter of its kind
 
-# The number of a NumPy ufunc; -1 where it has no kernel.
+# The number of a NumPy ufunc; -1 where the ufunc has no kernel.
 cdef int number_of(object ufunc) except -2
 cdef str name_of(int number)
 
 # For unary operations `second` is 0.
 cdef const Plan* plan_of(int number, int first, int second) except NULL
 
-# A plan for one use of dtype=; the caller frees it.
+# A plan for one value of dtype=; the caller frees the plan.
 cdef Plan* plan_with(int number, int first, int second, object dtype) except NULL
 cdef void free_plan(Plan* plan) noexcept

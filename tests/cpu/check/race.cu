@@ -192,7 +192,7 @@ CASE(compare_and_swap, 2, 32) {
         seen = atomicCAS(&x[0], mine, mine + 3);
     } while (seen != mine);
 }
-// The last block adds up what all have left: nothing orders it without the fence.
+// The last block adds up what all blocks have stored: nothing orders this without the fence.
 template <bool Fence>
 __device__ __forceinline__ void last_block(int* x, int* y) {
     __shared__ bool last;

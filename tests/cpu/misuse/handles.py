@@ -4,7 +4,8 @@ from driver_abi import *
 
 from .world import cases, out
 
-# Handles of what is gone, or never was. A driver that follows them may not survive it.
+# Handles of objects that are destroyed or never existed. A driver that follows such a handle may
+# crash.
 cases(
     stale={
         "cuStreamQuery": lambda w: w.cuStreamQuery(w.dead("stream")),

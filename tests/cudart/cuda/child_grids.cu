@@ -9,7 +9,7 @@ __global__ void halve(int* values, int count) {
     if (n < count) values[n] += values[n + count];
 }
 
-// The levels are work of one stream, so each sees the sums of the one before it.
+// The levels are work of one stream, so each level sees the sums of the level before it.
 __global__ void reduce(int* values, int count) {
     for (int left = count / 2; left > 0; left /= 2)
         halve<<<(left + 127) / 128, 128>>>(values, left);

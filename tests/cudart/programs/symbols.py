@@ -14,7 +14,8 @@ from cudart.runtime import (
     HOST_TO_HOST,
 )
 
-TABLE, SEVEN, MISSING = (c_char * 64)(), c_int(), c_int()  # what nvcc's host code has for them
+# The parts that nvcc's host code has for these symbols.
+TABLE, SEVEN, MISSING = (c_char * 64)(), c_int(), c_int()
 
 
 def _fatbin(ptx):

@@ -74,8 +74,8 @@ class Memory(Instructions):
             cache = rng.choice((".wb", ".cg", ".cs", ".wt") if store else (".ca", ".cg", ".cs"))
         vector = f".v{count}" if count > 1 else ""
         data, before = self.registers(t, count, not store), []
-        # Of a register that floating point was computed in, NVIDIA's compiler (13.0) stores no
-        # part, but what it converts it to.
+        # Stores no part of a register in which floating point was computed: NVIDIA's compiler
+        # (13.0) would store the converted value instead.
         if store and reference.size(t) == 8:
             vector, data = "", "%t0"
             before = [f"xor.b32 %t0, {self.some(32)}, 0x55;"]

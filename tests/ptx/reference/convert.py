@@ -56,7 +56,7 @@ def kept_nan(t, t2, sign, a):
 
 @define("ConvertReal")
 def convert_real(m, t, t2, a):
-    # In a conversion, .ftz is about f32 alone; into f16, an H200 minds it not at all.
+    # In a conversion, .ftz concerns f32 alone: in a conversion to f16, an H200 ignores it.
     sign, v = fl.decode(t2, source(m, t2, a) if t2 == "f32" and t in ("f32", "f64") else a)
     if t == t2 and v is fl.NAN and not m.get("sat"):
         return (None,)

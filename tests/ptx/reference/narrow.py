@@ -68,7 +68,7 @@ def narrow_eight(m, t, t2, bits):
     numbers = EIGHT[t]
     if v is fl.INF or v >= numbers[-1]:
         return sign << 7 | len(numbers) - 1
-    # The nearest, of two as near the even one.
+    # The nearest number; of two equally near numbers, the even one.
     above = bisect_left(numbers, v)
     near = range(max(above - 1, 0), above + 1)
     return sign << 7 | min(near, key=lambda n: (abs(numbers[n] - v), n & 1))

@@ -50,7 +50,7 @@ extern "C" __global__ void atomics(int* out, double* sum) {
     if (threadIdx.x == 0) out[5 + blockIdx.x] = cell.load();
 }
 
-// A word goes from thread to thread of a block: each waits for the one before.
+// A word goes from thread to thread of a block: each thread waits for the thread before it.
 extern "C" __global__ void chain(int* out) {
     __shared__ Block turn;
     if (threadIdx.x == 0) new (&turn) Block(0);

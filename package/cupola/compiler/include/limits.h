@@ -1,6 +1,7 @@
 // cupola/compiler/include/limits.h - the ranges of the integers.
 #pragma once
-// CCCL under NVRTC defines these macros without a look at others: the same words are no conflict.
+// CCCL under NVRTC defines these macros without a test whether they exist. Equal definitions are no
+// conflict.
 #ifndef SCHAR_MIN
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)

@@ -25,8 +25,8 @@ with this cupola, install it and run its tests."""
 # Requirements of a build: for the Cython module of a package without --op, and for the manifest.
 BUILD_REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31")
 
-# Names that a new package must not have: another package or folder already has them. Python's tests
-# and pytest's requirements are among them.
+# Names that a new package must not have, because another package or folder already has them. They
+# include Python's tests and the packages that pytest requires.
 TAKEN = {"cupola", "numpy", "cython", "setuptools", "wheel", "pip", "pytest", "conftest", "tests",
          "csrc", "test", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments",
          "elftools"}  # fmt: skip

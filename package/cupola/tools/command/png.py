@@ -30,7 +30,8 @@ def write(path: str | os.PathLike[str], mask: Any, color: str = "grey") -> None:
     color : str
         One of `COLORS`.
     """
-    import numpy as np  # here, so that the command line's help does not wait for it
+    # Imported here, so that the help of the command line does not wait for NumPy.
+    import numpy as np
 
     chosen = np.asarray(mask) != 0
     # A palette of two colors, one byte for each point; each row starts with filter type 0.

@@ -54,7 +54,7 @@ class Messages:
                 self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(data), data))
                 self._writer.flush()
             except OSError:
-                pass  # the client has gone; the reader sees it
+                pass  # the client has gone; the reading thread notices this
 
     def event(self, name: str, **body: Any) -> None:
         """Send an event."""

@@ -106,7 +106,7 @@ def trace(kernel: str | None, block: Sequence[int] | None, thread: Sequence[int]
         return
     if _session is None:
         _session = InProcess(device)
-        # From now on launches release the GIL: a stopped one must not hold it.
+        # From now on, launches release the GIL: a stopped launch must not hold the GIL.
         ctypes.CDLL(library.path()).cupola_launch_origin(None)
         device.cupola_cpu_debug_attach(_session.handler)
     _session.session.trace(kernel, block, thread)
