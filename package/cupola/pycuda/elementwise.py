@@ -13,8 +13,8 @@ from cupola.pycuda._functions import check_elements
 from cupola.pycuda.compiler import SourceModule
 
 THREADS = 128
-# This kernel is not a maker's. PyCUDA documents the kernel itself: get_elwise_module returns it,
-# operations use its tid, total_threads and unsigned i, and a range has a start and a step.
+# A maker does not make this kernel, because PyCUDA documents the kernel itself. Programs use its
+# variables and its parameters: see docs/internals/arrays.md.
 
 
 def declared(arguments: list[Argument]) -> str:
