@@ -7,6 +7,8 @@ import subprocess
 
 import hooks
 
+from cupola.image import cubin, ptx_version
+
 
 class Project:
     """A copy of a package, the interpreter that builds it, and what is run in it."""
@@ -42,6 +44,14 @@ class Project:
         text = (self.folder / name).read_text()
         assert old in text, old
         (self.folder / name).write_text(text.replace(old, new, 1))
+
+    def require_shipped_image(self):
+        """The image is compressed, and its PTX has the lowest version that it needs."""
+        image = (self.folder / "rows/kernels.fatbin").read_bytes()
+        assert cubin.is_packed(image)
+        texts = [one for one in cubin.read_image(image).entries if one.kind == "ptx"]
+        found = [ptx_version.required(one.payload) for one in texts]
+        assert found and all(one.written == one.needed for one in found)
 
     def manifest(self):
         return json.loads((self.folder / "rows/kernels.json").read_text())

@@ -36,6 +36,10 @@ def project(tmp_path, compiler):
     return Project(ROOT / "examples/rows", tmp_path / "rows", compiler)
 
 
+def test_the_image_is_packed_and_its_ptx_is_for_older_drivers(built):
+    built.require_shipped_image()
+
+
 def test_the_examples_tests_pass_without_triton(built, driver):
     output = built.called(
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests",

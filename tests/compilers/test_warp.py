@@ -38,6 +38,10 @@ def project(tmp_path, compiler):
     return Project(EXAMPLE, tmp_path / "rows", compiler)
 
 
+def test_the_image_is_packed_and_its_ptx_is_for_older_drivers(built):
+    built.require_shipped_image()
+
+
 def test_the_packages_tests_pass_without_warp(built, driver):
     output = built.called(
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests",

@@ -122,9 +122,7 @@ def steps(
         made = [replace(one, searched=(*one.searched, *folders)) for one in made]
 
     debugged, compilations = [debug for debug, _ in described], tuple(made)
-    made.append(older_drivers.step(as_compiled(image), fatbin, root, title))
-    if packed:
-        made.append(_pack(fatbin, image, root))
+    made += shipped(fatbin, image, root, title)
     rule = manifest.with_name(f"{manifest.name}.d")
 
     def write() -> None:
@@ -178,6 +176,14 @@ def _project_files(
 def plain(image: Path) -> Path:
     """The fatbin of which an image is packed."""
     return image.with_suffix(f".plain{image.suffix}")
+
+
+def shipped(fatbin: Path, image: Path, root: Path, title: str) -> list[Step]:
+    """Steps that make what packages ship, of the file of `as_compiled`: ``fatbin`` with PTX for
+    older drivers, and ``image``, which is compressed, or is the same file.
+    """
+    made = [older_drivers.step(as_compiled(image), fatbin, root, title)]
+    return made if fatbin == image else [*made, _pack(fatbin, image, root)]
 
 
 def _pack(fatbin: Path, image: Path, root: Path) -> Step:

@@ -1,5 +1,5 @@
 # package/cupola/build/python_image.py - steps that compile kernels written in Python to one image.
-"""Python sources to one uncompressed fatbin, with its manifest.
+"""Python sources to one compressed fatbin, with its manifest.
 
 For each architecture a process compiles all instances, joins their PTX, and makes machine code of
 it (`cupola.build.compilers`).
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .architectures import Architectures
 from .error import BuildError
+from .image import as_compiled, plain, shipped
 from .instances import DISTRIBUTIONS
 from .intermediate import Declaration
 from .kernels import Kernels
@@ -38,12 +39,13 @@ def steps(
     package: str = "",
     operations: Sequence[OperationTable] = (),
 ) -> list[Step]:
-    """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of a library's instances.
+    """Steps that make ``image`` (a packed fatbin) and ``manifest`` (JSON) of a library's instances.
 
     A compiler gets a compute capability. It decides whether the code is for that capability alone
     (sm_90a).
     """
     release = _release(kernels)
+    compiled = as_compiled(image)
     made = sorted({target.number for target in architectures.cubins})
     levels = sorted({target.number for target in architectures.ptx})
     numbers = sorted({*made, *levels})
@@ -60,7 +62,12 @@ def steps(
         for n in [n for n in levels if targets[n].isdecimal()] or levels[:1]:
             text = cubins[n].with_suffix(".ptx")
             entries.append(f"--image3=kind=ptx,sm={targets[n]},file={text}")
-        command = [str(toolkit.tool("fatbinary")), f"--create={image}", "-64", "--compress=false"]
+        command = [
+            str(toolkit.tool("fatbinary")),
+            f"--create={compiled}",
+            "-64",
+            "--compress=false",
+        ]
         _run([*command, *entries], root, f"{kernels.library}: pack")
 
     def write() -> None:
@@ -78,13 +85,14 @@ def steps(
     return [
         *(_compile(kernels, n, cubins[n], release) for n in numbers),
         Step(
-            target=image,
+            target=compiled,
             inputs=tuple(cubins.values()),
             action=pack,
             key=("pack", toolkit.release, *map(str, made), "ptx", *map(str, levels)),
             label=f"{kernels.library}: pack",
             quiet=True,
         ),
+        *shipped(plain(image), image, root, kernels.library),
         Step(
             target=manifest,
             inputs=(image, *cubins.values(), *map(Path, kernels.sources), Path(__file__)),

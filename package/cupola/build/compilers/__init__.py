@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import re
 
+from ...image.cubin import read_kernels
+
 
 class SourceError(Exception):
     """A source or an instance that a compiler refuses."""
@@ -24,10 +26,10 @@ class SourceError(Exception):
 
 def parameter_count(text: str, entry: str) -> int:
     """The number of parameters of a kernel of PTX."""
-    found = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(([^)]*)\)", text)
-    if found is None:
-        raise SourceError(f"its PTX has no kernel {entry}")
-    return len(re.findall(r"\.param\b", found[1]))
+    for kernel in read_kernels(text.encode()):
+        if kernel.name == entry and kernel.parameters is not None:
+            return len(kernel.parameters)
+    raise SourceError(f"its PTX has no kernel {entry} whose parameters can be read")
 
 
 def renamed(text: str, old: str, new: str) -> str:

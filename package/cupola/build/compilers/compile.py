@@ -18,13 +18,13 @@ import importlib
 import importlib.util
 import json
 import os
-import re
 import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ...image.cubin import read_image
 from .. import ptx
 from ..depfile import write_rule
 from ..error import BuildError
@@ -55,15 +55,15 @@ def compile_all(request: dict[str, Any]) -> tuple[str, bytes, dict[str, Any]]:
         texts[instance["name"]] = made.pop("ptx")
         kernels.append(made)
     text = ptx.join(texts)
-    target = re.search(r"^\.target\s+(\w+)", text, re.MULTILINE)
-    if target is None:
+    (entry,) = read_image(text.encode()).entries
+    if not entry.architecture:
         raise SourceError(f"{request['compiler']} made PTX without a .target")
     return (
         text,
         compiler.assemble(text, request["instances"], architecture),
         {
             "compiler": f"{request['compiler']} {compiler.version()}",
-            "target": target[1],
+            "target": f"sm_{entry.target}",
             "kernels": kernels,
         },
     )

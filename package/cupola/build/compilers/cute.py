@@ -68,7 +68,7 @@ def compile_kernel(function: Any, instance: dict[str, Any], architecture: int) -
     _require_sizes(text, name, found)
     return {
         "name": instance["name"],
-        "ptx": renamed(assembler.for_toolkit(text), name, instance["name"]),
+        "ptx": renamed(text, name, instance["name"]),
         "parameters": found,
         "block": launch.block,
         "shared": _shared(host) if re.search(r"\.extern\s+\.shared\b", text) else 0,

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ...declare.element_types import C_TYPES
+from ...image.cubin import read_kernels
 from ..instances import COMPILERS
 from . import SourceError, assembler, parameter_count, renamed
 
@@ -56,20 +56,21 @@ def compile_kernel(function: Any, instance: dict[str, Any], architecture: int) -
         output="ptx",
         **options,
     )
-    text = assembler.for_toolkit(text.decode() if isinstance(text, bytes) else text)
-    entry = re.search(r"\.entry\s+([\w$]+)", text)
-    if entry is None:
+    text = text.decode() if isinstance(text, bytes) else text
+    kernels = read_kernels(text.encode())
+    if not kernels:
         raise SourceError("its PTX has no kernel")
+    entry = kernels[0].name
     parameters = [one for _, several in given for one in several]
-    if parameter_count(text, entry[1]) != len(parameters):
+    if parameter_count(text, entry) != len(parameters):
         raise SourceError(
-            f"its PTX has {parameter_count(text, entry[1])} parameters, expected "
+            f"its PTX has {parameter_count(text, entry)} parameters, expected "
             f"{len(parameters)}: this version of cupola does not know how this version of Numba "
             "passes arrays"
         )
     return {
         "name": instance["name"],
-        "ptx": renamed(text, entry[1], instance["name"]),
+        "ptx": renamed(text, entry, instance["name"]),
         "parameters": parameters,
     }
 

@@ -63,7 +63,7 @@ def compile_kernel(function: Any, instance: dict[str, Any], architecture: int) -
         warp.compile_aot_module(module, arch=architecture, module_dir=folder, use_ptx=True)
         (made,) = Path(folder).glob("*.ptx")
         (about,) = Path(folder).glob("*.meta")
-        text = assembler.for_toolkit(made.read_bytes().rstrip(b"\0").decode())
+        text = made.read_bytes().rstrip(b"\0").decode()
         shared = json.loads(about.read_text())
     name = re.search(
         rf"\.entry\s+({re.escape(function.key)}_(?:[0-9a-f]+_)?cuda_kernel_forward)\b", text
