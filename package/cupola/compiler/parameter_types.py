@@ -14,6 +14,7 @@ import re
 from cupola.compiler.request import WITH_FILES, KernelTypes, Request, Source
 from cupola.compiler.source_names import Declaration, declarations, parameter_names
 from cupola.exceptions import CompileError
+from cupola.image.cubin import read_kernels
 from cupola.toolkit.program import Compiler
 
 _TEMPLATE = "cupola_signature"
@@ -23,13 +24,12 @@ template <class cupola_type> __global__ void {_TEMPLATE}() {{}}
 """
 _SYNTAX_ONLY = "-fdevice-syntax-only"
 _MOST_ALONE = 16  # separate compilations, if one kernel's name is invalid
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^()]*)\))?")
 _PART = re.compile(r"L?(\d+)")
 
 
 def kernel_types(request: Request, compiler: Compiler, source: Source, ptx: str) -> KernelTypes:
     """The types and parameter names of a source's kernels."""
-    counts = {name: (listed or "").count(".param") for name, listed in _ENTRY.findall(ptx)}
+    counts = {one.name: len(one.parameters or ()) for one in read_kernels(ptx.encode())}
     base = {name: _base_name(name) for name in counts}
     found = declarations(source.text, set(base.values()))
     plain = [name for name in counts if not name.startswith("_Z")]

@@ -4,20 +4,15 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import numpy as np
 
-from cupola.image import dwarf, source_map
+from cupola.image import cubin, dwarf, source_map
 from cupola.image.debug_values import Type, Types
 from cupola.image.dwarf import Entry
 from cupola.image.manifest import FORMAT, Manifest, dtype_of
 
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^()]*)\)")
-_PARAMETER = re.compile(
-    r"\.param\s+(?:\.align\s+(\d+)\s+)?\.[bsuf](\d+)\s+(?:\.ptr\S*\s+)*[\w$]+(?:\[(\d+)\])?"
-)
 _LIBRARY_FLOATS = {"__half": "half", "__nv_bfloat16": "bfloat16"}
 _KINDS = {"i": "integer", "u": "integer", "b": "integer", "f": "float", "V": "struct"}
 _REFUSED = (KeyError, TypeError, ValueError)
@@ -33,7 +28,11 @@ def read(ptx: str, place: str) -> Manifest | None:
     types = Types(entries)
     kernels: list[dict[str, Any]] = []
     variables: dict[str, Any] = {}
-    places = {name: _places(listed) for name, listed in _ENTRY.findall(ptx)}
+    places = {
+        kernel.name: [(one.offset, one.size) for one in kernel.parameters]
+        for kernel in cubin.read_kernels(ptx.encode())
+        if kernel.parameters is not None
+    }
     for entry in (each for unit in units for each in unit.children):
         name = _linkage_name(entry)
         if entry.tag == dwarf.SUBPROGRAM and name in places:
@@ -51,18 +50,6 @@ def read(ptx: str, place: str) -> Manifest | None:
 def _linkage_name(entry: Entry) -> str:
     names = (entry.attributes.get(each) for each in (*dwarf.LINKAGE, dwarf.NAME))
     return str(next(filter(None, names), ""))
-
-
-def _places(listed: str) -> list[tuple[int, int]]:
-    """The offset and the size of each parameter of a kernel in PTX."""
-    found, end = [], 0
-    for align, bits, count in _PARAMETER.findall(listed):
-        size = int(bits) // 8 * int(count or 1)
-        edge = int(align or int(bits) // 8)
-        offset = -(-end // edge) * edge
-        found.append((offset, size))
-        end = offset + size
-    return found
 
 
 def _parameters(
