@@ -56,6 +56,31 @@ def test_elementwise():
         ElementwiseKernel("quaternion *a", "a = 1")
 
 
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    {
+        "conj(x)": np.conj, "exp(x)": np.exp, "log(x)": np.log, "log10(x)": np.log10,
+        "sqrt(x)": np.sqrt, "sin(x)": np.sin, "cos(x)": np.cos, "tan(x)": np.tan,
+        "sinh(x)": np.sinh, "cosh(x)": np.cosh, "tanh(x)": np.tanh, "real(x)": np.real,
+        "imag(x)": np.imag, "abs(x)": np.abs, "arg(x)": np.angle, "norm(x)": lambda x: abs(x) ** 2,
+        "pow(x, x)": lambda x: x**x, "pow(x, 2.0f)": lambda x: x**2, "pow(x, 2)": lambda x: x**2,
+        "pow(2.0f, x)": lambda x: 2**x, "polar(abs(x))": np.abs,
+        "polar(abs(x), arg(x))": lambda x: x,
+    }.items(),
+)  # fmt: skip
+def test_functions_of_complex_numbers_have_qualified_names(expression, expected):
+    """`pycuda::conj(x)` finds no friend of the class."""
+    rng = np.random.default_rng(3)
+    x = (rng.random(40) - 0.5 + 1j * (rng.random(40) - 0.5)).astype(np.complex64)
+    kernel = ElementwiseKernel(
+        "pycuda::complex<float> *in, pycuda::complex<float> *out",
+        f"pycuda::complex<float> x = in[i]; out[i] = pycuda::{expression}",
+    )
+    out = gpuarray.empty(40, np.complex64)
+    kernel(gpuarray.to_gpu(x), out)
+    np.testing.assert_allclose(out.get(), expected(x), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("size", [1, 255, 256, 257, 70000])
 def test_reduction(size):
     x, y = RNG.integers(-50, 50, (2, size)).astype(np.int64)

@@ -53,48 +53,93 @@ struct alignas(2 * sizeof(T)) complex {
         return !(x == y);
     }
 
-    friend __host__ __device__ T real(const complex& z) { return z.re; }
-    friend __host__ __device__ T imag(const complex& z) { return z.im; }
-    friend __host__ __device__ T norm(const complex& z) { return z.re * z.re + z.im * z.im; }
-    friend __host__ __device__ complex conj(const complex& z) { return complex(z.re, -z.im); }
-    friend __device__ T abs(const complex& z) { return ::hypot(z.re, z.im); }
-    friend __device__ T arg(const complex& z) { return ::atan2(z.im, z.re); }
-    friend __device__ complex exp(const complex& z) {
-        return polar(T(::exp(z.re)), z.im);
-    }
-    friend __device__ complex log(const complex& z) { return complex(::log(abs(z)), arg(z)); }
-    friend __device__ complex log10(const complex& z) {
-        return log(z) * complex(T(0.43429448190325182765));
-    }
-    friend __device__ complex sqrt(const complex& z) {
-        const T size = abs(z);
-        const T most = ::sqrt((size + (z.re < 0 ? -z.re : z.re)) / 2);
-        if (most == 0) return complex(T(0), z.im);
-        if (z.re >= 0) return complex(most, z.im / (2 * most));
-        return complex((z.im < 0 ? -z.im : z.im) / (2 * most), z.im < 0 ? -most : most);
-    }
-    friend __device__ complex pow(const complex& z, const complex& w) {
-        return z == complex(T(0)) ? complex(w == complex(T(0)) ? T(1) : T(0)) : exp(w * log(z));
-    }
-    friend __device__ complex sin(const complex& z) {
-        return complex(::sin(z.re) * ::cosh(z.im), ::cos(z.re) * ::sinh(z.im));
-    }
-    friend __device__ complex cos(const complex& z) {
-        return complex(::cos(z.re) * ::cosh(z.im), -(::sin(z.re) * ::sinh(z.im)));
-    }
-    friend __device__ complex sinh(const complex& z) {
-        return complex(::sinh(z.re) * ::cos(z.im), ::cosh(z.re) * ::sin(z.im));
-    }
-    friend __device__ complex cosh(const complex& z) {
-        return complex(::cosh(z.re) * ::cos(z.im), ::sinh(z.re) * ::sin(z.im));
-    }
-    friend __device__ complex tan(const complex& z) { return sin(z) / cos(z); }
-    friend __device__ complex tanh(const complex& z) { return sinh(z) / cosh(z); }
     static __device__ complex polar(T size, T angle) {
         return complex(size * ::cos(angle), size * ::sin(angle));
     }
 };
 
+// Templates of the namespace, since a friend is not found by its qualified name, pycuda::conj.
+template <class T>
+__host__ __device__ T real(const complex<T>& z) {
+    return z.re;
+}
+template <class T>
+__host__ __device__ T imag(const complex<T>& z) {
+    return z.im;
+}
+template <class T>
+__host__ __device__ T norm(const complex<T>& z) {
+    return z.re * z.re + z.im * z.im;
+}
+template <class T>
+__host__ __device__ complex<T> conj(const complex<T>& z) {
+    return complex<T>(z.re, -z.im);
+}
+template <class T>
+__device__ T abs(const complex<T>& z) {
+    return ::hypot(z.re, z.im);
+}
+template <class T>
+__device__ T arg(const complex<T>& z) {
+    return ::atan2(z.im, z.re);
+}
+template <class T>
+__device__ complex<T> exp(const complex<T>& z) {
+    return complex<T>::polar(T(::exp(z.re)), z.im);
+}
+template <class T>
+__device__ complex<T> log(const complex<T>& z) {
+    return complex<T>(::log(abs(z)), arg(z));
+}
+template <class T>
+__device__ complex<T> log10(const complex<T>& z) {
+    return log(z) * complex<T>(T(0.43429448190325182765));
+}
+template <class T>
+__device__ complex<T> sqrt(const complex<T>& z) {
+    const T size = abs(z);
+    const T most = ::sqrt((size + (z.re < 0 ? -z.re : z.re)) / 2);
+    if (most == 0) return complex<T>(T(0), z.im);
+    if (z.re >= 0) return complex<T>(most, z.im / (2 * most));
+    return complex<T>((z.im < 0 ? -z.im : z.im) / (2 * most), z.im < 0 ? -most : most);
+}
+template <class T>
+__device__ complex<T> pow(const complex<T>& z, const complex<T>& w) {
+    return z == complex<T>(T(0)) ? complex<T>(w == complex<T>(T(0)) ? T(1) : T(0))
+                                 : exp(w * log(z));
+}
+template <class T>
+__device__ complex<T> pow(const complex<T>& z, const typename complex<T>::value_type& w) {
+    return pow(z, complex<T>(w));
+}
+template <class T>
+__device__ complex<T> pow(const typename complex<T>::value_type& z, const complex<T>& w) {
+    return pow(complex<T>(z), w);
+}
+template <class T>
+__device__ complex<T> sin(const complex<T>& z) {
+    return complex<T>(::sin(z.re) * ::cosh(z.im), ::cos(z.re) * ::sinh(z.im));
+}
+template <class T>
+__device__ complex<T> cos(const complex<T>& z) {
+    return complex<T>(::cos(z.re) * ::cosh(z.im), -(::sin(z.re) * ::sinh(z.im)));
+}
+template <class T>
+__device__ complex<T> sinh(const complex<T>& z) {
+    return complex<T>(::sinh(z.re) * ::cos(z.im), ::cosh(z.re) * ::sin(z.im));
+}
+template <class T>
+__device__ complex<T> cosh(const complex<T>& z) {
+    return complex<T>(::cosh(z.re) * ::cos(z.im), ::sinh(z.re) * ::sin(z.im));
+}
+template <class T>
+__device__ complex<T> tan(const complex<T>& z) {
+    return sin(z) / cos(z);
+}
+template <class T>
+__device__ complex<T> tanh(const complex<T>& z) {
+    return sinh(z) / cosh(z);
+}
 template <class T>
 __device__ complex<T> polar(const T& size, const T& angle = T()) {
     return complex<T>::polar(size, angle);
