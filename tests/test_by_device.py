@@ -38,6 +38,14 @@ def test_a_package(package, capsys):
     assert "axpy" in text and "CPU device" in text and "sm_90" in text
 
 
+def test_a_package_beside_its_project_file(package, capsys, monkeypatch):
+    """Where the current folder has the package's folder, its name means the package."""
+    monkeypatch.chdir(package.parent)
+    main(["inspect", package.name, "--devices", "--json", "-k", "axpy"])
+    ((path, found),) = json.loads(capsys.readouterr().out).items()
+    assert path == str(package / "kernels.fatbin") and found["axpy"]["9.0"] == "sm_90"
+
+
 def test_devices_without_code(capsys):
     path = str(images.fatbin("sm_90"))
     main(["inspect", path, "--devices", "--json", "-k", "axpy"])

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
         )
     package = (
         options.file.isidentifier()
-        and not os.path.lexists(options.file)
+        and (not os.path.lexists(options.file) or os.path.isdir(options.file))
         and bool(folders_of(options.file))
     )
     if package or options.devices:
