@@ -191,6 +191,15 @@ def test_breakpoints_that_no_kernel_has(kind, why):
     assert "Breakpoint 3 at reverse: no" not in output
 
 
+def test_breakpoints_that_a_stopped_kernel_has_passed():
+    """The kernel has code at the line, although it does not reach the line again."""
+    passed = f"{sessions.SOURCE.name}:{line('first')}"
+    commands = [f"b {sessions.SOURCE.name}:{line('store')}, thread == (3,0,0)", "c", "cl 1"]
+    output = debug("full", ["reverse"], [*commands, f"b {passed}, block == (0,0,0)", "c", "c"])
+    assert f"Breakpoint 2 at {passed}\n" in output
+    assert "no kernel that was launched has code there" not in output
+
+
 def test_the_end_of_the_input_ends_the_program():
     output = debug("full", ["reverse", "wait"], ["b reverse", "c"])
     assert len(places(output)) == 1 and "sum" not in output

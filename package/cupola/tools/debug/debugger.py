@@ -95,9 +95,7 @@ class Debugger:
                 if not code.sources:
                     self.without_lines.add(title_of(code.kernel))
                 lines = self.breakpoints.resolve(code, tuple(event["block"]))
-                for point in self.breakpoints.table.values():
-                    if point.note(code):
-                        self.front.resolved(point)
+                self._note(code)
                 if lines or self.pausing:
                     process.requests.ask("statements", data=code.statement_bytes())
         if not lines and not self.pausing:
@@ -106,6 +104,12 @@ class Debugger:
             return
         process.requests.ask("breakpoints", data=lines.encode())
         process.requests.ask("continue")
+
+    def _note(self, code: Code) -> None:
+        """Find the breakpoints in a kernel's code, and tell the front end of new ones."""
+        for point in self.breakpoints.table.values():
+            if point.note(code):
+                self.front.resolved(point)
 
     def _stop(self, process: Process, event: dict[str, Any]) -> None:
         launch = process.launches[event["grid"]]
@@ -122,6 +126,7 @@ class Debugger:
 
     def _resuming(self, stop: StoppedLaunch) -> None:
         lines = self.breakpoints.resolve(stop.code, stop.shape)
+        self._note(stop.code)  # those that were set while the kernel was stopped
         stop.requests.ask("breakpoints", data=lines.encode())
         self.resumed = True
 
