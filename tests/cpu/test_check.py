@@ -183,6 +183,28 @@ def test_nothing_is_reported_of_the_tests_own_kernels():
     assert "=== cupola: " not in done.stdout + done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("checks", ["init", "memory,init"])
+def test_memory_that_is_freed_behind_a_launch_is_an_allocation(checks):
+    """The program frees a temporary array before the kernel that was queued earlier reads it."""
+    program = """
+import sys, cupola
+kernel = cupola.load(sys.argv[1])["scale"]
+stream = cupola.Stream()
+stream.launch_host_func(__import__("time").sleep, 0.3)
+with stream:
+    kernel[1, 32](cupola.empty(32, "f4"), 2.0, 32)
+stream.synchronize()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(images.SCALE)],
+        env={**os.environ, "CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_CHECK": checks},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "read, and never written since it was allocated" in done.stderr
+    assert "in an allocation that the program has freed, of " in done.stderr
+    assert "nothing is allocated" not in done.stderr
+
+
 def test_unknown_words_are_refused(script):
     done = script("print(cuda.code('cuInit', 0))", start=False, CUPOLA_CPU_CHECK="memory,rase")
     assert 'CUPOLA_CPU_CHECK is "memory,rase"; expected memory, race, init, sync' in done.stderr

@@ -11,7 +11,7 @@ namespace cupola::cpu {
 namespace {
 
 std::string allocation_text(const char* where, std::uintptr_t begin, std::uintptr_t size) {
-    char text[120];
+    char text[160];
     std::snprintf(text, sizeof text, "%s of %" PRIuPTR " bytes at 0x%" PRIxPTR, where, size, begin);
     return text;
 }
@@ -28,6 +28,14 @@ std::string MemoryMap::fault_location(std::uintptr_t address) const {
     const bool is_before = before != table_.rend(), is_after = after != table_.end();
     if (is_before && address < before->second.end())
         return allocation_text("in an allocation", before->first, before->second.size);
+    // Work that was queued before the program freed the memory may still access it.
+    const auto pooled = std::make_reverse_iterator(table_.upper_bound(address));
+    if (pooled != table_.rend() && pooled->second.size == 0 && pooled->second.reachable &&
+        address - pooled->first < pooled->second.capacity) {
+        const Range range = ranges_.find(pooled->first);
+        return allocation_text("in an allocation that the program has freed,", range.begin,
+                               range.end - range.begin);
+    }
     const auto freed = std::find_if(freed_.rbegin(), freed_.rend(), [&](const Range& range) {
         return address >= range.begin && address < range.end;
     });
