@@ -194,8 +194,10 @@ def test_errors_begin_with_file_and_line(driver, tmp_path):
         assert (str(again), again.log) == (str(caught.value), caught.value.log)
     with refused(cupola.CompileError, saying=("kernel.cu", "--no-such-option")):
         cupola.compile(STORE, options=["--no-such-option"])
-    with refused(cupola.CompileError, saying="nowhere"):
-        cupola.compile(SOURCE, name_expressions=["nowhere<int>"])
+    with refused(cupola.CompileError, saying="nowhere") as caught:
+        cupola.compile(SOURCE, name_expressions=["axpy<float>", "nowhere<int>"])
+    assert str(caught.value).startswith('name_expressions=["nowhere<int>"]: error')
+    assert "__nv_name_map" not in str(caught.value)
 
 
 def test_warnings_are_kept(driver):

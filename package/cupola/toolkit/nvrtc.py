@@ -41,7 +41,11 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "nvrtcGetLTOIRSize": _SIZE,
     "nvrtcGetLTOIR": _TEXT,
 }  # fmt: skip
-_FIRST_ERROR = re.compile(r"^.+\(\d+\): (?:catastrophic )?error.*$", re.MULTILINE)
+_FIRST_ERROR = re.compile(r"^.+(?:\(\d+\)|\"\]): (?:catastrophic )?error.*$", re.MULTILINE)
+# NVRTC puts name expressions into a file of its own, in alphabetical order.
+_NAME_EXPRESSION = re.compile(
+    r"^__nv_name_map\(\d+\)(: .*\n *#pragma nv_mangled_name (.*))$", re.MULTILINE
+)
 
 
 class Nvrtc:
@@ -106,6 +110,7 @@ class Nvrtc:
             status = self._calls["nvrtcCompileProgram"](handle, len(words), given)
             log = self._get("ProgramLog", handle).rstrip(b"\0").decode(errors="replace").strip()
             log = log.replace(program.name, program.title)
+            log = _NAME_EXPRESSION.sub(r'name_expressions=["\2"]\1', log)
             if status:
                 raise self._failure(status, program.title, log)
             return self._take(handle, spelled, log)
