@@ -140,7 +140,7 @@ class Operation:
 
     def again(self, plan, call, used=None, known=0):
         status = WOULD_WAIT
-        for _ in range(40):  # a call that is like the first one also waits for the queue at times
+        for _ in range(40):  # a call like the first call also waits for the queue at times
             if status == WOULD_WAIT:
                 cupola.Device().synchronize()
                 status = self.library.cupola_op_plan_launch(

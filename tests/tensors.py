@@ -52,7 +52,8 @@ def integers(values):
     return None if values is None else (ctypes.c_int64 * max(1, len(values)))(*values)
 
 
-KEPT = []  # structures and their deleters, which live as long as the process, as a library's do
+# Structures and their deleters, which live as long as the process, like those of a library.
+KEPT = []
 
 
 class Producer:

@@ -64,7 +64,7 @@ def of_libfuzzer(setup: ModuleType) -> tuple[object, object, list[object], list[
         found, flags=(*found.flags, "-fsanitize=fuzzer-no-link", *UNTRACED), variant="fuzz"
     )
     lanes = dataclasses.replace(found, variant="fuzz-lanes")
-    # On another machine than this the programs run by themselves.
+    # The programs need no library of the compiler, so that they run on other machines, too.
     return compiler, lanes, [], ["-fsanitize=fuzzer", "-static-libstdc++", "-static-libgcc"]
 
 

@@ -76,7 +76,8 @@ OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:verify_asan_link_order=0",
     "LSAN_OPTIONS": f"suppressions={ROOT}/tests/sanitizer/leaks.txt:print_suppressions=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
-    # Python's own memory is guarded by its lock, and a program may look at what a kernel writes.
+    # The GIL guards Python's own memory, and a program may read what a kernel writes at the same
+    # time.
     "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:report_signal_unsafe=0",
 }
 

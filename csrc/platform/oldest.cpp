@@ -29,7 +29,7 @@
 
 #include <new>
 
-// The jump leaves the return address alone, by which dlopen and dlsym know their caller.
+// The jump does not change the return address, by which dlopen and dlsym know their caller.
 #define CUPOLA_OLDEST(name, version)                                                          \
     __asm__(".symver oldest_" name ", " name "@" version                                      \
             "\n    .pushsection .text\n    .p2align 4\n"                                      \

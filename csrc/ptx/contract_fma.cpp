@@ -97,7 +97,7 @@ class Contraction {
         return changed;
     }
 
-    // A product's factor at a later place, where its register may have another value.
+    // A product's factor that is read at a later place, where its register may have another value.
     Operand factor(Product& p, unsigned k, bool steady) {
         const Operand o = operand(f_.code[p.code], 1 + k);
         if (steady) return o;

@@ -21,7 +21,7 @@ std::size_t find(std::string_view text, std::string_view wanted, std::size_t fro
                  : nowhere;
 }
 
-// The place behind a string or comment that begins at `at`; behind the character if none does.
+// The position after the string or comment that begins at `at`, or after the character at `at`.
 std::size_t behind(std::string_view text, std::size_t at) {
     const auto past = [&](std::size_t found, std::size_t length) {
         return found == nowhere ? text.size() : found + length;
@@ -142,7 +142,7 @@ std::vector<std::string> declared_variables(std::string_view text) {
                 names.emplace_back(token.text);
             }
         }
-    } catch (const Error&) {  // the names before what is no PTX
+    } catch (const Error&) {  // the kernels that stand before text that is no PTX
     }
     return names;
 }

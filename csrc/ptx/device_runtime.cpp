@@ -27,7 +27,7 @@ struct Known {
 
 constexpr Known functions[] = {
     {"cudaCGGetIntrinsicHandle",
-     // Scope 1 is a grid. Another scope has no handle.
+     // Scope 1 is a grid. For other scopes the handle is 0.
      ".func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope)"
      "{ .reg .pred p; .reg .b32 s, low, high; .reg .b64 h; ld.param.b32 s, [scope];"
      " mov.u32 high, %envreg1; mov.u32 low, %envreg2; mov.b64 h, {low, high};"

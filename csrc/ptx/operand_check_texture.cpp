@@ -38,7 +38,7 @@ std::string OperandCheck::queried(const Operand& o) const {
     const auto query = static_cast<Query>(field::operation.get(c_.modifiers));
     if (c_.form.opcode() == Opcode::suq) return handle(o, Opaque::surface);
     const bool of_sampler = asks_sampler(query) && here_.module.independent_samplers;
-    // A texture does not have this property.
+    // A texture does not have the property that the instruction queries.
     const bool unnormalized = query == Query::force_unnormalized_coords;
     return handle(o, of_sampler || unnormalized ? Opaque::sampler : Opaque::texture);
 }

@@ -138,7 +138,8 @@ Operand OperandList::memory_operand(Function& f) {
     if (tokens_.accept(',')) texel_operand(f, o, token);
     tokens_.expect(']');
     if (tokens_.at_directive(".unified"))
-        tokens_.take();  // says how the address was computed; no effect on results
+        // This suffix says how the address was computed, and has no effect on results.
+        tokens_.take();
     return o;
 }
 

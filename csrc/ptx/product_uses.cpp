@@ -92,7 +92,7 @@ void ProductUses::define(std::uint32_t reg, Value value) {
     registers_[reg].line = line_;
 }
 
-// A use other than in a sum.
+// Notes a use of a product outside of a sum.
 void ProductUses::need(std::uint32_t reg) {
     if (is_local(reg)) {
         const Value v = current_[reg];

@@ -22,7 +22,7 @@ struct Value {
 
 struct Product {
     std::uint32_t code, line;  // the instruction, and its straight line
-    std::uint32_t uses = 0;    // operands that have its value
+    std::uint32_t uses = 0;    // operands that have the value
     std::uint32_t fused = 0;
     // One factor is a constant, so that another block may compute the product again.
     bool constant = false;
@@ -98,7 +98,7 @@ class ProductUses {
     // State of the current straight line.
     std::uint32_t line_ = absent;
     std::vector<std::uint32_t> written_;  // registers
-    std::vector<Value> current_;          // by register, where the stamp is this line
+    std::vector<Value> current_;  // by register; valid if the stamp is the current straight line
     std::vector<std::uint32_t> stamp_, version_;
 };
 

@@ -10,7 +10,8 @@ namespace {
 
 struct Block {
     std::uint32_t first = 0, end = 0;
-    bool sealed = false;  // begins behind an instruction that ends a block
+    // The instruction begins a straight line, because the instruction before it ends a block.
+    bool sealed = false;
     bool reached = false;
     std::uint32_t predecessors = 0, line = absent;
     std::vector<std::uint32_t> successors;

@@ -30,7 +30,8 @@ constexpr bool begins_with(std::string_view mnemonic, std::string_view words) {
            (mnemonic.size() == words.size() || mnemonic[words.size()] == '.');
 }
 
-// Rows that begin with these words behave alike, so a new one needs an opcode too.
+// Rows whose mnemonic begins with one of these words behave alike, so a new row of the kind needs
+// an opcode, too.
 constexpr std::string_view families[] = {
     "bar",        "barrier", "cp.reduce", "fence",
     "ld",         "ldu",     "match",     "mbarrier",

@@ -15,7 +15,8 @@ cdef enum Flags:
 cdef enum:
     GENERAL = -1  # only the general call, in Python, can handle it
 
-# A new array: function(*args, **kwargs), or function(input `like`) where that is not negative.
+# Makes a new array: function(*args, **kwargs), or function(input `like`) where `like` is not
+# negative.
 cdef class Allocation:
     cdef object function
     cdef tuple args

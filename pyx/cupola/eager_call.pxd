@@ -42,7 +42,8 @@ cdef class EagerCall:
     cdef Py_ssize_t input_count, scalar_count, output_count
     cdef uint64_t align
     cdef bint autocast
-    cdef object out_name, stream_name, device_name  # None where an input or scalar has that name
+    # None where an input or scalar has the name of this argument.
+    cdef object out_name, stream_name, device_name
     cdef bint written[MAX_TENSORS]
     cdef char kinds[MAX_TENSORS]  # kinds of scalars: f, i or b
     cdef bint has_default[MAX_TENSORS]

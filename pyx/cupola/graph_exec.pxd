@@ -9,7 +9,7 @@ cdef class GraphExec:
     cdef cupola_graph_exec* native
     cdef readonly int device_index
     cdef dict kernels
-    # The objects that the graph holds, as in Graph.
+    # The objects that the executable graph holds, as in Graph.
     cdef dict held
     cdef list calls
 

@@ -79,7 +79,7 @@ cdef class Interface:
         if min(self.shape, default=0) < 0:
             raise ValueError(f"shape {self.shape}")
         self.dtype = np.dtype(found["typestr"])
-        if self.dtype.hasobject:  # its bytes would be read as addresses of objects
+        if self.dtype.hasobject:  # the kernel would read addresses of Python objects as numbers
             raise ValueError("a device can't hold Python objects")
         if self.dtype.kind == "V" and found.get("descr"):
             described = np.lib.format.descr_to_dtype(found["descr"])

@@ -112,7 +112,7 @@ cdef class CallContext:
             return to_device(value, device=self.device, stream=self.stream)
         if is_direct(value.dtype, (<Array>value).start, (<Array>value).nbytes):
             return <Array>value
-        return value.copy(stream=self.stream)  # its elements are not aligned
+        return value.copy(stream=self.stream)  # the elements of the array are not aligned
 
     cdef Array outward(self, object out, tuple shape):
         """A device array for the result."""

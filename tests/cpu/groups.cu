@@ -3,7 +3,8 @@
 
 namespace cg = cooperative_groups;
 
-// Every block counts in its place, then all add up what all have counted: sums[round][block].
+// Every block writes its count, then all blocks add up the counts of all blocks:
+// sums[round][block].
 extern "C" __global__ void rounds(unsigned* places, unsigned* sums, unsigned count) {
     auto grid = cg::this_grid();
     for (unsigned round = 0; round < count; ++round) {

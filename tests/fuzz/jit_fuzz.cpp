@@ -97,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         known &= id >= 0 && id < CU_JIT_NUM_OPTIONS;
         values[i] = number(bytes.take<std::uint64_t>());
         for (LogBuffer& log : logs) {
-            // No pointer is made up; of a size the upper half is not looked at.
+            // The fuzzer invents no pointer; the upper half of a size is ignored.
             if (id == log.buffer) values[i] = kind % 2 ? log.bytes.data() : nullptr;
             if (id == log.length)
                 values[i] = number(reinterpret_cast<std::uintptr_t>(values[i]) >> 32 << 32 |

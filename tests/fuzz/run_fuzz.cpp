@@ -112,7 +112,7 @@ void run(const cpu::Kernel& kernel, Memory& memory, bool checked) {
     }
 }
 
-// Says at the end how many inputs loaded: those that do not are no test of running.
+// Prints at the end how many inputs loaded, because an input that does not load tests no execution.
 struct Count {
     unsigned long inputs = 0, ran = 0;
     ~Count() { std::fprintf(stderr, "ran: %lu of %lu inputs\n", ran, inputs); }

@@ -170,7 +170,7 @@ def wheel(tmp_path_factory):
     if os.environ.get("CUPOLA_OFFLINE") == "1":
         pytest.skip("CUPOLA_OFFLINE=1: clean environments need a package index")
     folder = tmp_path_factory.mktemp("wheel")
-    # Beside the sources its metadata would be found, by tests that run meanwhile.
+    # Metadata beside the sources would be found by tests that run meanwhile.
     command = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", folder]
     command += ["bdist_wheel", "--dist-dir", folder, "--bdist-dir", folder / "unpacked"]
     call(command, ROOT, dict(os.environ))

@@ -47,7 +47,8 @@ stream = cupola.Stream()
 with stream.capture():
     refused(ValueError, rf"{here}buf: the stream is being captured", comm.Isend, array, 0)
 
-# Collectives: wrong on every rank, on one rank, and fitting on each rank but not together.
+# Collectives with arguments that are wrong on every rank, wrong on one rank, or right on each rank
+# but different.
 half = array.astype(np.float16)
 refused(
     TypeError, rf"{here}recvbuf: MPI does not reduce float16", comm.Allreduce, MPI.IN_PLACE, half

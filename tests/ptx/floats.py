@@ -6,7 +6,7 @@ from math import isqrt
 
 # exponent bits, mantissa bits
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
-# Formats of the same precision, whose exponents are so wide that no result is subnormal.
+# Formats of the same precision, with exponents so wide that no result is subnormal.
 FORMATS |= {"f16+": (9, 10), "f32+": (12, 23)}
 NAN, INF = "nan", "inf"  # compared by `is`: == of a Fraction takes long for them
 

@@ -120,7 +120,7 @@ def joined_real(planes, digits, least):
 def joined_whole(planes, dtype):
     if dtype == np.int8:
         total = sum(v.astype(np.int64) * w for part in planes for v, w in zip(*part, strict=True))
-        coarse = total // 16  # 1/127 more, by 12 bits of what was summed
+        coarse = total // 16  # the sum plus 1/127 of the sum, computed from its upper 12 bits
         total += (coarse + coarse // 256 + 4) // 8
         return np.maximum(total.astype(np.float32) / np.float32(32767), np.float32(-1))
     scale = 257 if dtype == np.uint8 else 1

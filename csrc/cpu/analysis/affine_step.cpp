@@ -19,7 +19,7 @@ enum class Rule : std::uint8_t {
     product,
     product_sum,
     shift,
-    quotient,   // monotonic in its first source, but slower: the step is nearly always 0
+    quotient,   // monotonic in its first source, but grows more slowly: the step is nearly always 0
     remainder,  // has the step of its first source, except at few values
     clamp,
     bit_and,
@@ -81,7 +81,8 @@ bool share_low_bits(std::int64_t step, std::int64_t bits) {
 bool KernelAnalysis::affine_step(std::uint32_t n, const std::vector<std::int64_t>& steps,
                                  AffineStep& result) const {
     const OpEffects& s = this->ops[n];
-    if (s.kind != Kind::lanes) return false;  // other kinds may have no instruction form
+    // Operations of other kinds may have no instruction form.
+    if (s.kind != Kind::lanes) return false;
     if (!is_integer_or_bits(s.origin.key.type)) return false;
     std::size_t source = 0;
     bool narrow = false;  // a 16-bit result, which is followed only if it is uniform
@@ -167,8 +168,8 @@ bool KernelAnalysis::affine_step(std::uint32_t n, const std::vector<std::int64_t
                 break;
             }
             if (share_low_bits(step, ~value)) break;
-            // Rounds down to a multiple of a power of two, such as signed `%` does: mostly the same
-            // for half a warp.
+            // Rounds down to a multiple of a power of two, as signed `%` does. The result is mostly
+            // the same for the lanes of half a warp.
             if ((~value & (~value + 1)) != 0 || step * half_warp > -value) return false;
             step = 0;
             result.proof = Proof::endpoints;

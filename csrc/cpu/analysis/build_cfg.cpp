@@ -120,7 +120,7 @@ void find_loops(KernelAnalysis& analysis) {
                 }
             }
         }
-        // Branches into a loop, not to its header.
+        // Finds branches that enter a loop at another block than its header.
         for (std::uint32_t b = 0; b < count && !changed; ++b)
             for (const std::uint32_t to : analysis.blocks[b].successors) {
                 work.spend(to);

@@ -75,7 +75,8 @@ void find_affine(KernelAnalysis& analysis) {
         changed = false;
         for (std::uint32_t n = 0; n < analysis.ops.size(); ++n) {
             std::vector<std::int64_t> sources;
-            bool all = true, some = true;  // all: each source has a step; some: none is divergent
+            // All: each source has a step; some: no source is divergent.
+            bool all = true, some = true;
             bool per_half = false;
             for (const Access& access : analysis.ops[n].accesses) {
                 if (access.write) continue;

@@ -11,7 +11,7 @@ namespace cupola::cpu::compiler {
 enum class Proof : std::uint8_t {
     linear,     // no test is needed: sums, and products with a constant
     endpoints,  // test both ends: the function is monotonic, like / by a uniform value
-    low_bits,   // the same, and test that a mask has low bits only: & of an affine value
+    low_bits,   // test both ends, and that a mask has low bits only: & of an affine value
     uniform,    // no test is needed: a function of uniform values
 };
 

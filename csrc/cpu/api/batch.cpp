@@ -23,7 +23,8 @@ CUresult copies(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, size_t count,
                 CUstream handle) {
     return entry([&] {
         if (failed) *failed = SIZE_MAX;
-        require(handle && handle != CU_STREAM_LEGACY);  // no default stream, as documented
+        // As cuda.h documents, default streams are not allowed.
+        require(handle && handle != CU_STREAM_LEGACY);
         require(to && from && sizes && count > 0 && attributes && places && kinds > 0 &&
                 kinds <= count && places[0] == 0);
         for (size_t i = 0; i < kinds; ++i) {

@@ -120,7 +120,7 @@ CUresult batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP* list, size_t* failed,
                unsigned long long flags, CUstream handle) {
     return entry([&] {
         if (failed) *failed = SIZE_MAX;
-        // Cuda.h documents that no default stream is allowed.
+        // As cuda.h documents, the default streams are not allowed.
         require(handle && handle != CU_STREAM_LEGACY);
         require(count > 0 && list && flags == 0);
         for (size_t n = 0; n < count; ++n) {

@@ -175,7 +175,7 @@ CUPOLA_API CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute at
 }
 
 namespace {
-// For pools, a device that does not exist is INVALID_VALUE.
+// The call for pools returns INVALID_VALUE for a device that does not exist.
 void require_device(CUdevice device) {
     require(device >= 0 && static_cast<std::size_t>(device) < Driver::get().devices.size());
 }

@@ -81,7 +81,8 @@ CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
 }
 
-// The operations of a kernel and what is known of their values, as text. Valid as above.
+// The operations of a kernel and what is known of their values, as text. The text is valid until
+// the thread's next call.
 CUPOLA_API const char* cupola_cpu_ir(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
@@ -172,7 +173,7 @@ CUPOLA_API CUresult cuGetProcAddress_v2(const char* name, void** function, int v
     return CUDA_SUCCESS;
 }
 
-// Has no status to give the reason, so a missing symbol is NOT_FOUND.
+// This form returns no status with a reason, so a missing symbol is NOT_FOUND.
 CUPOLA_API CUresult cuGetProcAddress(const char* name, void** function, int version,
                                      cuuint64_t flags) {
     const CUresult result = cuGetProcAddress_v2(name, function, version, flags, nullptr);

@@ -101,7 +101,7 @@ void instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags,
     const bool device = flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
     require(!device || !(flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
     const auto graph = graph_of(handle);
-    // Its memory has one address, which one executable graph at a time uses.
+    // A memory node has one address, which one executable graph at a time uses.
     const bool has_memory = graph->has_memory();
     require(!graph->is_moved(), has_memory ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
     require(!has_memory || graph->memory_user.expired(), CUDA_ERROR_NOT_SUPPORTED);

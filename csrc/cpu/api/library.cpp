@@ -67,7 +67,8 @@ CUPOLA_API CUresult cuLibraryGetKernel(CUkernel* out, CUlibrary library, const c
         require(out && name);
         const auto owner = library_of(library);
         const auto kernel = owner->kernel(name);
-        kernel->kernel(*owner);  // so that an error in the kernel's code is reported here
+        // Loads the kernel now, so that an error in its code is reported by this call.
+        kernel->kernel(*owner);
         *out = kernel->handle();
         return CUDA_SUCCESS;
     });

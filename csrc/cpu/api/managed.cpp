@@ -59,7 +59,8 @@ CUresult ranges(const CUdeviceptr* addresses, const size_t* sizes, size_t count,
                 const CUmemLocation* places, const size_t* firsts, size_t kinds,
                 unsigned long long flags, CUstream stream) {
     return entry([&] {
-        require(stream && stream != CU_STREAM_LEGACY);  // no default stream, as documented
+        // As cuda.h documents, default streams are not allowed.
+        require(stream && stream != CU_STREAM_LEGACY);
         require(addresses && sizes && count > 0 && flags == 0);
         Capture::forbid(*stream_of(stream));
         if (places || firsts || kinds)

@@ -7,7 +7,7 @@ namespace cupola::cpu {
 
 struct Symbol {
     void* function = nullptr;
-    bool newer = false;  // the name exists, but only since a later version
+    bool newer = false;  // the name exists, but only in later versions
 };
 
 // `version` is CUDA's number (12040). `per_thread` selects the form whose stream 0 is the

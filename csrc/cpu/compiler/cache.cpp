@@ -213,7 +213,7 @@ bool Cache::may_contain(const std::string& hint) const {
     const auto nanoseconds = [](const timespec& t) {
         return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
     };
-    // A file system may record one time for changes that are this close.
+    // A file system may record the same time for two changes that are this close together.
     constexpr std::int64_t tick = 20'000'000;
     std::lock_guard lock(mutex_);
     const std::int64_t changed = nanoseconds(about.st_mtim);
@@ -368,7 +368,7 @@ void Cache::evict() const {
             remove_folder(path);
         if (!S_ISREG(about.st_mode)) continue;
         const auto size = static_cast<std::uint64_t>(about.st_size);
-        // Other files in the folder are not the cache's.
+        // Other files in the folder do not belong to the cache.
         if ((is_temporary(name) && now - about.st_mtime > stale) ||
             (is_of_key(name, ".txt") && now - about.st_mtime > month))
             unlink(path.c_str());

@@ -97,7 +97,7 @@ bool run_detached(const std::string& script, const std::string& log,
         if (error == 0) {
             reap(shell);
             report = report_from(ends[0]);
-            // This process may adopt orphans, as the first process of a container does.
+            // This process may be the parent of orphans, as the first process of a container is.
             reap(-shell);
             std::lock_guard guard(all.mutex);
             all.leaders.erase(shell);

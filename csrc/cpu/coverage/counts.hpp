@@ -16,7 +16,7 @@ namespace cupola::cpu::coverage {
 bool start(const std::string& file, std::string& error);
 // Appends the counts of launches that have ended. The counts of a failed write are lost.
 bool write(std::string& error);
-// Writes, and counts no more.
+// Writes the counts, and stops counting.
 bool stop(std::string& error);
 bool is_on();
 // Later launches count for this coverage context. The first context is "".

@@ -96,7 +96,7 @@ class Placement {
                static_cast<ptx::Space>(ptx::field::space.get(i.modifiers)) == ptx::Space::param;
     }
 
-    // A block's first instruction that is no copy or jump without a .loc.
+    // The first instruction of a block that is no copy and no jump without a .loc.
     std::uint32_t border_of(const BasicBlock& block) const {
         std::uint32_t i = block.first;
         const std::uint32_t before = i == 0 ? 0 : f_.code[i - 1].line;

@@ -89,7 +89,7 @@ struct Frame {
     std::uint64_t base;  // in the thread's local memory
 };
 
-// The innermost frame first. A call returns behind its operation.
+// Frames, the innermost frame first. A call returns to the operation after the call.
 std::vector<Frame> frames_of(const Stopped& at, Warp& w, unsigned lane) {
     const KernelCode& kernel = at.grid.kernel;
     std::vector<Frame> frames;

@@ -25,7 +25,7 @@ Request request_of(std::string_view payload);
 // Decimal numbers with blanks between; nothing if the text has another count or another character.
 std::optional<std::vector<std::uint64_t>> numbers_of(std::string_view text, std::size_t count);
 
-// A place where a launch stops: an operation, and of which block and thread.
+// A place where a launch stops: an operation, and the block and thread that execute it.
 struct Breakpoint {
     std::uint32_t id = 0, op = 0;
     bool any_block = true, any_thread = true;

@@ -324,8 +324,8 @@ template <unsigned Count, class At>
         if (remaining < static_cast<std::int64_t>(iterations))
             iterations = remaining < 0 ? 0 : static_cast<std::uint64_t>(remaining);
     }
-    // Something other than the comparison may end the batch, such as the end of an array: halve
-    // until the last iteration is valid.
+    // Something other than the comparison may end the batch, such as the end of an array. So halve
+    // the count until its last iteration is valid.
     for (; iterations >= min_iterations; iterations /= 2) {
         bool linear = at(iterations, last);
         for (unsigned n = 0; n < Count; ++n) linear &= last[n] - now[n] == iterations * strides[n];

@@ -36,7 +36,8 @@ void MemoryAccesses::emit_access(std::uint32_t b, std::uint32_t n) {
     const bool has_affine = group != nullptr,
                checked = operands_.path() != Path::unchecked && has_affine;
     const unsigned bytes = ptx::bytes_of(op.origin.key.type);
-    // An outlined access of several elements calls the handler, which only large kernels accept.
+    // An outlined access of several elements calls the handler. Only large kernels accept the cost
+    // of that call.
     const bool outlined =
         outlines_ && (part_.is_split() || op.accesses.size() == 2) && !checked && has_variables(op);
     out_.emit("{");

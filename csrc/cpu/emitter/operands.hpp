@@ -9,8 +9,8 @@
 
 namespace cupola::cpu::compiler {
 
-// The versions of a block's statements: without checks in advance, where all checks of the block
-// hold, and where these hold and all lanes are active.
+// The three versions of a block's statements: without checks in advance; where all checks of the
+// block hold; where all checks hold and all lanes are active.
 enum class Path : std::uint8_t { unchecked, checked, all_lanes };
 
 // About the results of a statement: whether they are masked, and the text to emit after the

@@ -10,7 +10,8 @@
 namespace cupola::cpu::compiler {
 namespace {
 
-// Bytes that take a compiler longer than the text of the semantics, which each file repeats.
+// Each file repeats the text of the semantics. A file of this many bytes takes a compiler longer
+// than that text does.
 constexpr std::size_t min_file_bytes = 40'000;
 
 // An estimate of the time to compile a function: its bytes, and some for each branch.

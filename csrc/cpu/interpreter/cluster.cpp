@@ -139,8 +139,8 @@ const DecodedOp* arrive(const DecodedOp* ip, Warp& w, std::byte*) {
     return ip + 1;
 }
 
-// Lanes whose phase is complete continue. So do lanes that never arrived, which is undefined in
-// PTX.
+// Lanes whose phase of the barrier is complete continue. Lanes that never arrived continue, too,
+// which PTX leaves undefined.
 const DecodedOp* wait(const DecodedOp* ip, Warp& w, std::byte*) {
     const std::uint32_t early = w.mask & w.arrived;
     if (early == 0) return ip + 1;

@@ -40,12 +40,12 @@ class CodeBuilder {
                     std::int32_t c = 0) {
         return emit(handlers_.find(opcode), d, a, b, c);
     }
-    // Appends an operation that has its handler and its line.
+    // Appends an operation with the handler and the line that the operation has already.
     void append(const DecodedOp& code) { kernel_.code.push_back(code); }
     // The index of the first of `count` new cached ranges, for memory accesses.
     std::uint32_t take_slots(std::uint32_t count = 1);
 
-    // `unresolved`: the text names something that is not defined.
+    // `unresolved`: the text names a symbol that is not defined.
     [[noreturn]] void fail(std::uint32_t line, const std::string& what,
                            bool unresolved = false) const;
 

@@ -64,8 +64,8 @@ void ControlDecoder::decode(const ptx::Instruction& i) {
             code_.emit(control.sleep, 0, operands_.source(functions_.operand(i, 0), Type::u32));
             break;
         default:
-            // pmevent is for profilers, setmaxnreg for a GPU's register file. Grids of a stream
-            // never overlap, which is more than griddepcontrol requires.
+            // pmevent is for profilers, and setmaxnreg for a GPU's register file: both do nothing.
+            // Grids of a stream never overlap, which is more than griddepcontrol requires.
             break;
     }
 }

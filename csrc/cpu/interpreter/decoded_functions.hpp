@@ -17,7 +17,8 @@ struct DecodedFunction {
     std::uint32_t frame = 0;              // bytes, rounded up
     std::uint32_t save = 0;               // bytes of registers saved around recursive calls
     std::uint32_t deepest = 0;            // bytes of its frame and its callees' frames
-    std::int32_t top = 0;                 // register: where its alloca memory begins; 0: none
+    // Register with the address where the function's alloca memory begins; 0: none.
+    std::int32_t top = 0;
     std::vector<std::uint32_t> block_start;
 };
 

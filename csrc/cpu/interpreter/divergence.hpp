@@ -18,7 +18,7 @@ namespace cupola::cpu::interpreter {
     for (unsigned i = 0; i < lanes; ++i) w.lane_mask[i] = -static_cast<std::int32_t>(mask >> i & 1);
 }
 
-// Skips the call that popcount is where the instruction set may lack the instruction.
+// Avoids the call that popcount becomes where the instruction set may lack a popcount instruction.
 [[gnu::always_inline]] inline std::uint32_t count_lanes(std::uint32_t mask) {
     return mask == all_lanes ? lanes : static_cast<std::uint32_t>(__builtin_popcount(mask));
 }

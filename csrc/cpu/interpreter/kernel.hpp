@@ -48,7 +48,7 @@ struct Copy {
 
 struct CallSite {
     std::uint32_t frame = 0;   // bytes by which the stack pointer moves
-    std::uint32_t needed = 0;  // bytes that the callee needs above that
+    std::uint32_t needed = 0;  // bytes that the callee needs above the moved stack pointer
     std::vector<Copy> arguments, results;
     std::vector<std::pair<std::int32_t, std::uint32_t>>
         saved;                  // register, bytes a lane; 0: predicate
@@ -60,8 +60,9 @@ struct CallSite {
 
 // A kernel's machine code and the tables that it needs.
 struct MachineCode {
-    std::vector<DecodedOp>
-        code;  // copy whose handlers return, so that calling one does not run the next
+    // This copy's handlers return to their caller. The handlers of the original jump to the next
+    // operation.
+    std::vector<DecodedOp> code;
     std::vector<Handler> handlers;
     std::vector<std::uint8_t> entry;  // 1 where `run` may enter
     RuntimeCallbacks services;
@@ -69,7 +70,7 @@ struct MachineCode {
     bool has_block_batch = false;  // `run` with a null pc runs whole blocks
 };
 
-// Where a kernel finds its machine code. Its compilation may outlive the kernel.
+// The place where a kernel finds its machine code. The compilation may outlive the kernel.
 struct MachineCodeSlot {
     enum class State : std::uint8_t { none, making, ready, failed };
     std::atomic<const MachineCode*> ready{nullptr};  // used by launches from then on

@@ -99,7 +99,7 @@ struct MetadataPlace {
 };
 MetadataPlace metadata_place(const ptx::MatrixForm& form, unsigned selector, unsigned row,
                              unsigned chunk);
-// The largest sparsity selector, which names lanes of each four.
+// The largest sparsity selector. A selector names lanes in each group of four.
 unsigned max_selector(const ptx::MatrixForm& form);
 std::uint64_t read_element(const std::byte* r, const std::vector<std::int32_t>& registers,
                            unsigned lane, unsigned n, unsigned bits);

@@ -14,8 +14,8 @@ namespace {
 using Address = Sampler::Address;
 
 constexpr std::int64_t outside = -1;
-// Coordinates are clamped to these: results beyond are the same. A normalized coordinate of this
-// size is an even integer, where wrapped and mirrored coordinates repeat.
+// Coordinates are clamped to these values, beyond which results do not change. A normalized
+// coordinate of this size is an even integer, where wrapped and mirrored coordinates repeat.
 constexpr double farthest = 0x1p40, farthest_normalized = 0x1p26;
 
 // Along one axis: the texels to read, and the weight of the second in 256ths.

@@ -47,8 +47,8 @@ class VariableLayout {
   public:
     explicit VariableLayout(Image::Memory memory) : blocks_(std::move(memory)) {}
 
-    // Allocates all of a module; throws ptx::Error on failure. `every`: each function gets an
-    // address, also if its address is not taken so far.
+    // Allocates all variables of a module; throws ptx::Error on failure. `every`: each function
+    // gets an address, also if the module takes no address of the function.
     void lay_out_variables(const ptx::Module& module, std::string_view source, bool every = false);
     // Addresses for a module that begins with the placed one. Its further variables and functions
     // are allocated for it alone.

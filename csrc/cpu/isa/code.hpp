@@ -224,7 +224,8 @@ extern const DecodedOp halt;  // its handler leaves the warp
 void set_mask(Warp& w, std::uint32_t mask);
 const DecodedOp* arrive(Warp& w, const DecodedOp* at);  // the running lanes reach `at`
 const DecodedOp* end_time_slice(Warp& w,
-                                const DecodedOp* at);  // as `arrive`, and ends their time slice
+                                // As `arrive`, and ends the time slice of the arriving lanes.
+                                const DecodedOp* at);
 // The running lanes sleep, then continue at `at`.
 const DecodedOp* doze(Warp& w, const DecodedOp* at, std::uint32_t nanoseconds);
 const DecodedOp* split(Warp& w, std::uint32_t first_mask, const DecodedOp* first,

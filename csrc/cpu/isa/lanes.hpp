@@ -219,8 +219,8 @@ struct Rounding<true> {
     }
 };
 
-// Rare instructions: only the variant for a full warp is compiled, which halves their compile time.
-// Masked lanes then cost a copy of the results.
+// For rare instructions only the variant for a full warp is compiled, which halves their compile
+// time. A warp with inactive lanes then copies the results.
 #if defined(CUPOLA_HASTY)
 template <class M>
 constexpr bool rare = true;

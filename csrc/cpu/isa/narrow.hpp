@@ -51,7 +51,7 @@ inline T narrow_to_nearest(double x) {
     using L = Layout<T>;
     constexpr int drop = 52 - L::mantissa;
     constexpr std::uint64_t infinity = static_cast<std::uint64_t>(L::top) << L::mantissa;
-    // The bits of the least normal narrow number as a double, less one exponent.
+    // The bits of the least normal narrow number as a double, with the exponent reduced by one.
     constexpr std::uint64_t rebias = static_cast<std::uint64_t>(1023 - L::bias) << 52;
     constexpr std::uint64_t least = rebias + (std::uint64_t{1} << 52);
     // The double whose last place is the last place of denormal narrow numbers: an addition of this

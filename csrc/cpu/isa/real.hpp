@@ -324,7 +324,7 @@ double hyperbolic_tangent(double x) __asm__("tanh");
 // 2^x of a float, with a relative error below 2^-41. It has no branches, tables or calls, so that
 // compilers make vectors of it, and no fused operations, so that all levels give the same bits.
 inline double power(double x) {
-    // Adding this rounds to a whole number, which the low bits of the sum have.
+    // Adding this constant rounds to a whole number, which is then in the low bits of the sum.
     constexpr double shift = 0x1.8p52;
     const double bounded = x < -1000 ? -1000 : x > 1000 ? 1000 : x;  // beyond what a float holds
     const double whole = bounded + shift, f = bounded - (whole - shift);

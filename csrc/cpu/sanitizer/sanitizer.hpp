@@ -78,7 +78,7 @@ class BlockChecks final : public observe::BlockObserver {
   private:
     struct Barrier {
         JoinClock meeting;
-        // for each warp, the instruction by which its lanes arrived
+        // for each warp: the instruction at which its lanes arrived
         std::vector<const Op*> by;
         Known outcome;
     };

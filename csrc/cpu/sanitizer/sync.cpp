@@ -25,7 +25,7 @@ std::string mask_text(std::uint32_t mask) {
 
 }  // namespace
 
-// Checked before the message is built, as that searches the kernel's text.
+// Tested before the message is built, because the message searches the kernel's text.
 bool BlockChecks::is_sync_news(const DecodedOp* ip) {
     return grid_.launch.checks.sync && is_news(grid_.key("sync", ip->line));
 }

@@ -54,7 +54,7 @@ cudaError_t row_of(const Driver& d, cudaArray_const_t array, ArrayRow& row) {
 
 using namespace cupola::cudart;
 
-// These two have no twin for the thread's own default stream.
+// These two functions have no second form for the thread's own default stream.
 CUPOLA_CUDART cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
                                          size_t count) {
     return entry([&](const Driver& d) {

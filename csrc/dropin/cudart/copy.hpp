@@ -10,7 +10,8 @@ struct CopySides {
     CUmemorytype to, from;
 };
 cudaError_t sides_of(cudaMemcpyKind kind, CopySides& sides);
-// The side that is no array; cudaErrorInvalidMemcpyDirection: the array's would be the host.
+// The side of the copy that is no array. cudaErrorInvalidMemcpyDirection: by the kind of copy, the
+// array would be on the host.
 cudaError_t side_facing_array(cudaMemcpyKind kind, bool array_is_source, CUmemorytype& side);
 
 // The primary contexts of a copy's devices.

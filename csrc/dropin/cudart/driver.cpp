@@ -26,7 +26,8 @@ void look_up(const char* name, int version, bool own, Function*& function) {
 }  // namespace
 
 void* find_driver_function(const char* name, int version, bool own_stream) {
-    // Twins for the thread's own stream came with CUDA 7. None has other parameters than before.
+    // Forms for the thread's own default stream came with CUDA 7. Their parameters are those of the
+    // older forms.
     if (own_stream) version = std::max(version, 7000);
     const cuuint64_t flags = own_stream ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
                                         : CU_GET_PROC_ADDRESS_LEGACY_STREAM;

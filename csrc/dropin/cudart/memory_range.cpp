@@ -5,7 +5,8 @@
 
 using namespace cupola::cudart;
 
-// Version 13's structure has room at its end that version 12's lacks, so that is never written.
+// Version 13's structure is longer at its end than version 12's, so the additional bytes are never
+// written.
 CUPOLA_CUDART cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes,
                                                    const void* pointer) {
     return entry([&](const Driver& d) {

@@ -12,7 +12,7 @@ namespace {
 struct Wrapper {
     static constexpr std::int32_t known_magic = 0x466243b1;
     std::int32_t magic;
-    std::int32_t version;       // 1; 2 after a device link that embeds no code of its own
+    std::int32_t version;       // 1, or 2 after a device link that embeds no code of its own
     const void* code;           // a fatbin
     const void* const* linked;  // in version 2: a list of fatbins to link, with null at its end
 };
@@ -107,7 +107,7 @@ cudaError_t Image::link(CUlibrary& library) {
     return result_of(result);
 }
 
-// An image that was never used leaves the driver alone, which may not be loaded.
+// An image that was never used needs no call of the driver, which may not be loaded.
 void Image::unload() noexcept {
     CUlibrary const library = library_.exchange(nullptr);
     if (library && Runtime::get().start() == cudaSuccess) driver_tables[0].LibraryUnload(library);

@@ -13,7 +13,8 @@
 #include "cpu/api/description.hpp"
 
 #define CUPOLA_NVML extern "C" __attribute__((visibility("default")))
-// One more name for a function; names differ in their types, which the assembler does not know.
+// A second name for a function. The two names differ in the types, which the assembler does not
+// know.
 #define CUPOLA_NVML_ALIAS(alias, function) \
     __asm__(".globl " #alias "\n\t.type " #alias ", %function\n\t.set " #alias ", " #function "\n");
 

@@ -16,7 +16,7 @@ constexpr int size = Vector<half>::size;
 // Rows of 8 elements, which ldmatrix reads, begin in 8 different groups of banks.
 constexpr int deep_pitch = depth + size;
 #if __CUDA_ARCH__ >= 800
-constexpr int stages = 3;  // steps whose elements are on their way, or multiplied
+constexpr int stages = 3;  // steps whose elements are being loaded or multiplied
 constexpr int unrolled = depth / 16;
 #else
 constexpr int stages = 2;
@@ -84,7 +84,7 @@ constexpr int next_lines = deep ? 16 * deep_pitch : 16;
 template <bool deep>
 constexpr int next_depth = deep ? 16 : 16 * flat_pitch;
 
-// Where a lane's row for ldmatrix is in a side. `inner` is the bit of the lane's number that
+// The place of a lane's row for ldmatrix in a side. `inner` is the bit of the lane's number that
 // selects the second half of the depth.
 __device__ int first_row_of(bool deep, int line, int inner) {
     const int lane = threadIdx.x % 32, k = (lane / inner) % 2 * 8;

@@ -104,8 +104,8 @@ __device__ double geometric_of(N& numbers, double p) {
     return p >= 1 ? 1 : ceil(log(numbers.positive()) / log1p(-p));
 }
 
-// In the order of discrete_kinds in package/cupola/random/distributions.py.
-// Parameters out of their range give -1: no loop is without an end.
+// The kinds have the order of discrete_kinds in package/cupola/random/distributions.py. Parameters
+// out of their range give -1, so that each loop ends.
 template <class N>
 __device__ i64 discrete(Discrete kind, N& numbers, double a, double b, i64 n) {
     double made = -1;

@@ -31,7 +31,7 @@ __device__ inline void normal_pair(u64 first, u64 second, double& one, double& o
     other = radius * sine;
 }
 
-// Products and sums that no compiler joins.
+// Products and sums that no compiler fuses.
 __device__ inline float scaled(float x, float factor, float sum) {
     return __fadd_rn(__fmul_rn(x, factor), sum);
 }
@@ -48,7 +48,7 @@ struct Numbers {
     double spare = 0;
     bool has_spare = false;
 
-    // Not inlined: some distributions have many calls, each of which would be the whole generator.
+    // Not inlined: some distributions have many calls, and each would contain the whole generator.
     __device__ __noinline__ u64 bits() {
         if (used == 2) {
             words = engine.next();

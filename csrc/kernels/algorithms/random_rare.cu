@@ -27,7 +27,7 @@ __device__ void fill_discrete(Engine engine, i64* out, u64 n, u64 stride, int ki
 
 // Vectors of `length` numbers. The parameters of vector i are at weights + i * step.
 
-// Each count is binomial: of the trials and the probability that earlier counts left.
+// Each count is binomial, with the trials and the probability that the earlier counts have left.
 template <class Engine>
 __device__ void multinomial(Engine engine, i64* out, u64 n, u64 stride, Count trials,
                             const double* weights, u64 step, u64 length) {

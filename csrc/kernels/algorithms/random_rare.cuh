@@ -114,7 +114,7 @@ __device__ double logseries_of(N& numbers, double p) {
 // near a = 1 the powers are close to 1.
 template <class N>
 __device__ double zipf_of(N& numbers, double a) {
-    if (a >= 1000) return 1;  // as all but 2^-1000 are
+    if (a >= 1000) return 1;  // as all numbers are, except with a probability of 2^-1000
     const double power = a - 1, log2 = 0.6931471805599453, share = -expm1(-63 * log2 * power);
     for (;;) {
         const double u = numbers.uniform(), v = numbers.uniform();
@@ -149,7 +149,7 @@ __device__ __noinline__ double rare_continuous(RareContinuous kind, N& numbers, 
     return NAN;
 }
 
-// Parameters out of their range give -1: no loop is without an end.
+// Parameters out of their range give -1, so that each loop ends.
 template <class N>
 __device__ i64 rare_discrete(RareDiscrete kind, N& numbers, double a, i64 good, i64 bad,
                              i64 draws) {

@@ -124,7 +124,7 @@ __device__ void scan_rows(const Op& op, const typename Op::In* in, typename Op::
     }
 }
 
-// A thread for each column of `inner` in each of the matrices of `n` rows.
+// A thread scans one of the `inner` columns of a matrix. Each matrix has `n` rows.
 template <class Op>
 __device__ void scan_columns(const Op& op, const typename Op::In* in, typename Op::Out* out,
                              i64 columns, i64 n, i64 inner) {

@@ -65,7 +65,7 @@ CUPOLA_WIDEN(u16, 16)
 CUPOLA_WIDEN(u32, 32)
 CUPOLA_WIDEN(u64, 64)
 
-// Element `indices[i]` of its row, for each i of rows of n.
+// For each row of n elements, writes the element at `indices[i]` of the row.
 #define CUPOLA_GATHER(T, bits)                                                          \
     extern "C" __global__ void __launch_bounds__(sort_key_threads)                      \
         sort_gather_##bits(const T* in, const i64* indices, T* out, i64 count, i64 n) { \

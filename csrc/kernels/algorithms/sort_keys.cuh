@@ -54,7 +54,7 @@ struct Keys {
         x = x >= nan ? static_cast<K>(~K(0)) : x;
         return static_cast<K>(x ^ inverse);
     }
-    // A code that no other follows.
+    // A code that sorts behind all other codes.
     __device__ K last() const { return static_cast<K>(~inverse); }
 };
 

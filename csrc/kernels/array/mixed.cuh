@@ -113,7 +113,8 @@ __device__ void mixed(const Mixed& a) {
 #pragma unroll
         for (int j = 0; j < n; ++j) {
             // After the end, the thread repeats its first element; other elements may be
-            // overwritten.
+            // A thread beyond the end repeats its first element, because other elements may already
+            // be overwritten.
             const unsigned i = first + j * step;
             const Places at = places(a, i <= last ? i : first);
             out[j] = at.out;

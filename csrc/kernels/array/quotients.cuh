@@ -112,7 +112,7 @@ __device__ Divided divided(u32 x, u32 y) {
     }
 }
 
-// Applies `part` to each x and y as such reals; the result is 0 if y is 0.
+// Applies `part` to each x and y as reals of this form; the result is 0 if y is 0.
 template <class S, class Part>
 __device__ u32 of_quotients(u32 x, u32 y, Part part) {
     using R = Real<S>;

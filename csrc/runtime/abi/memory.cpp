@@ -163,7 +163,7 @@ int cupola_pool_reset_high(int device) {
         CUmemoryPool pool = pool_of(c);
         ContextScope current(c);
         const RelaxedCapture relaxed(c.driver);
-        StreamFreeList::flush(c);  // otherwise the pool counts these blocks as in use
+        StreamFreeList::flush(c);  // otherwise the pool would count these pieces as in use
         cuuint64_t zero = 0;
         CUPOLA_CALL(c.driver, cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero);
         CUPOLA_CALL(c.driver, cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,

@@ -28,7 +28,7 @@ int operation_number(const char* name, int element);
 // The name in a row of the table; null after the last row.
 const char* operation_name(int index);
 
-// The set of kinds (operations.h) that each operation supports.
+// The set of kinds (operations.h) for which each operation has a kernel.
 extern const std::array<unsigned char, classes * per_class> operation_kinds;
 // The number of operands of a predicate, by its number within the class.
 #define CUPOLA_ROW(name, operands, kinds) operands,

@@ -14,7 +14,7 @@
 namespace cupola {
 namespace {
 
-constexpr std::size_t max_per_direction = max_pool_threads / 2;  // more do not copy faster
+constexpr std::size_t max_per_direction = max_pool_threads / 2;  // more threads do not copy faster
 
 // The calls of one run_in_pool, on the stack of its caller.
 struct Job {

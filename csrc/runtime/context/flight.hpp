@@ -56,7 +56,7 @@ class Flight {
     }
 
     std::uint64_t head() const noexcept { return head_.load(std::memory_order_relaxed); }
-    // Marks all launches before this head as done.
+    // Marks all launches before this position as done.
     void done(std::uint64_t head) noexcept;
 
     // Whether launches are captured into a graph instead of sent to the device.

@@ -104,7 +104,7 @@ void copy_between_drivers(std::uint64_t to, Stream& target, std::uint64_t from, 
     const bool from_host = source.context.driver->cpu;
     Stream& host = from_host ? source : target;
     Stream& device = from_host ? target : source;
-    synchronize(host);  // its queued work makes the data, or reads what is overwritten
+    synchronize(host);  // queued work of this stream may write the source, or read the destination
     const ContextScope current(device.context);
     copy_linear(to, from, bytes, from_host ? CUPOLA_TO_DEVICE : CUPOLA_TO_HOST, device);
     synchronize(device);

@@ -180,7 +180,8 @@ void launch(const StridedRegion& region, Stream& stream) {
     kernel.launch(dimensions, nullptr, &arguments, stream);
 }
 
-// The kernel's axes are limited: this loops over the outermost of more.
+// The kernel takes a limited number of axes. This function loops over the outermost axes beyond
+// that number.
 void copy_any(StridedRegion region, Stream& stream) {
     if (region.axes.size() <= strided::most_axes) return launch(region, stream);
     const CopyAxis outer = region.axes.front();

@@ -106,7 +106,7 @@ void GraphExec::note_stream(Stream& stream) {
 }
 
 bool GraphExec::launches_without_waiting(Stream& stream) {
-    constexpr int few = 16;  // for more nodes, the launch costs far more than releasing the lock
+    constexpr int few = 16;  // a launch of more nodes costs far more than releasing the lock
     return !calls_.load(std::memory_order_relaxed) && places_ <= few &&
            !queue_may_wait(stream, places_);
 }

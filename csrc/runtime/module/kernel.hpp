@@ -78,7 +78,7 @@ class Kernel : public Object {
     void refresh_c_view();
     std::vector<Parameter> with_offsets(const std::vector<Declared>& declared) const;
     std::string mismatch(std::size_t index, const Declared& declared) const;
-    // ", argument 1 (x) is null" of each pointer; null where none is.
+    // The text ", argument 1 (x) is null" for each pointer that is null; null where no pointer is.
     [[gnu::cold]] const char* null_arguments(void* const* pointers) const noexcept;
     CUresult send(const cupola_dimensions& d, const cupola_attributes& attributes, void** pointers,
                   CUstream stream) const;
@@ -113,7 +113,7 @@ class Kernel : public Object {
         std::vector<Parameter> parameters;
         std::vector<cupola_parameter> published;
     };
-    std::vector<Superseded> superseded_;  // other threads may still read these
+    std::vector<Superseded> superseded_;  // other threads may still read these lists
 
     friend const cupola_parameter* ::cupola_kernel_parameters(const cupola_kernel*);
 };

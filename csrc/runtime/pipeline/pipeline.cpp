@@ -206,7 +206,7 @@ void Pipeline::stage(Slot& slot, bool inward) {
     for (const Piece& piece : pieces) total += piece.end - piece.begin;
     const Span span(CUPOLA_PROFILE_HOST, inward ? "fill" : "drain", nullptr, total);
     std::atomic<std::size_t> next{0};
-    // Fill and drain alternate, so each may use the threads of both.
+    // Filling and draining alternate, so each may use the threads of both.
     const std::size_t threads = staging_threads(slot.stream->context.driver, 2);
     run_in_pool(std::min(pieces.size(), threads), [&](std::size_t) {
         for (std::size_t i = next++; i < pieces.size(); i = next++) {

@@ -245,7 +245,7 @@ void Profile::stop() {
     std::uint64_t last = 0;
     {
         std::lock_guard<std::mutex> lock(r.mutex);
-        ++r.stopping;  // no event is reused from here on
+        ++r.stopping;  // from now on, no event is reused
         last = r.first + r.records.size();
         for (std::size_t i = r.known; i < r.records.size(); ++i)
             if (r.records[i].last) awaited.emplace_back(r.records[i].context, r.records[i].last);

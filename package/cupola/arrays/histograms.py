@@ -84,7 +84,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Array:
             raise ArgumentValueError(f"bincount: argument x has a negative number: {low.item()}")
         least = max(least, int(high.item()) + 1)
     kind = np.int64 if array.dtype not in (np.int32, np.uint8) else array.dtype
-    parts = parts if array.size else None  # as NumPy, of no elements
+    parts = parts if array.size else None  # as NumPy does for no elements
     return _counted(packed(as_type(array, np.dtype(kind))), parts, least)
 
 

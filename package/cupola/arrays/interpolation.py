@@ -67,7 +67,7 @@ def interp(
     # NumPy returns the last value at the last position, and `right` only for positions after it.
     ends = where(at == points[last], _at(values, np.clip(low, last, last)), last_value)
     found = where(after == points.size, ends, where(after == 0, first_value, found))
-    # NumPy compares with a single point, so that NaN has its value.
+    # With a single point, NumPy gives a position of NaN the value of that point.
     return where(np.isnan(at), at if last else y0, found)
 
 

@@ -259,7 +259,7 @@ def _arrays_of(part: Indices, array: Array, axis: int) -> tuple[list[Indices], i
         return [part], 1
     _fitting(part, array, axis)
     if part.ndim == 0:
-        # An axis of length 1 that is taken or not.
+        # A bool stands for an axis of length 1, of which the bool takes the element or none.
         return [np.zeros(int(bool(part)), np.int64)], 0
     if isinstance(part, np.ndarray):
         return list(part.nonzero()), part.ndim

@@ -14,7 +14,7 @@ class Matrices(NamedTuple):
 
     first: Array  # the view whose first element the kernel gets
     step: int  # elements between the neighbours along the other axis
-    deep: bool  # whether they follow each other along the axis that is summed
+    deep: bool  # whether the elements are adjacent along the axis that is summed
     batch: int  # elements between matrices
 
     def arguments(self) -> tuple[Any, ...]:

@@ -29,7 +29,7 @@ _SHORT = SORT_ROW_THREADS * SORT_ROW_ITEMS
 _LONG = SORT_LONG_ROW_THREADS * SORT_LONG_ROW_ITEMS
 _ROWS = 1 << 30  # rows of one launch at most
 _PART = 1 << (SORT_COUNT_BITS - 1)  # elements that one launch sorts
-_WORDS = 32 << 20  # bytes of words that passes do not share
+_WORDS = 32 << 20  # bytes of the words that a pass does not share with other passes
 _NARROW = 1 << 32  # the longest rows whose indices have 32 bits between passes
 
 

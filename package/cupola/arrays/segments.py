@@ -17,7 +17,8 @@ from cupola.creation import empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.kernel_constants import SEGMENTS_THREADS
 
-_LONG = 2048  # the mean length of segments that a block reduces, and not a warp
+# Segments with at least this mean length are reduced by a block, shorter segments by a warp.
+_LONG = 2048
 
 
 def reduceat(

@@ -50,7 +50,7 @@ class Compiler:
             option = f"-fsanitize={','.join(sanitize)}"
             # Reports need functions and lines; names of variables would take a quarter of the time.
             flags += [option, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1"]
-            if "thread" in sanitize:  # GCC warns that fences are not supported
+            if "thread" in sanitize:  # GCC warns that ThreadSanitizer does not support fences
                 flags += ["-Wno-tsan", "-Wno-unknown-warning-option"]
             link.append(option)
         return cls(

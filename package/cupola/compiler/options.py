@@ -52,7 +52,7 @@ _NVRTC_ONLY = re.compile(
     r"-fdevice-syntax-only|--?(?:use-|create-)?pch(?:-.*|=.*)?|--?minimal|--?no-cache|-no-cache"
     r"|--?builtin-move-forward=.*|--?builtin-initializer-list=.*"
 )
-# A source with these options is NVRTC's: nvcc has no such mode.
+# Only NVRTC has the modes that these options choose.
 _NVRTC_MODE = re.compile(r"--device-as-default-execution-space|-default-device|--?device-int128")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-_MOST_GUESSED = 8  # numbers whose sizes are guessed: each has two
+_MOST_GUESSED = 8  # at most this many numbers are guessed; each has two possible sizes
 _LEARN = (
     "no manifest has the struct's fields: compile its source with options=['-G'], which has them"
 )

@@ -10,7 +10,8 @@ import numpy as np
 from cupola.array import Array
 from cupola.exceptions import ArgumentValueError
 
-# In smaller outputs a kernel that leaves out the last elements is like one whose rows are blocks.
+# In a smaller output, a kernel that leaves out the last elements looks like a kernel that computes
+# a row with each block.
 FEWEST = 64
 FEWEST_ROWS = 3
 PATTERN = 65521  # bytes; a prime, so that no row repeats another row
@@ -82,7 +83,7 @@ def _elements_of_rows(output: Array | np.ndarray, pattern: Bytes, grid: int) -> 
     if (last != pattern[np.arange(begin, output.nbytes) % pattern.size]).any():
         return None  # without a copy of all elements
     changed = (_bytes_of(output) != np.resize(pattern, output.nbytes))[::-1]
-    tail = int(changed.argmax())  # bytes at the end that are as before
+    tail = int(changed.argmax())  # bytes at the end that the kernel did not change
     if not changed[tail]:
         return None
     written = -(-(output.nbytes - tail) // output.itemsize)

@@ -15,7 +15,7 @@ from .maker_parameters import Parameter, variables_of
 HEADER = Path(__file__).parents[1] / "include" / "cupola" / "makers.cuh"
 # The forms of a kernel, which are its names: pointers, or views with strides.
 FLAT, STRIDED = "cupola_flat", "cupola_strided"
-GENERATED = '#line 1 "cupola/makers.cuh"'  # before code that no caller wrote
+GENERATED = '#line 1 "cupola/makers.cuh"'  # stands before code that the caller did not write
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b.*$", re.MULTILINE)
 
 

@@ -53,7 +53,7 @@ def to_complex(title: str, x: Array, axes: Sequence[int]) -> Array:
 def to_real(title: str, x: Array, axis: int, n: int) -> Array:
     """The inverse of `to_complex` along one axis, for ``n // 2 + 1`` complex numbers of it."""
     x = x.copy()  # cuFFT overwrites it
-    # Imaginary parts that real numbers don't have count for cuFFT, and not for NumPy.
+    # Imaginary parts that real numbers cannot have here: cuFFT would use them, NumPy ignores them.
     whole = (slice(None),) * axis
     x[(*whole, 0)].imag[...] = 0
     if n % 2 == 0:

@@ -49,7 +49,7 @@ class RepeatedCall:
 
     def __init__(self, work: Work, positions: Sequence[int], results: Sequence[int]) -> None:
         self._positions, self._results = tuple(positions), tuple(results)
-        # Keeps launches without their arguments, which would stay alive.
+        # Keeps the launches without their arguments, so that the arguments are not kept alive.
         self._launches = [
             (one.kernel, one.grid, one.block, one.arguments[len(positions) :])
             for one in work.launches

@@ -10,7 +10,8 @@ from mpi4py import MPI
 
 from cupola.mpi.messages import Message
 
-# Seconds of polls that only yield, since MPI moves bytes in its calls alone; then their pause.
+# Seconds in which polls only yield, because MPI moves bytes in its calls alone; then the pause
+# between polls.
 BUSY = 20e-3
 PAUSE = 20e-6
 

@@ -262,7 +262,8 @@ class JaxOperation:
             return batched(*arrays)
 
         def forward(*arrays: Any) -> tuple[Any, Any]:
-            results = function(*arrays)  # this function has a gradient, too
+            # This function has a gradient, too, for gradients of gradients.
+            results = function(*arrays)
             known = {**dict(zip(names, arrays, strict=True)), **_named(outputs, results)}
             needed = (*self.operation.matched.saved, *of_backward.operands)
             return results, {name: known[name] for name in needed if name in known}

@@ -26,7 +26,8 @@ _DTYPES = {
     array_format.HALF: "f2", array_format.FLOAT: "f4",
 }  # fmt: skip
 _FORMATS = {np.dtype(name): known for known, name in _DTYPES.items()}
-# Elements that no format has, and how they are read: the dtype of a channel, and channels.
+# Elements for which CUDA has no format, and how they are read: the dtype of a channel, and the
+# number of channels.
 _PACKED = {
     np.dtype(np.float64): ("i4", 2),
     np.dtype(np.int64): ("i4", 2),

@@ -161,8 +161,8 @@ class Vectors:
             )
         shape = shape_of("dirichlet", size, {})
         made: Array = empty((*shape, values.size), np.float64)
-        # The kernel's logarithms overflow for numbers that are all below 1e-300. A common factor is
-        # no difference then: one share is 1.
+        # The kernel's logarithms overflow if all numbers are below 1e-300. A common factor makes no
+        # difference for such numbers, because one share is 1.
         values *= max(1e-100 / values.max(), 1)
         there = to_device(values, device=made.device_index)
         self._vectors("dirichlet", made, values.size, there)

@@ -303,7 +303,7 @@ def notifications(runtime):
     runtime.cudaDeviceUnregisterAsyncNotification(0, second)
 
 
-# NVIDIA's runtime crashes in some of the next five, so each has a process.
+# NVIDIA's runtime crashes in some of the next five functions, so each of them runs in a process.
 
 
 def a_notification_of_no_device(runtime):

@@ -88,7 +88,7 @@ def identities(runtime):
     runtime.cudaStreamGetDevice_ptsz(0, byref(c_int()))
 
 
-# NVIDIA's runtime crashes in some of the next two, so each has a process.
+# NVIDIA's runtime crashes in some of the next two functions, so each of them runs in a process.
 
 
 def an_identity_without_a_place(runtime):
@@ -235,7 +235,7 @@ def attributes(runtime):
     runtime.cudaGetLastError()
 
 
-# NVIDIA's runtime crashes in some of the next three, so each has a process.
+# NVIDIA's runtime crashes in some of the next three functions, so each of them runs in a process.
 
 
 def an_attribute_is_set_without_a_value(runtime):

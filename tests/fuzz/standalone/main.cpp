@@ -48,7 +48,7 @@ class Mutator {
   private:
     std::size_t below(std::size_t n) { return n == 0 ? 0 : random_() % n; }
 
-    // Words of the corpus stand in for each other: that goes deeper than single bytes.
+    // Replaces words by other words of the corpus, which reaches deeper code than single bytes do.
     void split(const std::string& text) {
         std::size_t from = 0;
         for (std::size_t i = 0; i <= text.size() && words_.size() < 20000; ++i)

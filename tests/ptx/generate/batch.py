@@ -10,7 +10,8 @@ import numpy as np
 
 from .program import HEAD, RECORD, THREADS, Program
 
-WORDS = THREADS * RECORD // 8 + 16  # words of each program: its threads' records, then cells
+# Words of each program: first the records of its threads, then the cells.
+WORDS = THREADS * RECORD // 8 + 16
 COLUMNS = RECORD // 8 + 1
 # Fields that running a program needs; a Program has them, too.
 Launch = namedtuple("Launch", "name grid block_shape")

@@ -86,7 +86,8 @@ class Program(Warp):
         self.threads = math.prod(self.block_shape)
         self.base = rng.randrange(0, BASES, 2)
         self.whole = self.threads % 32 == 0  # whether each warp has 32 lanes
-        self.left = False  # whether threads may have left: what they stored no barrier orders
+        # Whether threads may have left: no barrier orders what such threads stored.
+        self.left = False
         self.functions = []
         if rng.random() < 0.25:
             count = rng.choice((1, 1, 2))

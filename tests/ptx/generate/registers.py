@@ -219,7 +219,8 @@ class Instructions:
             opcode = ".".join(kinds)
             before = [forms.guards(row, t)[2].format(to="%t2", of=more[2:]) + ";"]
             more = ", %t2"
-        # Sums over parts are several instructions, of which NVIDIA's compiler guards not all.
+        # Sums over parts become several instructions, and NVIDIA's compiler guards only some of
+        # them.
         guard = "" if many and opcode.endswith(".add") else self.guard()
         if many and rng.random() < 0.4:  # some parts of the destination, the other parts from c
             d += (

@@ -29,7 +29,7 @@ def convert_tensor(m, t, t2, a):
     if v is fl.NAN and "rn_rz" in m:
         return (0x7FFFE000,)
     if v is fl.NAN or (v is fl.INF and m.get("finite")):
-        # An H200 cuts such bits off, and takes what is too large down.
+        # An H200 cuts off the bits below the precision, and rounds a value that is too large down.
         made = a & 0x7FFFE000
         return (a & 1 << 31 | made - (0x2000 if m.get("finite") and made >> 23 == 0xFF else 0),)
     if m.get("relu") and sign:

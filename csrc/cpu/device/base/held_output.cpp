@@ -22,7 +22,7 @@ void HeldOutput::add(std::string_view text, std::size_t limit) {
         lost_ += texts_.front().size();
         texts_.pop_front();
     }
-    // A reader must not find nothing where text was lost.
+    // Where all text was lost, a reader still finds an empty line.
     if (texts_.empty()) {
         texts_.emplace_back("\n");
         bytes = 1;

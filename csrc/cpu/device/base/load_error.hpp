@@ -8,7 +8,7 @@
 
 namespace cupola::cpu {
 
-// The result of a call whose PTX has such an error.
+// The result of a call whose PTX has an error of this kind.
 CUresult code_of(ptx::Error::Kind kind);
 // Fails the call, writes the text to the log, and stores it for last_load_error().
 [[noreturn]] void fail_load(const ptx::Error& error);

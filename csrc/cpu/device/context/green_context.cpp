@@ -51,7 +51,8 @@ SmResource SmResource::read(const CUdevResource& from, const Device& device) {
     return {seal.count, seal.whole != 0};
 }
 
-// The minimal size of a part and its alignment, which Hopper and newer devices have in pairs.
+// The smallest part and the alignment of parts, in multiprocessors. Hopper and newer devices have
+// multiprocessors in pairs.
 unsigned SmResource::unit(const Device& device) { return device.multiprocessors() > 1 ? 2 : 1; }
 
 // In the result of a split both fields are 0, as in NVIDIA's driver.

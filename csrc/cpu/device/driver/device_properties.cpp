@@ -164,7 +164,8 @@ std::optional<int> DeviceProperties::attribute(CUdevice_attribute attribute) con
             break;
     }
     if (const auto limit = array_limit(attribute)) return limit;
-    // Every other known attribute tells of a feature that is missing, or of its limit.
+    // Each other known attribute is 0: the device lacks the feature, or the feature has no limit
+    // here.
     if (attribute > 0 && attribute < CU_DEVICE_ATTRIBUTE_MAX) return 0;
     return std::nullopt;
 }

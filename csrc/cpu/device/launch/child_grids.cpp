@@ -13,7 +13,7 @@
 namespace cupola::cpu {
 namespace {
 
-// Handles of streams that each grid has.
+// The number of handles of streams that each grid has.
 enum GridStream : std::uint64_t { unnamed = 0, legacy = 1, per_thread = 2, tail = 3, forget = 4 };
 
 }  // namespace

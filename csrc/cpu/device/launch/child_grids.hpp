@@ -60,7 +60,8 @@ class ChildGrids final : public DeviceRuntime {
     // The device address of a text.
     std::uintptr_t device_text(const char* text);
 
-    // A buffer for the arguments of a launch: of this size, or of a checked launch. 0: no memory.
+    // A buffer for the arguments of a launch, of the given size or for a checked launch. Returns 0
+    // if memory is missing.
     std::uintptr_t make_buffer(std::uint64_t bytes);
     std::pair<std::uintptr_t, std::uint64_t> make_buffer(std::uint64_t kernel,
                                                          const LaunchShape& shape);

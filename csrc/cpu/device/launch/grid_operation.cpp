@@ -56,7 +56,7 @@ struct GridOperation final : Operation {
             .count();
     }
 
-    // Counts the time since the last call, by any of its threads, as time of the interpreter.
+    // Adds the time since the last call, by any thread of the grid, to the time of the interpreter.
     void count_time() {
         const std::int64_t end = now(), begin = counted.exchange(end);
         if (end > begin)

@@ -109,7 +109,7 @@ KernelCall kernel_call(std::shared_ptr<Function> checked, const LaunchShape& sha
     call.shape = shape;
     call.shape.cluster = cluster.value_or(Dim3{1, 1, 1});
     call.shape.cluster_given = cluster.has_value();
-    call.shape.events.clear();  // these belong to the launch, not to the kernel
+    call.shape.events.clear();  // these attributes belong to the launch, not to the kernel
     return call;
 }
 

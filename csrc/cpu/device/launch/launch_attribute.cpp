@@ -116,8 +116,8 @@ LaunchShape shape_of(const Driver& driver, const CUlaunchConfig& config) {
                 require(value.deviceUpdatableKernelNode.deviceUpdatable == 0 ||
                         value.deviceUpdatableKernelNode.deviceUpdatable == 1);
                 fail(CUDA_ERROR_NOT_SUPPORTED);
-            case carveout_attribute:  // percent; -1 is no preference, as in the function's
-                                      // attribute
+            // Percent; -1 means no preference, as in the attribute of a function.
+            case carveout_attribute:
                 require(number <= 100 || number == ~0u);
                 break;
             case nvlink_attribute:

@@ -28,7 +28,7 @@ void* host_memory(std::size_t capacity, std::size_t align) {
     return memory;
 }
 
-// Separate pages, so that they can be shared with other processes.
+// Memory of separate pages, which can be shared with other processes.
 void* own_pages(std::size_t length) {
     const std::size_t spare = length < 2 * huge ? 0 : huge;
     void* const found =

@@ -119,7 +119,8 @@ std::string_view Link::complete() {
     } catch (const ptx::Error& error) {
         fail_load(code_of(error.kind), std::string("cupola: linked PTX ") + error.what());
     }
-    // Parsed and discarded: an undefined symbol is an error here, not only at the load.
+    // The linked text is parsed, and the result is not used: so an undefined symbol is an error of
+    // the link, and not only of the load.
     build_image(image_, Context::usable()->device(), options_);
     return image_;
 }

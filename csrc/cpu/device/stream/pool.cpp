@@ -11,7 +11,7 @@
 namespace cupola::cpu {
 namespace {
 
-// At most a quarter larger than needed, so that reuse wastes little.
+// A reused piece is at most a quarter larger than needed, so that reuse wastes little.
 std::uintptr_t take_fitting(std::multimap<std::size_t, std::uintptr_t>& blocks, std::size_t size) {
     const auto it = blocks.lower_bound(size);
     if (it == blocks.end() || it->first > size + size / 4 + MemoryMap::alignment) return 0;

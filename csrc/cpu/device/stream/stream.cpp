@@ -11,7 +11,8 @@ namespace {
 
 std::atomic<std::uint64_t> last_id{2};  // 1 and 2 are the default streams' handles
 
-// Bounds the recursion: a waiting thread may run work of other streams, which may wait too.
+// The depth of recursion is limited: a waiting thread may run work of other streams, which may
+// wait, too.
 constexpr int deepest = 8;
 thread_local int depth = 0;
 
@@ -277,7 +278,7 @@ void Stream::wait(std::uint64_t ticket) {
         if (spin([&] { return done(ticket); }, linger)) return;
         std::unique_lock lock(wait_mutex_);
         ++waiters_;
-        // With a timeout, because work does not complete any more at process exit.
+        // The wait has a timeout, because work completes no more at process exit.
         if (!done(ticket)) finished_.wait_for(lock, std::chrono::milliseconds(100));
         --waiters_;
         lock.unlock();

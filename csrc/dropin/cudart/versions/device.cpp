@@ -113,7 +113,7 @@ CUPOLA_CUDART cudaError_t cudaLaunchCooperativeKernelMultiDevice(const LaunchPar
     });
 }
 
-// May return other errors of pending work than cudaEventElapsedTime.
+// This function may return other errors of pending work than cudaEventElapsedTime.
 CUPOLA_CUDART cudaError_t cudaEventElapsedTime_v2(float* milliseconds, cudaEvent_t start,
                                                   cudaEvent_t end) {
     return entry([&](const Driver& d) {

@@ -91,7 +91,8 @@ class Code:
         self.statements: list[int] = []
         self.inlined = bytearray()
         before, line_before, seen = 0, 0, None
-        heads: dict[int, Location] = {}  # by function: its first line, under -G its prologue's
+        # By function: its first line; under -G the first line of its prologue.
+        heads: dict[int, Location] = {}
         for op, line in enumerate(self.lines):
             place = self.place(op) if self.sources else None
             function = bisect.bisect_right(self._starts, op) - 1

@@ -87,7 +87,8 @@ class Shell(cmd.Cmd):
             return bool(super().onecmd(line))
         except (Error, LookupError) as error:
             self.error(str(error) if isinstance(error, Error) else f"no {error}")
-        except (ValueError, OverflowError) as error:  # a number that is none, or too large
+        # The text is no number, or the number is too large.
+        except (ValueError, OverflowError) as error:
             self.error(f"{line}: {error}")
         return False
 
