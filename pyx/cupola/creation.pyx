@@ -132,7 +132,7 @@ def full(shape, value, dtype=None, *, order="C", device=None, stream=None):
     return array
 
 
-cdef Array made_like(
+cdef Array make_like(
     object prototype, object dtype, object shape, object order, object device, object stream
 ):
     fortran = False
@@ -179,7 +179,7 @@ def empty_like(prototype, dtype=None, *, order="K", shape=None, device=None, str
     -------
     Array
     """
-    return made_like(prototype, dtype, shape, order, device, stream)
+    return make_like(prototype, dtype, shape, order, device, stream)
 
 
 def zeros_like(prototype, dtype=None, *, order="K", shape=None, device=None, stream=None):
@@ -189,7 +189,7 @@ def zeros_like(prototype, dtype=None, *, order="K", shape=None, device=None, str
     -------
     Array
     """
-    cdef Array array = made_like(prototype, dtype, shape, order, device, stream)
+    cdef Array array = make_like(prototype, dtype, shape, order, device, stream)
     array.view_as((array.nbytes,), None, 0, np.dtype(np.uint8)).fill(0, stream)
     return array
 
@@ -201,7 +201,7 @@ def ones_like(prototype, dtype=None, *, order="K", shape=None, device=None, stre
     -------
     Array
     """
-    cdef Array array = made_like(prototype, dtype, shape, order, device, stream)
+    cdef Array array = make_like(prototype, dtype, shape, order, device, stream)
     array.fill(np.ones((), array.dtype), stream)
     return array
 
@@ -215,7 +215,7 @@ def full_like(
     -------
     Array
     """
-    cdef Array array = made_like(prototype, dtype, shape, order, device, stream)
+    cdef Array array = make_like(prototype, dtype, shape, order, device, stream)
     array.fill(value, stream)
     return array
 

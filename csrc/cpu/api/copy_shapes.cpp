@@ -80,7 +80,7 @@ Place source(const Box& it) {
             it.srcZ,          it.srcPitch, it.srcHeight, it.srcArray};
 }
 
-CUresult run(Copy copy, const Place& to, const Place& from, CUstream stream, bool wait) {
+CUresult queue_copy(Copy copy, const Place& to, const Place& from, CUstream stream, bool wait) {
     if (copy.width == 0 || copy.height == 0 || copy.depth == 0) {
         stream_of(stream);
         return CUDA_SUCCESS;
@@ -136,8 +136,9 @@ CUresult batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP* list, size_t* failed,
             require(!__builtin_mul_overflow(it.extent.width, element, &copy.width));
             copy.height = it.extent.height;
             copy.depth = it.extent.depth;
-            const CUresult code = run(copy, operand_place(it.dst, element, it.extent),
-                                      operand_place(it.src, element, it.extent), handle, false);
+            const CUresult code =
+                queue_copy(copy, operand_place(it.dst, element, it.extent),
+                           operand_place(it.src, element, it.extent), handle, false);
             if (code != CUDA_SUCCESS) return code;
         }
         if (failed) *failed = SIZE_MAX;
@@ -156,7 +157,7 @@ CUresult rectangle(const CUDA_MEMCPY2D* it, CUstream stream, bool wait) {
         const Place from{it->srcMemoryType, it->srcHost, it->srcDevice,
                          it->srcXInBytes,   it->srcY,    0,
                          it->srcPitch,      0,           it->srcArray};
-        return run(copy, to, from, stream, wait);
+        return queue_copy(copy, to, from, stream, wait);
     });
 }
 
@@ -167,7 +168,7 @@ CUresult box(const Box* it, CUstream stream, bool wait) {
     copy.height = it->Height;
     copy.depth = it->Depth;
     require(it->srcLOD == 0 && it->dstLOD == 0);
-    return run(copy, destination(*it), source(*it), stream, wait);
+    return queue_copy(copy, destination(*it), source(*it), stream, wait);
 }
 
 CUresult plain_box(const CUDA_MEMCPY3D* it, CUstream stream, bool wait) {

@@ -133,7 +133,7 @@ CUPOLA_API CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject handle, 
         const auto to = Driver::get().graphs.get(graph, CUDA_ERROR_INVALID_VALUE);
         const auto object = object_of(handle);
         require(count > 0 && count <= INT32_MAX && (flags & ~CU_GRAPH_USER_OBJECT_MOVE) == 0);
-        object->lend(count, flags & CU_GRAPH_USER_OBJECT_MOVE);
+        object->add_graph_references(count, flags & CU_GRAPH_USER_OBJECT_MOVE);
         to->objects.push_back(std::make_shared<UserReferences>(object, count));
     });
 }

@@ -37,14 +37,14 @@ void UserObject::release(unsigned count) {
     end();
 }
 
-void UserObject::lend(unsigned count, bool move) {
+void UserObject::add_graph_references(unsigned count, bool move) {
     std::lock_guard lock(mutex_);
     require(!move || count <= programs_);
     if (move) programs_ -= count;
     graphs_ += count;
 }
 
-void UserObject::give_back(unsigned count) noexcept {
+void UserObject::remove_graph_references(unsigned count) noexcept {
     {
         std::lock_guard lock(mutex_);
         graphs_ -= count;
@@ -74,7 +74,7 @@ void UserObject::end() noexcept {
 bool UserReferences::drop(unsigned count) {
     require(count > 0 && count <= count_);
     if (count == count_) return true;
-    object_->give_back(count);
+    object_->remove_graph_references(count);
     count_ -= count;
     return false;
 }

@@ -23,9 +23,9 @@ class UserObject {
     // program's destructor on another thread, because it may take locks that the caller holds.
     void release(unsigned count);
     // Gives references to a graph: new ones, or (`move`) those of the program.
-    void lend(unsigned count, bool move);
+    void add_graph_references(unsigned count, bool move);
     // Called when the graph releases its references.
-    void give_back(unsigned count) noexcept;
+    void remove_graph_references(unsigned count) noexcept;
 
   private:
     void end() noexcept;
@@ -42,7 +42,7 @@ class UserReferences {
   public:
     UserReferences(std::shared_ptr<UserObject> object, unsigned count)
         : object_(std::move(object)), count_(count) {}
-    ~UserReferences() { object_->give_back(count_); }
+    ~UserReferences() { object_->remove_graph_references(count_); }
     UserReferences(const UserReferences&) = delete;
     UserReferences& operator=(const UserReferences&) = delete;
 
