@@ -112,7 +112,6 @@ __device__ void mixed(const Mixed& a) {
         unsigned long long from_x[n], from_y[n];
 #pragma unroll
         for (int j = 0; j < n; ++j) {
-            // After the end, the thread repeats its first element; other elements may be
             // A thread beyond the end repeats its first element, because other elements may already
             // be overwritten.
             const unsigned i = first + j * step;
