@@ -47,8 +47,8 @@ class Codec:
     needed: tuple[Path, ...] = ()  # the file after which zstd.h is there
     linked: tuple[str, ...] = ()  # files and options of a link
     objects: tuple[Path, ...] = ()  # the files among them that the build makes
-    unpacked: tuple[Any, ...] = ()  # the step of all compilers
-    compiled: tuple[Any, ...] = ()  # the step of this compiler
+    unpacked: tuple[Any, ...] = ()  # the step that every compiler runs
+    compiled: tuple[Any, ...] = ()  # the step that only this compiler runs
 
 
 def codec(build: Any, root: Path, compiler: Any, native: Path, flags: Sequence[str]) -> Codec:

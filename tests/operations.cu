@@ -2,7 +2,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-// v = alpha * u, of a plane.
+// v = alpha * u, for all elements of a plane.
 template <class T>
 __global__ void scale_plane(const T* u, T* v, int ny, int nx, T alpha) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;

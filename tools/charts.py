@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 WIDTH, RIGHT, TOP, FOOT = 860, 60, 46, 34  # pixels
-LETTER = 6.3  # pixels, at most, of a letter of a label
+LETTER = 6.3  # the width of a label's letter in pixels, at most
 GRAY, BLUE, ORANGE, GREEN = "#7f7f7f", "#2f6fb3", "#cc7722", "#4a9a5b"
 
 

@@ -138,7 +138,8 @@ def main() -> int:
     source = copy(options.folder.resolve(), build)
     if not options.no_build:
         make(source, build, environment, options.jobs)
-    device, driver = records.cupola_device()  # now: a build may replace the package meanwhile
+    # Read now, because a build may replace the package meanwhile.
+    device, driver = records.cupola_device()
     lines, rows, other = arguments(source), [], []
     for name, folder in samples(source).items():
         if options.only and name not in options.only:

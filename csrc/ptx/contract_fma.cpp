@@ -55,7 +55,7 @@ class Contraction {
         fused_.push_back({n, side});
     }
 
-    // The rest changes the program.
+    // The code below changes the program.
 
     std::uint32_t new_register(Type type) {
         f_.registers.push_back(type);
@@ -164,7 +164,8 @@ class Contraction {
     Function& f_;
     ProductUses uses_;
     std::vector<std::pair<std::uint32_t, unsigned>> fused_;  // sum, side of its product
-    std::multimap<std::uint32_t, Instruction> insertions_;   // by the instruction that follows
+    // Instructions to insert, by the instruction that follows them.
+    std::multimap<std::uint32_t, Instruction> insertions_;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct DeclaredParameter {
     Type type = Type::none;
     bool pointer = false, array = false;
     std::uint64_t count = 1;  // elements of the array
-    std::uint64_t align = 0;  // 0 where none is given
+    std::uint64_t align = 0;  // 0 where the declaration has no alignment
 };
 
 // Finds one kernel after the other; kernels in comments and strings are none.

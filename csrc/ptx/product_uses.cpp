@@ -7,7 +7,7 @@ namespace {
 using Kind = Operand::Kind;
 using Role = ContractRole;
 
-// The comparison with sides, or signs, exchanged.
+// The comparison with its sides, or its signs, exchanged.
 Compare mirrored(Compare compare) {
     switch (compare) {
         case Compare::lt:

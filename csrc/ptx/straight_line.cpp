@@ -113,7 +113,7 @@ class Blocks {
         b.successors.erase(std::unique(b.successors.begin(), b.successors.end()),
                            b.successors.end());
         edges_ += b.successors.size();
-        // A guarded exit is a second way out.
+        // A guarded exit is a second way out of the block.
         if (r == ContractRole::leave && i.guard != absent && b.end < f_.code.size())
             list_[n + 1].sealed = true;
     }

@@ -7,7 +7,8 @@ from cupola.handles cimport cupola_graph
 cdef class Held:
     cdef object what
 
-# The object for `owner` or `data`, with the library's reference: drop() takes it back.
+# The object that keeps `owner` or `data`, with a reference of the library. drop() ends this
+# reference.
 cdef Held hold(object what)
 # The object for a callable and its arguments, held in the same way.
 cdef Held hold_call(object function, tuple arguments)

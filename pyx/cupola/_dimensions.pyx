@@ -122,7 +122,8 @@ cdef cupola_attributes* read_attributes(
     memset(out, 0, sizeof(cupola_attributes))
     if cluster is not None:
         read_axes(kernel, device, "cluster", cluster, out.cluster)
-        if not (out.cluster[0] or out.cluster[1] or out.cluster[2]):  # None in the C ABI
+        # The C ABI writes zeros for None.
+        if not (out.cluster[0] or out.cluster[1] or out.cluster[2]):
             raise ArgumentValueError(
                 f"{kernel}: cluster {cluster!r} has only zero dimensions; each must be at least 1")
     if cooperative:

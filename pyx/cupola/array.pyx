@@ -323,7 +323,7 @@ cdef class Array(ArrayData):
         if order == "K":
             self.require_live()
             steps = self.get_strides()
-            # A view's axis with a large stride changes slowly.
+            # A large stride means that the index along the axis changes slowly.
             axes = sorted(range(len(steps)), key=lambda axis: -abs(steps[axis]))
             return self.transpose(axes).reshape(-1)
         return self.reshape(-1, order=order)

@@ -52,7 +52,7 @@ cdef class Capture:
         finally:
             with nogil:
                 status = cupola_capture_end(native, &self.graph.native)
-            if kind is None:  # else the block's own exception is more useful
+            if kind is None:  # after an exception in the block, that exception is more useful
                 check(status)
             elif status == 0:
                 cupola_graph_release(self.graph.native)

@@ -45,7 +45,7 @@ cdef class EagerCall:
     # None where an input or scalar has the name of this argument.
     cdef object out_name, stream_name, device_name
     cdef bint written[MAX_TENSORS]
-    cdef char kinds[MAX_TENSORS]  # kinds of scalars: f, i or b
+    cdef char kinds[MAX_TENSORS]  # kinds of scalars: f for float, i for integer, b for bool
     cdef bint has_default[MAX_TENSORS]
     cdef cupola_op_scalar defaults[MAX_TENSORS]
 

@@ -515,8 +515,8 @@ cdef class Stream:
         call = hold_call(function, args)
         cdef void* data = <PyObject*>call
         cdef int status
-        # Before the GIL is released: from now on, no other thread may hold it while it waits in the
-        # driver.
+        # Counted before the GIL is released: from now on, no other thread may wait in the driver
+        # while it holds the GIL.
         cupola_callbacks_hold()
         with nogil:
             status = cupola_stream_call(self.native, run_call, data, drop)

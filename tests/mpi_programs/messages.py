@@ -125,7 +125,8 @@ comm.Barrier()
 if comm.size > 1 and comm.rank == 0:
     request.wait()
 
-# A smaller message leaves the other elements; any source and tag, and the status has the size.
+# A smaller message does not change the other elements. A receive from any source and with any tag
+# reports the size in the status.
 if comm.rank == 0:
     for size in (0, 300, 256):
         for _ in range(1, comm.size):
@@ -201,7 +202,7 @@ if MPI.Query_thread() == MPI.THREAD_MULTIPLE:
     if failures:
         raise failures[0]
 
-# Persistent requests, and no peer.
+# Persistent requests, and requests without a peer.
 array = cupola.full(2000, comm.rank, np.int32)
 target = cupola.empty_like(array)
 receive, send = comm.Recv_init(target, left, 1), comm.Send_init(array, right, 1)

@@ -6,7 +6,7 @@ that reads an array back fails where the recording has none (`recording.py`).
 
 COMPILED = "PTX of the compiler at hand"
 ESTIMATES = "estimates (.approx) of a GPU differ within their bounds"
-# Tests that are never recorded.
+# Tests that no recording ever includes.
 NEVER = {
     "test_manual.py": "asks no device",
     "test_recording_coverage.py": "asks no device",

@@ -9,5 +9,5 @@ def test_mistake():
     call = getattr(ctypes.CDLL(library), function)
     call.restype = ctypes.c_void_p
     answer = ctypes.c_void_p(call(int(argument)))
-    if function == "keep":  # by an object that is never freed and holds the address
+    if function == "keep":  # an object that is never freed keeps the address
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(answer))

@@ -7,7 +7,7 @@ namespace cupola::cpu::compiler {
 
 namespace {
 
-// Larger steps are never contiguous accesses.
+// The largest step that is followed: with larger steps, accesses are never contiguous.
 constexpr std::int64_t max_step = 1 << 12;
 constexpr std::int64_t half_warp = interpreter::lanes / 2;
 

@@ -69,7 +69,7 @@ void find_blocks(KernelAnalysis& analysis) {
         if (!last.no_fallthrough && b + 1 < analysis.blocks.size())
             block.successors.push_back(b + 1);
         if (last.may_retry) block.successors.push_back(b);
-        // A function returns to after any call.
+        // A function may return to the operation after any call.
         const bool returns = last.changes_flow && last.no_fallthrough && last.targets.empty();
         if (returns)
             for (const std::uint32_t to : analysis.returns)
@@ -149,7 +149,7 @@ void find_loops(KernelAnalysis& analysis) {
 void find_liveness(KernelAnalysis& analysis) {
     WorkLimit work;
     work.spend(analysis.blocks.size() *
-               analysis.registers.size());  // the memory has the same bound
+               analysis.registers.size());  // the memory of the sets has the same bound
     std::vector<std::vector<bool>> read(analysis.blocks.size()), written(analysis.blocks.size());
     for (std::uint32_t b = 0; b < analysis.blocks.size(); ++b) {
         read[b].assign(analysis.registers.size(), false);

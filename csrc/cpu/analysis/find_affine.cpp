@@ -16,7 +16,7 @@ using namespace interpreter;
 
 namespace {
 
-// Whether an operation is of integers that addresses and counters are made of.
+// Whether an operation computes with integers of a kind that addresses and counters have.
 bool is_of_index_words(const OpEffects& op) {
     const unsigned bytes = ptx::bytes_of(op.origin.key.type);
     return op.has_form && is_integer_or_bits(op.origin.key.type) && (bytes == 4 || bytes == 8);

@@ -75,7 +75,7 @@ void find_registers(KernelAnalysis& analysis) {
         if (r.writes != 0) throw UnsupportedKernel{"it writes to a constant"};
         if (r.bytes != c.width || c.width > 8)
             r.in_file = true;
-        else if (c.placed)  // the emitted source is then the same in every process
+        else if (c.placed)  // then the emitted source is the same in every process
             r.special = r.uniform = true;
         else
             r.constant = r.uniform = true;

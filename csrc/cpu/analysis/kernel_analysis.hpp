@@ -27,8 +27,8 @@ enum class Kind : std::uint8_t {
     guard_end,
     lanes,      // semantics is a function of one lane
     logic,      // a function of predicates
-    pack,       // a register of its parts
-    unpack,     // the parts of a register
+    pack,       // joins parts to a register
+    unpack,     // splits a register into parts
     parameter,  // loads a parameter of the kernel
     load,
     store,
@@ -39,7 +39,7 @@ enum class Kind : std::uint8_t {
     exit,
     count,         // lanes, for coverage
     count_branch,  // lanes that take a branch
-    handler,       // everything else: calls the interpreter's handler
+    handler,       // all other operations: emitted code calls the interpreter's handler
 };
 
 // `bytes` for each lane; 0: a predicate.
@@ -125,12 +125,14 @@ class KernelAnalysis {
     std::vector<OpEffects> ops;  // one for each DecodedOp
     std::vector<Register> registers;
     std::vector<Block> blocks;
-    std::vector<std::uint32_t> block_of;          // an operation's block
-    std::vector<std::uint32_t> returns;           // operations after calls
-    std::vector<std::uint32_t> uniform;           // uniform registers, definitions before uses
-    std::vector<std::uint32_t> invariant_affine;  // the same for affine registers that never change
-    std::vector<std::uint32_t> hoisted;           // hoisted operations, definitions before uses
-    std::vector<PathStep> batch_path;             // the path of whole thread blocks; empty: none
+    std::vector<std::uint32_t> block_of;  // an operation's block
+    std::vector<std::uint32_t> returns;   // operations after calls
+    std::vector<std::uint32_t> uniform;   // uniform registers, definitions before uses
+    // Affine registers that never change, definitions before uses.
+    std::vector<std::uint32_t> invariant_affine;
+    // Operations that are executed once, definitions before uses.
+    std::vector<std::uint32_t> hoisted;
+    std::vector<PathStep> batch_path;  // the path of whole thread blocks; empty: none
     // The step of an operation's result, where its sources have these steps. Returns false if the
     // result is not affine.
     bool affine_step(std::uint32_t n, const std::vector<std::int64_t>& steps,

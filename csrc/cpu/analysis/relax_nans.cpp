@@ -5,8 +5,9 @@ namespace cupola::cpu::compiler {
 
 using ptx::Opcode;
 
-// Arithmetic on f32 produces the canonical NaN. If all readers of a result are f32 arithmetic,
-// comparisons, or conversions to narrower floats, any NaN will do, as no other NaN is observable.
+// Arithmetic on f32 produces the canonical NaN. A result may be any NaN if all of its readers are
+// f32 arithmetic, comparisons, or conversions to narrower floats: then no program can observe which
+// NaN it is.
 void relax_nans(KernelAnalysis& analysis) {
     const auto is_arithmetic = [](const OpEffects& op) {
         if (!op.has_form || op.kind != Kind::lanes || op.origin.key.type != ptx::Type::f32 ||

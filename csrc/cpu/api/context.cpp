@@ -188,9 +188,9 @@ CUPOLA_API CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
         const auto& context = Context::usable();
         // Graphics limits are read-only. There is no L2 cache to reserve.
         require(limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE, CUDA_ERROR_NOT_PERMITTED);
-        // The heap is already allocated.
+        // The heap is already allocated, so its size cannot change.
         require(limit != CU_LIMIT_MALLOC_HEAP_SIZE || !context->heap().made());
-        // The limit of every device.
+        // Each device has this limit.
         require(limit != CU_LIMIT_STACK_SIZE || value <= 512 << 10);
         if (limit != CU_LIMIT_PERSISTING_L2_CACHE_SIZE) context->set_limit(limit, value);
         return CUDA_SUCCESS;

@@ -14,7 +14,7 @@ Side host(const void* pointer) {
 }
 Side device(CUdeviceptr pointer) { return {Side::Space::device, pointer, 0, 0, nullptr}; }
 
-// A range of bytes in an array's first row.
+// A range of bytes in the first row of an array.
 Side array(CUarray handle, size_t offset, size_t bytes) {
     const auto array = array_of(handle);
     const std::uint64_t row = array->texels().row;

@@ -5,11 +5,12 @@
 extern "C" {
 
 struct cupola_cpu_description {
-    int count;                       // number of devices
-    int driver_version;              // as in cuDriverGetVersion
-    int major, minor;                // compute capability
-    int domain, bus;                 // PCI address
-    unsigned long long total, free;  // bytes; `free` is for this process
+    int count;           // number of devices
+    int driver_version;  // as in cuDriverGetVersion
+    int major, minor;    // compute capability
+    int domain, bus;     // PCI address
+    // In bytes; `free` is the memory that this process may still allocate.
+    unsigned long long total, free;
     unsigned char uuid[16];
     char name[256];
 };

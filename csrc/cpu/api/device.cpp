@@ -57,7 +57,7 @@ CUPOLA_ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2);
 CUPOLA_API CUresult cuDeviceGetLuid(char*, unsigned int*, CUdevice device) {
     return entry([&] {
         Driver::get().device(device);
-        return CUDA_ERROR_NOT_SUPPORTED;  // locally unique identifiers exist only on Windows
+        return CUDA_ERROR_NOT_SUPPORTED;  // only Windows has locally unique identifiers
     });
 }
 

@@ -71,7 +71,8 @@ CUPOLA_API const char* cupola_cpu_machine_code(void) {
     return found == CUDA_SUCCESS ? text.c_str() : "";
 }
 
-// The generated C++ of a kernel, without the semantics of the instructions. Valid as above.
+// The generated C++ of a kernel, without the semantics of the instructions. The text is valid until
+// the thread's next call.
 CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {

@@ -47,7 +47,7 @@ void list(const Nodes& nodes, CUgraphNode* out, size_t* count) {
     }
 }
 
-// Lists neighbours. The caller must have room for at least one node.
+// Lists neighbouring nodes. The caller must have room for at least one node.
 void list_neighbours(const std::vector<Node*>& nodes, CUgraphNode* out, size_t* count) {
     require(count && (!out || *count));
     list(nodes, out, count);

@@ -138,7 +138,7 @@ CUPOLA_API CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph,
     return add_node(node, graph, before, count, [&](Graph&) { return operations_of(parameters); });
 }
 
-// The list is valid until the node is changed.
+// The list of operations is valid until the node is changed.
 CUPOLA_API CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode handle,
                                                    CUDA_BATCH_MEM_OP_NODE_PARAMS* out) {
     return locked([&] {

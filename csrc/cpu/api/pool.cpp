@@ -58,7 +58,7 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUme
             *out = from->allocate(*stream, bytes);
             return CUDA_SUCCESS;
         }
-        // Memory of a graph is of a device, or managed.
+        // Memory of a graph is device memory or managed memory.
         require(from->place().on_device() || from->place().managed(), CUDA_ERROR_NOT_SUPPORTED);
         *out = captured(*capture, *stream, from->place(), bytes);
         return CUDA_SUCCESS;

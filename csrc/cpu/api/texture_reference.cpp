@@ -31,7 +31,7 @@ CUresult set(CUtexref handle, Change&& change) {
     });
 }
 
-// Output pointers, all of which must be non-null.
+// Requires that all output pointers are non-null.
 template <class Get, class... Out>
 CUresult get(CUtexref handle, Get&& get, Out*... out) {
     return entry([&] {
@@ -229,7 +229,7 @@ CUPOLA_API CUresult cuSurfRefGetArray(CUarray* out, CUsurfref handle) {
     });
 }
 
-// Read modes. A launch uses the settings at that time.
+// Sets how texels are read. A launch uses the settings at the time of the launch.
 
 CUPOLA_API CUresult cuTexRefSetFormat(CUtexref handle, CUarray_format format, int channels) {
     return set(handle, [&](State& state) {

@@ -131,7 +131,7 @@ CUPOLA_API CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
     return entry([&] {
         require(flags == 0);
-        require(offset == 0, CUDA_ERROR_NOT_SUPPORTED);  // memory is mapped as a whole
+        require(offset == 0, CUDA_ERROR_NOT_SUPPORTED);  // a range is mapped as a whole
         Driver::get().virtual_memory.map(address, size, handle);
         return CUDA_SUCCESS;
     });

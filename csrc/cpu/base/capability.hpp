@@ -10,7 +10,7 @@ struct Capability {
     int number;  // 90 for 9.0
     int threads_per_multiprocessor;
     int blocks_per_multiprocessor;
-    int shared_per_multiprocessor;  // bytes, like the next three
+    int shared_per_multiprocessor;  // in bytes, like the next three limits
     int shared_per_block_optin;
     int shared_reserved_per_block;  // reserved by the system
     int registers_per_block;

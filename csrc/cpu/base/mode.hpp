@@ -6,8 +6,8 @@ namespace cupola::cpu {
 enum class Mode {
     interpret,  // no machine code is used
     ahead,      // only code that was compiled when the program was built
-    compile,    // before a kernel's first launch; if that fails, the launch fails
-    automatic,  // in the background, while launches interpret the kernel
+    compile,    // kernels are compiled before their first launch; if that fails, the launch fails
+    automatic,  // kernels are compiled in the background, while launches interpret them
 };
 
 }  // namespace cupola::cpu

@@ -29,7 +29,7 @@ std::uint64_t mix(std::uint64_t x) {
     return x ^ x >> 33;
 }
 
-// A permutation of the numbers of 2 * half bits: a Feistel network.
+// A permutation of all numbers of 2 * half bits, by a Feistel network.
 std::uint64_t shuffled(std::uint64_t x, unsigned half, std::uint64_t key) {
     const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
     std::uint64_t left = x >> half, right = x & mask;

@@ -41,7 +41,7 @@ class SeededOrder {
     enum class Blocks : std::uint8_t { forward, backward, shuffled } blocks_;
     std::uint32_t resident_;
     std::uint32_t interval_;  // the number of the access that is interrupted; 0: none
-    bool goes_last_;          // after an interruption; else anywhere
+    bool goes_last_;  // an entry that has run goes to the end of the queue; else to any place
 };
 
 }  // namespace cupola::cpu

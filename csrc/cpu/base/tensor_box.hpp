@@ -8,7 +8,7 @@ namespace cupola::cpu {
 // The shared memory of a multiprocessor: NVIDIA's driver accepts no larger box.
 inline constexpr std::uint64_t largest_box = 228 * 1024;
 
-// In bytes; a map that a kernel changes may have up to 2^43.
+// In bytes. Device code may change a map, so that its box has up to 2^43 bytes.
 inline std::uint64_t box_bytes(const TensorMap& map) {
     std::uint64_t all = std::uint64_t{map.box[0]} * map.element();
     if (map.columns) return all * map.box[1];

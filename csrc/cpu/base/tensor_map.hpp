@@ -17,8 +17,9 @@ struct TensorMap {
 
     std::uint64_t known = 0;  // `mark` if the map is valid
     std::uint64_t address = 0;
-    std::uint64_t stride[4] = {};             // bytes, for all axes except the first
-    std::uint32_t size[5] = {}, box[5] = {};  // box of im2col: channels, pixels
+    std::uint64_t stride[4] = {};  // bytes, for all axes except the first
+    // For im2col, `box` has the numbers of channels and of pixels.
+    std::uint32_t size[5] = {}, box[5] = {};
     // For im2col: the offsets of the bounding box's corners from the tensor's first and last pixel,
     // on all axes except channels and images.
     std::int16_t lower[3] = {}, upper[3] = {};

@@ -31,7 +31,7 @@
 namespace cupola::cpu::compiler {
 namespace {
 
-// Bytes of source, which take a compiler some 25 s.
+// The most bytes of source that are compiled; a compiler needs some 25 s for this size.
 constexpr std::size_t max_aot_source = 1024 * 1024;
 
 struct Loaded {

@@ -48,7 +48,7 @@ class Cache {
     bool store(const std::string& key, const std::string& made) const;
     void evict() const;  // removes the least recently used files above the limit
 
-    // Where a detached compiler leaves a complete library.
+    // The path at which a detached compiler leaves a complete library.
     std::string pending_path(const std::string& key) const { return folder_ + "/" + key + ".so"; }
     // Held by the process that compiles a key, and by its compilers while they run.
     class Lock {

@@ -22,7 +22,8 @@ namespace {
 
 using interpreter::KernelCode;
 
-// The number of compilers that this process runs at once leaves most processors to kernels.
+// Limits of the number of compilers that this process runs at the same time. They leave most
+// processors to kernels.
 constexpr std::size_t processors_each = 4, max_compilers = 4;
 constexpr std::chrono::milliseconds poll{100};
 
@@ -54,7 +55,8 @@ void* compiled_library(const Job& job, const std::string& key, Cache::Lock& lock
     cache().evict();
     DetachedJob files;
     files.library = cache().pending_path(key);
-    // The only processor then belongs to the launches.
+    // On a machine with one processor, the compiler has low priority, so that launches get the
+    // processor.
     files.low_priority = processors() == 1;
     Sources sources;
     std::string stem;

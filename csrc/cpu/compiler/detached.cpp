@@ -58,7 +58,7 @@ std::string report_from(int file) {
         if (got <= 0) return text;
         text.append(chunk, static_cast<std::size_t>(got));
         if (text.back() == succeeded || text.back() == failed) return text;
-        // A compiler's messages may be long.
+        // A compiler may print much; keep only the begin.
         if (text.size() > 2 * max_of_log) text.resize(max_of_log);
     }
 }

@@ -110,7 +110,7 @@ struct Commands {
     std::vector<Words> compile;
     Words objects;
     Words link;
-    std::string folder;  // a folder to remove; empty: none
+    std::string folder;  // a temporary folder to remove; empty: no folder
 };
 
 std::string precompiled(const Sources& sources) { return sources.header + ".gch"; }

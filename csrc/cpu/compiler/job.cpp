@@ -57,7 +57,7 @@ void fail(MachineCodeSlot& slot, const std::string& why) noexcept {
     try {
         slot.failure = why;
     } catch (const std::bad_alloc&) {
-        slot.failure = "no memory";  // short enough to need no allocation
+        slot.failure = "no memory";  // a name this short needs no allocation
     }
     slot.state.store(State::failed, std::memory_order_release);
 }

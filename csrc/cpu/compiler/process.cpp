@@ -84,7 +84,8 @@ std::string find_executable(const std::string& name) {
     const char* path = std::getenv("PATH");
     std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
     for (std::string folder; std::getline(folders, folder, ':');) {
-        if (folder.empty() || folder[0] != '/') continue;  // relative to the current folder
+        // The path is relative to the current folder.
+        if (folder.empty() || folder[0] != '/') continue;
         const std::string file = folder + "/" + name;
         if (access(file.c_str(), X_OK) == 0) return file;
     }

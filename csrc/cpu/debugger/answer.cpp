@@ -30,7 +30,7 @@ std::string triple(const Dim3& d) {
     return "[" + number(d.x) + "," + number(d.y) + "," + number(d.z) + "]";
 }
 
-// Registers and variables of the functions, whose names are in the text alone.
+// The registers and variables of the functions. Only the PTX text has their names.
 std::string kernel_text(const KernelCode& kernel) {
     const ptx::Module module = ptx::parse(kernel.source);
     const auto variable = [](const ptx::Variable& v) {
@@ -86,7 +86,7 @@ const DecodedOp* pc_of(const Warp& w, unsigned lane, const DecodedOp* code) {
 
 struct Frame {
     const DecodedOp* pc;
-    std::uint64_t base;  // in the thread's local memory
+    std::uint64_t base;  // the variable is in the thread's local memory
 };
 
 // Frames, the innermost frame first. A call returns to the operation after the call.

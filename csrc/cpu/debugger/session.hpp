@@ -44,7 +44,7 @@ struct Step {
 struct Reason {
     enum class Kind : std::uint8_t { none, breakpoint, step, pause } kind = Kind::none;
     std::vector<std::uint32_t> breakpoints;  // their ids
-    std::uint32_t lanes = 0;                 // that the reason is true for
+    std::uint32_t lanes = 0;                 // the lanes for which the reason is true
 };
 
 class GridStops final : public observe::GridObserver {

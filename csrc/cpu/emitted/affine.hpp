@@ -95,7 +95,7 @@ CUPOLA_INLINE WarpUniform<Bytes<E>> match_uniform(const Lanes<E>& v, std::uint32
     return {halves.low, halves.holds && halves.low == halves.high};
 }
 
-// The test was made when the launch began.
+// The test of these values was made when the launch began.
 template <std::int64_t S>
 CUPOLA_INLINE Affine<std::uint32_t, S> thread_affine(const ThreadAffine& affine) {
     return {affine.low, affine.high, affine.holds};

@@ -154,7 +154,7 @@ AffineResult AddressChecks::affine_result(std::uint32_t n, const std::string& na
     return {name, "const auto " + name + " = " + call + text + ");", affine, widens, uniform};
 }
 
-// After an instruction, its results have a new affine value or none.
+// After an instruction, each of its results has a new affine value or none.
 void AddressChecks::record_write(std::uint32_t n, const AffineResult& made) {
     for (const Access& access : analysis_.ops[n].accesses) {
         if (!access.write || access.offset == 0) continue;

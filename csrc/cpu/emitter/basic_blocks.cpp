@@ -11,7 +11,7 @@ void BasicBlocks::emit(std::uint32_t b) {
         out_.emit("S" + to_string(b) + ": if (target != " + to_string(block.first) + ") goto " +
                   part_.label_past(b) + "; mask = w.mask;");
     emit_body(b);
-    // After a loop's last block: back to its header, or on.
+    // After the last block of a loop, control goes back to the loop's header, or leaves the loop.
     for (std::uint32_t head = b + 1; head-- > part_.first();)
         if (part_.is_head(head) && analysis_.blocks[head].loop_end == b)
             out_.emit("E" + to_string(head) +

@@ -82,7 +82,7 @@ void BlockBatch::emit_warp_statements() {
 
 void BlockBatch::emit() {
     if (analysis_.batch_path.empty()) return;
-    // From the first lane of a half warp to its last.
+    // The number of lanes of a half warp after its first lane.
     constexpr std::int64_t lanes_after_first = interpreter::lanes / 2 - 1;
     out_.emit(
         "struct BlockBatch { [[gnu::noinline]] static void run(Warp& w, const std::byte* r) {");

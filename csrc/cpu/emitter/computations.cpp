@@ -94,7 +94,7 @@ void Computations::emit_pack(std::uint32_t n) {
 
 void Computations::emit_unpack(std::uint32_t n) {
     const OpEffects& op = analysis_.ops[n];
-    // A part may replace the whole.
+    // A write of a part may replace the whole register.
     const std::string whole = operands_.input(op.accesses[0]);
     out_.emit("const auto whole = " + whole + ";");
     for (std::size_t k = 1; k < op.accesses.size(); ++k) {

@@ -30,7 +30,7 @@ class ControlFlow {
     void emit_reschedule(std::uint32_t b);
     // Emits these labels of the blocks that share them.
     void emit_shared_reschedule();
-    // A jump from block b to where the active lanes are.
+    // The text of a jump from block b to the block where the active lanes continue.
     std::string jump_to_active(std::uint32_t b);
 
   private:

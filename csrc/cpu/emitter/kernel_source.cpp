@@ -144,7 +144,7 @@ void KernelEmitter::emit_function() {
     out_.emit("for (Warp* each = &w;;) {");
     out_.emit("Warp& w = *each; std::byte* const r = w.registers; std::uint32_t mask = w.mask;");
     variables_.declare_all();
-    variables_.compute_uniforms(is_of_warp);  // for the life of the warp
+    variables_.compute_uniforms(is_of_warp);  // the values are valid for the life of the warp
     addresses_.emit_quotients();
     variables_.emit_entry();
     std::set<std::uint32_t> entries;

@@ -79,7 +79,7 @@ void KernelVariables::emit_entry() {
     out_.emit("if (target == 0) {");
     // A register may be read before it is written; then its value is that of the register file.
     out_.emit(part_.fill_live(0));
-    // Operations with unknown operands also read these from the register file.
+    // Operations with unknown operands also read the indices of the block from the register file.
     for (const auto& [which, offset] : analysis_.kernel.specials) {
         const int index = interpreter::index_dimension(which);
         const Register* r = analysis_.at(offset);

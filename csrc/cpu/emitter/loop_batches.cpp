@@ -39,7 +39,7 @@ bool LoopBatches::predict(std::uint32_t b) {
     const std::int64_t compare =
         addresses_.compare_operands().empty() ? -1 : predictable_compare(analysis_, b);
     if (compare < 0 || addresses_.groups().empty()) return false;
-    // Three iterations prove those between only for linear values.
+    // For linear values alone, three iterations prove all iterations between.
     for (const AffineResult& each : addresses_.derived())
         if (each.affine.proof != Proof::linear) return false;
     std::string text;

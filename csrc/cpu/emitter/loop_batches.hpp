@@ -22,7 +22,7 @@ class LoopBatches {
     void emit_prediction(std::uint32_t b);
     // Whether the current block is a loop whose iterations are batched.
     bool in_loop() const { return in_loop_; }
-    // Emitted around the statements of an iteration.
+    // Emits the code before, and the code after, the statements of an iteration.
     void emit_begin();
     void emit_end();
     // The label of the next iteration of loop b, after the state of a warp that resumes there.

@@ -50,8 +50,9 @@ bool ReconvergenceMasks::diverges_by_mask(std::uint32_t b, std::uint32_t to, std
     return low != high && may_be_partial(b) && part_.has(high) && keeps_masks(b, low);
 }
 
-// Finds the points, and the blocks that run while lanes may wait at them. A branch that skips a
-// point makes its target a point, so this repeats.
+// Finds the reconvergence points, and the blocks that run while lanes may wait at such a point. A
+// branch that skips a point makes its own target a point. So the search repeats until no point is
+// added.
 void ReconvergenceMasks::find_points() {
     const std::size_t count = analysis_.blocks.size();
     points_.clear();
@@ -69,7 +70,8 @@ void ReconvergenceMasks::find_points() {
             std::uint32_t low = 0, high = 0;
             if (last.kind == Kind::branch &&
                 diverges_by_mask(b, analysis_.block_at(last.targets[0]), low, high))
-                wait_at(high, std::min(low, b));  // the branch itself ends under a mask
+                // The target is a point, because the branch itself ends under a mask.
+                wait_at(high, std::min(low, b));
             if (!partial_[b]) continue;
             for (const std::uint32_t to : analysis_.blocks[b].successors) {
                 const std::vector<std::uint32_t> skipped = points_between(b, to);

@@ -9,7 +9,7 @@ namespace cupola::cpu::compiler {
 
 struct Source {
     std::string common;                  // declarations that each function may need
-    std::vector<std::string> functions;  // in any order, in any number of files
+    std::vector<std::string> functions;  // the functions, in any order and in any number of files
 
     std::size_t size() const;
     void add(Source more);

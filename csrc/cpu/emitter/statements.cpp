@@ -131,7 +131,7 @@ void Statements::emit(std::uint32_t b, std::uint32_t n) {
     }
 }
 
-// If all lanes are active and take part, none has to be waited for.
+// If all lanes are active and take part in the operation, no lane has to be waited for.
 void Statements::emit_ballot(std::uint32_t b, std::uint32_t n) {
     const OpEffects& op = analysis_.ops[n];
     const Register* to = analysis_.at(op.accesses[0].offset);

@@ -187,7 +187,7 @@ void AsyncDecoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
     static_assert(last - first == static_cast<unsigned>(TensorControl::Field::fill_mode));
     static constexpr struct {
         std::string_view name;
-        std::int64_t limit;  // of an axis, or of a value that is an immediate
+        std::int64_t limit;  // the limit of an axis, or of a value that is an immediate
     } fields[last - first + 1] = {
         {"global_address", 0}, {"rank", 0},           {"box_dim", 4},   {"global_dim", 4},
         {"global_stride", 3},  {"element_stride", 4}, {"elemtype", 12}, {"interleave_layout", 2},

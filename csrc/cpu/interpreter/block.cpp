@@ -216,7 +216,7 @@ void BlockState::run_native(const DecodedOp* ip) {
     }
 }
 
-// The lanes that a warp starts with.
+// The lanes of a warp that have a thread.
 std::uint32_t BlockState::lanes_of(unsigned index) const {
     const unsigned first = index * lanes;
     return threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;

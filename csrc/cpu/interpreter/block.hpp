@@ -170,7 +170,7 @@ class BlockState final : public Block {
     TextureViews textures_;
     std::vector<std::uint64_t> counts_;  // for coverage
     std::optional<Fault> fault_;
-    std::vector<unsigned> sequence_;  // seeded order: the warps, the next one first
+    std::vector<unsigned> sequence_;  // in a seeded order: the warps; the first of them runs next
 };
 
 // A running cluster: blocks, shared memory, barrier.
@@ -212,7 +212,7 @@ class ClusterState : public ClusterRunner {
 
     const Launch& launch_;
     const unsigned size_;
-    const std::uint64_t in_row_, in_column_;  // size of the grid in clusters
+    const std::uint64_t in_row_, in_column_;  // the size of the grid, in clusters
     std::uint64_t stride_;
     Aligned<std::byte> memory_;
     std::uintptr_t shared_ = 0;

@@ -9,7 +9,8 @@
 namespace cupola::cpu::interpreter {
 namespace {
 
-constexpr std::size_t max_targets = 1 << 20;  // of all calls of a kernel
+// The most targets that all calls of a kernel have together.
+constexpr std::size_t max_targets = 1 << 20;
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace cupola::cpu::interpreter {
 class CallGraph {
   public:
     explicit CallGraph(const ptx::Module& module);
-    // Each once, callees before callers, `entry` last.
+    // Each function once, callees before callers; `entry` is the last.
     std::vector<std::uint32_t> reachable(std::uint32_t entry) const;
     // The defined functions that a call may reach.
     std::vector<std::uint32_t> callees(const ptx::Function& caller, const ptx::Call& call) const;

@@ -20,7 +20,8 @@ std::unique_ptr<ClusterRunner> ClusterRunner::make(const Launch& launch) {
 namespace interpreter {
 namespace {
 
-constexpr unsigned rank_shift = 18;  // 256 KiB; a block has at most 227
+// Distance of two blocks' shared memories: 256 KiB, where a block has at most 227.
+constexpr unsigned rank_shift = 18;
 constexpr std::uint64_t offset_mask = (std::uint64_t{1} << rank_shift) - 1;
 constexpr std::uint64_t nowhere = ~std::uint64_t{15};  // an invalid address; never mapped
 

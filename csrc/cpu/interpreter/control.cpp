@@ -28,7 +28,7 @@ const DecodedOp* jump(const DecodedOp* ip, Warp& w, std::byte*) {
     return charged(w, ip, go(w, ip + ip->target));
 }
 
-// Stands before a pc that is both a reconvergence point and reached by fall-through.
+// An operation before a pc that is a reconvergence point, and that is also reached by fall-through.
 const DecodedOp* join(const DecodedOp* ip, Warp& w, std::byte*) { return go(w, ip + 1); }
 
 const DecodedOp* branch(const DecodedOp* ip, Warp& w, std::byte* r) {

@@ -66,7 +66,7 @@ void KernelDecoder::decode() {
     }
     // Most instructions are one operation.
     kernel_.code.reserve(instructions + instructions / 4);
-    // The code begins with a jump to the kernel's first instruction.
+    // The kernel's code begins with a jump to the first instruction.
     code_.emit(control.jump);
     kernel_.code[0].cost = 0;
     std::vector<DecodedFunction>& parts = functions_.parts();

@@ -11,12 +11,13 @@
 namespace cupola::cpu::interpreter {
 
 struct DecodedFunction {
-    std::uint32_t function = 0;           // index in the module
-    std::uint32_t start = 0;              // index in the code
-    std::vector<std::int32_t> registers;  // offsets; 0: not allocated yet
-    std::uint32_t frame = 0;              // bytes, rounded up
-    std::uint32_t save = 0;               // bytes of registers saved around recursive calls
-    std::uint32_t deepest = 0;            // bytes of its frame and its callees' frames
+    std::uint32_t function = 0;  // index in the module
+    std::uint32_t start = 0;     // index in the code
+    // Offsets of the function's registers; 0: not allocated yet.
+    std::vector<std::int32_t> registers;
+    std::uint32_t frame = 0;    // bytes, rounded up
+    std::uint32_t save = 0;     // bytes of registers saved around recursive calls
+    std::uint32_t deepest = 0;  // bytes of its frame and its callees' frames
     // Register with the address where the function's alloca memory begins; 0: none.
     std::int32_t top = 0;
     std::vector<std::uint32_t> block_start;

@@ -5,7 +5,7 @@
 
 namespace cupola::cpu::interpreter {
 
-// One thread's printf: formats, and passes the text to the launch. False: a fault has been
+// The printf of one thread: formats the text, and passes it to the launch. False: a fault has been
 // noted.
 bool print_formatted(BlockState& block, Warp& w, const DecodedOp* ip, unsigned lane,
                      std::uint64_t format, std::uint64_t arguments, std::int32_t& written);

@@ -9,7 +9,7 @@ namespace cupola::cpu::interpreter {
 
 [[gnu::always_inline]] inline void mask_lanes(Warp& w, std::uint32_t mask) {
     w.mask = mask;
-    if (w.masked == mask) return;  // never changes in most warps
+    if (w.masked == mask) return;  // in most warps, `masked` never changes
     w.masked = mask;
     if (mask == all_lanes) {
         for (auto& each : w.lane_mask) each = -1;

@@ -53,7 +53,8 @@ class ModuleImage final : public Image {
     VariableLayout placed_;
     // A copy of the text for the source lines of faults, and for debuggers.
     const std::string source_;
-    std::vector<std::shared_ptr<KernelCode>> kernels_;  // a compiler's thread may hold one longer
+    // A thread that compiles may hold a kernel longer than the image lives.
+    std::vector<std::shared_ptr<KernelCode>> kernels_;
     std::vector<const Kernel*> list_;
     std::unordered_map<std::string, const Kernel*> by_name_;
 };

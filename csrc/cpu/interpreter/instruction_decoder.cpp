@@ -107,7 +107,8 @@ void InstructionDecoder::unguarded(const ptx::Instruction& i) {
         plain(i);
 }
 
-// OperandDecoder in the order of the row's constraints, which is the order of the handler's ports.
+// Calls OperandDecoder for the operands in the order of the row's constraints, which is the order
+// of the handler's ports.
 void InstructionDecoder::plain(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
     const BoundHandler run = code_.handlers().find(i.form, Key{i.type, i.type2, i.modifiers});
@@ -289,7 +290,7 @@ void InstructionDecoder::repack(const ptx::Instruction& i) {
     for (unsigned k = 0; k <= parts.count; ++k) code.op[k] = op[k];
 }
 
-// shfl and vote without .sync, of PTX before member masks: the active lanes take part.
+// shfl and vote without .sync, from PTX versions without member masks: the active lanes take part.
 void InstructionDecoder::unsynchronised(const ptx::Instruction& i) {
     static constexpr const char* modes[] = {"",    "up",  "down", "bfly",   "idx",
                                             "all", "any", "uni",  "ballot", "wrap"};

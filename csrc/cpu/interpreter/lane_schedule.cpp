@@ -12,7 +12,7 @@ namespace cupola::cpu::interpreter {
 
 namespace {
 
-constexpr std::int32_t forced_length = 256;  // in branches of any kind
+constexpr std::int32_t forced_length = 256;  // the number of branches, of any kind
 
 const DecodedOp* pop_ready_group(Warp& w, unsigned n) {
     const Group group = w.ready[n];

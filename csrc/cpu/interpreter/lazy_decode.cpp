@@ -176,7 +176,7 @@ std::shared_ptr<LazyImage> LazyImage::build(std::string_view ptx, Memory memory)
     } catch (const ptx::Error&) {
         return nullptr;  // it may name kernels; the other loader reports errors of the text
     }
-    // A kernel that the outline missed would be lost.
+    // Otherwise a kernel that the outline missed would be lost.
     if (interpreter::has_kernel(common)) return nullptr;
     return std::make_shared<interpreter::Deferred>(std::move(source), std::move(*found), common,
                                                    std::move(memory));

@@ -42,7 +42,7 @@ struct MatrixOperation {
     std::shared_ptr<const WholeLayout> whole;    // of a matrix in memory
     std::vector<std::int32_t> a, b, c, d;
     std::int32_t metadata = 0;  // sparse A: register
-    unsigned selector = 0;      // which lanes' metadata are used
+    unsigned selector = 0;      // which lanes' metadata the instruction uses
     // wgmma: descriptors of the factors in shared memory, and the predicate that enables
     // accumulation.
     std::int32_t descriptor_a = 0, descriptor_b = 0, add = 0;
@@ -112,7 +112,7 @@ void gather(const MatrixLayout::Part& part, const std::vector<std::int32_t>& reg
 void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
              std::uint32_t mask, const Elements& d, std::byte* r);
 
-// The same as words: of elements of up to 32 bits, or of 64.
+// As above, for elements as words: 32 bits for elements of up to 32 bits, or 64 bits.
 void gather(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
             const std::byte* r, std::uint32_t* out);
 void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,

@@ -189,7 +189,7 @@ class Sum {
         const bool negative = total < 0;
         const auto magnitude = static_cast<std::uint64_t>(negative ? -total : total);
         const int exponent = top_ - scheme_.kept;
-        if (scheme_.kept < 23 && d_ == Element::f32)  // drop bits below those kept
+        if (scheme_.kept < 23 && d_ == Element::f32)  // drops the bits below the bits that are kept
             return pack(negative, magnitude, exponent, {8, scheme_.kept}, false)
                    << (23 - scheme_.kept);
         return pack(negative, magnitude, exponent, layout_, d_ == Element::f16);

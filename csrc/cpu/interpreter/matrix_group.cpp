@@ -33,7 +33,7 @@ struct Descriptor {
         const std::uint64_t chunk = depth / 16 * (width == 16 ? leading : 16);
         return place(line % 8 * width + line / 8 * stride + chunk + depth % 16);
     }
-    // The same where k is the outer dimension: `line` in bytes, `k` in elements.
+    // As above, where k is the outer dimension: `line` is in bytes, `k` in elements.
     std::uint64_t across_k(unsigned line, unsigned k) const {
         const unsigned chunk = line / 16, chunks = width / 16;
         if (width == 16) return place(chunk * stride + k / 8 * leading + k % 8 * 16 + line % 16);
@@ -131,7 +131,7 @@ const DecodedOp* multiply_group(const DecodedOp* ip, Warp& w, std::byte* r) {
     const auto first = static_cast<unsigned>(__builtin_ctz(w.mask));
     const std::uint32_t sign = sign_of(form.a, op.negate_a);
     SharedReader memory(ip, w);
-    // The rows of B of a sparse A are twice as many.
+    // For a sparse A, B has twice as many rows.
     std::uint32_t a[max_of_a], b[2 * max_of_b], sums[max_of_sums] = {};
     if (op.a.empty()) {
         read_lines(memory, Descriptor(descriptor_in(r, op.descriptor_a, first)), form.a,

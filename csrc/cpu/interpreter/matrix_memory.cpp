@@ -272,7 +272,8 @@ const DecodedOp* load_whole(const DecodedOp* ip, Warp& w, std::byte* r) {
         });
         return ip + 1;
     }
-    // The address may lie in a register that is loaded: all is read before any is written.
+    // The address may be in a register that is loaded. So all addresses are read before any
+    // register is written.
     std::uint64_t read[max_held][lanes];
     for (unsigned n = 0; n < count; ++n) {
         if (!reach_elements(ip, w, r, op, n, false)) return stop_faulted(w);

@@ -175,7 +175,8 @@ void MemoryDecoder::decode(const ptx::Instruction& i) {
         operands_.resize(widen[k].to, widen[k].to_type, widen[k].from, widen[k].from_type);
 }
 
-// A vector of 8 becomes two of 4. The alignment of the whole is checked first.
+// A vector of 8 elements becomes two vectors of 4. The alignment of the whole vector is checked
+// first.
 void MemoryDecoder::in_halves(DecodedOp code, const std::int32_t* values, unsigned width) {
     const std::int32_t place = registers_.temporary(8);  // the load may overwrite the address
     code_.emit(code.flags & flag::address32 ? "cvt.u64.u32" : "mov.u64", place, code.op[4]);

@@ -9,7 +9,7 @@
 namespace cupola::cpu::interpreter {
 namespace {
 
-// An immediate's bits in a type.
+// The bits of an immediate as a value of a type.
 std::uint64_t bits_in(const ptx::Operand& o, Type type) {
     const auto bits = static_cast<std::uint64_t>(o.value);
     if (o.kind == Kind::real && type == Type::f32) {

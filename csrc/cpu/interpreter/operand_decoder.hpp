@@ -25,7 +25,7 @@ class OperandDecoder {
     std::int32_t source(const ptx::Operand& o, Type type);
     // A source of ld, st or cvt may be wider than the type: its low part is used.
     std::int32_t relaxed_source(const ptx::Operand& o, Type type);
-    // 0 if the result is dropped.
+    // The register that receives the result; 0 if the result is dropped.
     std::int32_t destination(const ptx::Operand& o) {
         return o.kind == Kind::reg ? reg(o.index) : 0;
     }

@@ -9,7 +9,8 @@
 namespace cupola::cpu::interpreter {
 namespace {
 
-// The largest number of live 32-bit registers; a register lives from first to last mention.
+// The largest number of live 32-bit registers. A register counts as live from its first to its last
+// use.
 std::uint32_t pressure(const ptx::Module& module, const std::vector<std::uint32_t>& functions) {
     std::uint32_t most = 0;
     for (const std::uint32_t n : functions) {

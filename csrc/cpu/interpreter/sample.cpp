@@ -18,7 +18,7 @@ constexpr std::int64_t outside = -1;
 // coordinate of this size is an even integer, where wrapped and mirrored coordinates repeat.
 constexpr double farthest = 0x1p40, farthest_normalized = 0x1p26;
 
-// Along one axis: the texels to read, and the weight of the second in 256ths.
+// For one axis: the texels to read, and the weight of the second texel in 256ths.
 struct Taps {
     std::int64_t index[2] = {0, 0};
     std::uint32_t weight = 0;

@@ -13,14 +13,14 @@ struct Fetch {
     ptx::Geometry geometry = ptx::Geometry::d1;
     bool integral = false;                    // coordinates and level are integers
     std::uint32_t coordinate[3] = {0, 0, 0};  // bits
-    std::int64_t layer = 0;                   // of a cube: the slice, once its face is known
+    std::int64_t layer = 0;                   // for a cube: the slice, after its face is known
     bool face = false;                        // coordinates are on a face of a cube
     std::int32_t offset[3] = {0, 0, 0};
     // The implicit level is the base level: compute kernels have no derivatives between lanes.
     enum class Level : std::uint8_t { base, given, gradient } level = Level::base;
     std::uint32_t lod = 0;  // bits of a given level
     float gradient[2][3] = {{0, 0, 0}, {0, 0, 0}};
-    int component = -1;  // of a gather; else -1
+    int component = -1;  // the channel of a gather; else -1
 };
 
 // False where a texel is in memory that was freed; `bad` is then its address.

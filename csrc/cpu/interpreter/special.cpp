@@ -234,7 +234,7 @@ void BlockState::write_specials(const Specials& specials, unsigned index, std::b
                 break;
             default:
                 uniform(0);
-                break;  // smid: the block sees one multiprocessor
+                break;  // smid is constant, because the block sees one multiprocessor
         }
     }
 }

@@ -19,7 +19,8 @@ class StackDecoder {
     void decode(const ptx::Instruction& i);
     // Whether the function has alloca.
     static bool allocates(const ptx::Function& f);
-    // The alignment of its variables and allocations. Parameters of an entry are elsewhere.
+    // The alignment of the function's variables and allocations. Parameters of an entry are in
+    // another bank.
     static std::uint32_t local_align(const ptx::Function& f);
 
   private:

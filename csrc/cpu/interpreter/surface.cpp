@@ -161,7 +161,7 @@ T surface_value(std::byte* r, const TextureSite& site, unsigned lane) {
                                   "a reduction needs texels of 32-bit integers", format.size());
                 return stop_faulted(w);
             }
-            type = ptx::Type::u32;  // unsigned, whatever the texels are
+            type = ptx::Type::u32;  // the coordinates are unsigned, for any type of texel
         }
         switch (type) {
             case ptx::Type::s32:

@@ -77,8 +77,8 @@ class Tile {
     }
 
   private:
-    // Rules of an H200. A tile begins at a multiple of 16 bytes in its rows, and a stored tile does
-    // not begin before the tensor. An im2col copy begins inside the bounding box.
+    // The rules that an H200 follows. A tile begins at a multiple of 16 bytes in its rows, and a
+    // stored tile does not begin before the tensor. An im2col copy begins inside the bounding box.
     bool lies_well(bool loads) const {
         for (unsigned n = 1; map_.columns && n <= pixel_axes(); ++n) {
             if (from_[n] >= map_.lower[n - 1] && from_[n] < end(n)) continue;

@@ -101,7 +101,7 @@ Fetch fetch_of(const TextureSite& site, std::byte* r, unsigned lane) {
     return ip + 1;
 }
 
-// The numbers of OpenCL, which the manual uses.
+// The values of a query have OpenCL's numbers, which the manual uses.
 std::uint32_t channel_type(const Texture& t) {
     using Kind = TexelFormat::Kind;
     const bool fraction =

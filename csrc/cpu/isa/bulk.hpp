@@ -60,7 +60,7 @@ bool reduce_elements(TensorMap::Element type, std::byte* to, const std::byte* fr
         if (type == Element::s32) return reduce_elements_of<Op, std::int32_t>(to, from, bytes);
         if (type == Element::u64) return reduce_elements_of<Op, std::uint64_t>(to, from, bytes);
     }
-    // on an H200, `and` of s64 is an illegal instruction
+    // an H200 reports `and` of s64 as an illegal instruction
     if constexpr (Op == A::min || Op == A::max) {
         if (type == Element::s64) return reduce_elements_of<Op, std::int64_t>(to, from, bytes);
     }

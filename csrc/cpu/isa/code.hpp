@@ -31,7 +31,7 @@ using Handler = const DecodedOp* (*)(const DecodedOp*, Warp&, std::byte* registe
 // The kind of an operation that no row of the instruction table describes: the decoder adds it, or
 // composes an instruction of it.
 enum class Pseudo : std::uint8_t {
-    none,  // a row of the table, or an operation of unknown effects
+    none,  // a row of the table, or an operation whose effects are unknown
     jump,
     join,
     branch,
@@ -50,7 +50,7 @@ enum class Pseudo : std::uint8_t {
     cluster_arrive,
     cluster_wait,
     sleep,
-    read_clock,      // or a timer: writes `bytes`
+    read_clock,      // reads a clock or a timer, and writes `bytes`
     runtime_call,    // a call of the device runtime: accesses the thread's frame only
     load_parameter,  // loads `bytes` bytes
     pack,            // `count` elements of `bytes` into one register
@@ -159,7 +159,7 @@ struct Warp {
     Return* returns = nullptr;  // [lane][depth]
     std::uint32_t arrived = 0;  // lanes that arrived at the cluster's barrier in this phase
     std::int64_t wake = 0;      // a sleeping warp: wake-up time of the steady clock; else 0
-    alignas(64) std::int32_t lane_mask[lanes] = {};  // 0 or -1, as in `masked`
+    alignas(64) std::int32_t lane_mask[lanes] = {};  // 0 or -1 in each lane, as in `masked`
     alignas(64) std::uint64_t address[lanes];        // addresses of the current access
     Waiting waiting[lanes];
     Group ready[lanes + 1];  // sorted, lowest pc last
@@ -239,8 +239,9 @@ const DecodedOp* stop_faulted(Warp& w);
 const DecodedOp* interrupt(Warp& w, const DecodedOp* at);
 bool force_ready(Warp& w);  // releases lanes whose partners do not arrive
 
-// A handler is a Body that then calls the next handler. Where the compiler is known to turn that
-// call into a jump, it is made here; elsewhere the loop in BlockState::enter makes it.
+// A handler is a Body that then calls the next handler. The handler makes this call itself where
+// the compiler is known to turn the call into a jump; elsewhere the loop in BlockState::enter makes
+// the call.
 #if defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && defined(__OPTIMIZE__)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define CUPOLA_THREADED 0

@@ -100,7 +100,7 @@ struct MadWide {
     }
 };
 
-// 24-bit multiplication: bits 0-31 or 16-47 of the 48-bit product.
+// Multiplies 24-bit integers: the result is bits 0-31 or 16-47 of the 48-bit product.
 template <class M, class T>
 T product24(T a, T b) {
     const auto cut = [](T x) {

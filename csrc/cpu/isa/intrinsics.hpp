@@ -97,7 +97,7 @@ template <unsigned K, unsigned Bytes, class V>
 [[gnu::always_inline]] inline VectorOf<Each<V>, Bytes> part_of(V whole) {
     VectorOf<Each<V>, Bytes> part;
 #if !defined(__clang__) && defined(__SSE2__)
-    if constexpr (Bytes < 16 && sizeof(V) >= 16) {  // GCC would extract each lane
+    if constexpr (Bytes < 16 && sizeof(V) >= 16) {  // without this, GCC would extract each lane
         constexpr unsigned shift = 8 * (K * Bytes % 16);
         auto words = VectorOf<long long, 16>(part_of<K * Bytes / 16, 16>(whole));
         if constexpr (shift != 0) words = __builtin_ia32_psrldqi128(words, shift);
@@ -174,7 +174,7 @@ template <class D, class S>
     else if constexpr (narrow && sizeof(To) > sizeof(From))
         return extended<D>(a);
     else if constexpr (std::is_integral_v<To> && 2 * sizeof(To) < sizeof(From))
-        // In steps, because GCC would convert lane by lane.
+        // Converts in two steps, because GCC would convert one wide step lane by lane.
         return converted<D>(__builtin_convertvector(
             a, VectorOf<std::conditional_t<sizeof(From) == 8, std::uint32_t, std::uint16_t>,
                         size / 2>));

@@ -115,7 +115,7 @@ T narrow(double x, ptx::Round round) {
     constexpr std::uint32_t infinity = static_cast<std::uint32_t>(L::top) << L::mantissa;
     if (exponent == 0x7ff)
         return T{static_cast<std::uint16_t>(fraction ? 0x7fff : sign | infinity)};
-    if (exponent == 0) {  // zero, or far below the least narrow float
+    if (exponent == 0) {  // the number is zero, or far below the least narrow float
         const bool up = fraction != 0 && (sign ? round == ptx::Round::rm : round == ptx::Round::rp);
         return T{static_cast<std::uint16_t>(sign | (up ? 1u : 0u))};
     }

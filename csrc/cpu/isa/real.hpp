@@ -326,7 +326,8 @@ double hyperbolic_tangent(double x) __asm__("tanh");
 inline double power(double x) {
     // Adding this constant rounds to a whole number, which is then in the low bits of the sum.
     constexpr double shift = 0x1.8p52;
-    const double bounded = x < -1000 ? -1000 : x > 1000 ? 1000 : x;  // beyond what a float holds
+    // Larger exponents than a float has.
+    const double bounded = x < -1000 ? -1000 : x > 1000 ? 1000 : x;
     const double whole = bounded + shift, f = bounded - (whole - shift);
     // ln(2)^n / n!
     double p = 7.054911620801122e-09;

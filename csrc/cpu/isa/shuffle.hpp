@@ -9,7 +9,7 @@ namespace cupola::cpu::CUPOLA_ISA {
 
 struct ShuffleSource {
     std::uint32_t lane;
-    bool valid;  // otherwise the lane reads its own value
+    bool valid;  // false: the lane reads its own value
 };
 
 // `b` is the distance, the mask or the lane, and `c` has the bounds of the segment.

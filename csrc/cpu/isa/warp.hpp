@@ -16,7 +16,8 @@ inline bool gathered(Warp& w, std::uint32_t members) {
 inline std::uint32_t first_of(const Warp& w, const std::byte* r, std::int32_t offset) {
     return reinterpret_cast<const std::uint32_t*>(r + offset)[__builtin_ctz(w.mask)];
 }
-// Whether all lanes have one member mask, the usual case. Subgroups of a warp may have their own.
+// Whether all lanes have the same member mask, which is the usual case. Subgroups of a warp may
+// have masks of their own.
 inline bool agreed(const Warp& w, const std::byte* r, std::int32_t offset, std::uint32_t members) {
     const auto* named = reinterpret_cast<const std::uint32_t*>(r + offset);
     std::uint32_t other = 0;

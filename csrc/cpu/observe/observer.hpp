@@ -55,7 +55,7 @@ class BlockObserver {
     // An access that is not a plain load, store or atomic.
     virtual void touch(const Warp&, const Op*, unsigned /*lane*/, std::uint64_t /*address*/,
                        std::uint64_t /*bytes*/, Touch) {}
-    // malloc returned whole words, which may have been allocated before.
+    // malloc of device code returned these words, which may have been allocated before.
     virtual void allocated(std::uintptr_t /*begin*/, std::uint64_t /*bytes*/) {}
 
     // Lanes arrive at a barrier of the block. `before`: lanes of the warp that arrived earlier;

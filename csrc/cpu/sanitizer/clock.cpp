@@ -112,7 +112,7 @@ void Clocks::leave(ReleaseClock& letter, unsigned thread, bool all) {
     if (!known) return;
     const Time time = all ? t.time++ : t.fenced_time;
     const auto mine = letter.blocks.find(block_);
-    // The entry already covers this time, and times never decrease.
+    // The entry already contains this time, and times never decrease.
     if (mine != letter.blocks.end() && mine->second->size() > thread &&
         (*mine->second)[thread] >= time)
         return;

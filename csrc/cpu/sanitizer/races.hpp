@@ -19,7 +19,9 @@ struct Access {
     std::uint16_t thread = 0;
     bool made : 1;    // false: no access
     bool strong : 1;  // atomic, volatile or ordered: two such accesses never race
-    bool atomic : 1;  // no race with plain reads: compare-and-swap loops begin with a plain read
+    // Such an access does not race with plain reads: compare-and-swap loops begin with a plain
+    // read.
+    bool atomic : 1;
     Time time = 0;
     std::uint32_t line = 0;  // in the PTX
 

@@ -81,7 +81,7 @@ void BlockChecks::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     clocks_.begin(number_, shape.x * shape.y * shape.z);
     gone_.clear();
     for (Barrier& barrier : barriers_) barrier = {};
-    // Shared memory is new for each block.
+    // Shared memory counts as unwritten at the begin of each block.
     const std::uintptr_t first = block_.shared;
     allocated(first, block_.cluster_stride);
     grid_.unwritten.add(first, block_.shared_bytes);

@@ -25,8 +25,8 @@ constexpr NumberFormat number_formats[] = {
     {cudaChannelFormatKindFloat, 32, CU_AD_FORMAT_FLOAT},
 };
 
-// Formats with a kind of their own. A block of a compressed format has 4 x 4 elements. The
-// planes of NV12 have elements of different sizes.
+// Formats that have their own kind. A block of a compressed format has 4 x 4 elements. The planes
+// of NV12 have elements of different sizes.
 struct NamedFormat {
     int kind;
     int bits[4];

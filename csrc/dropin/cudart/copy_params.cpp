@@ -16,7 +16,8 @@ cudaMemcpyKind copy_kind(CUmemorytype from, CUmemorytype to) {
     return to == CU_MEMORYTYPE_HOST ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
 }
 
-// The bytes of what the extent and the positions count. Either array may be null.
+// The bytes of an element in which the extent and the positions are counted. Either array may be
+// null.
 cudaError_t counted_bytes(cudaArray_const_t from, cudaArray_const_t to, std::size_t& bytes) {
     const Driver& d = driver_tables[0];
     ArrayRow from_row{1, 0}, to_row{1, 0};

@@ -81,7 +81,8 @@ CUPOLA_CUDART cudaError_t cudaGetDeviceFlags(unsigned* flags) {
         Runtime::get().find(ordinal, device);
         int active = 0;
         const CUresult result = d.DevicePrimaryCtxGetState(device, flags, &active);
-        // Always on in primary contexts. NVIDIA's shows no flags from a reset to the next context.
+        // This flag is always on in primary contexts. NVIDIA's runtime shows no flags from a reset
+        // until the next context.
         if (active || !Runtime::get().was_reset(ordinal)) *flags |= cudaDeviceMapHost;
         return result_of(result);
     });
@@ -172,7 +173,7 @@ CUPOLA_CUDART cudaError_t cudaProfilerStop() {
     });
 }
 
-// The runtime has no tables for tools.
+// The runtime has no tables of functions for tools.
 CUPOLA_CUDART cudaError_t cudaGetExportTable(const void** table, const cudaUUID_t* id) {
     if (!table || !id) return record(cudaErrorInvalidValue);
     *table = nullptr;

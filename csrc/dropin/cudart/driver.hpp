@@ -15,7 +15,8 @@ struct Driver {
 #undef CUPOLA_MEMBER
 };
 
-// Their stream 0 is the legacy stream in the first table, the thread's own in the second.
+// Functions that take a stream. In the first table, stream 0 is the legacy stream; in the second
+// table, the thread's own default stream.
 extern Driver driver_tables[2];
 
 // Loads libcuda.so.1 and fills the tables, without cuInit. Call it once.
@@ -27,7 +28,8 @@ cudaError_t load_driver();
 // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER. The driver must be loaded.
 void* find_driver_function(const char* name, int version, bool own_stream);
 
-// Calls such a function. The arguments must have the exact types of its parameters.
+// Calls a function of a newer CUDA version. The arguments must have the exact types of the
+// function's parameters.
 template <class... Arguments>
 CUresult call_newer(const char* name, int version, Arguments... arguments) {
     return reinterpret_cast<CUresult (*)(Arguments...)>(

@@ -142,7 +142,7 @@ CUPOLA_CUDART cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUser
 
 CUPOLA_CUDART cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
     return entry([&](const Driver& d) {
-        // The driver crashes on null.
+        // The driver crashes on a null pointer.
         return mode
                    ? d.ThreadExchangeStreamCaptureMode(reinterpret_cast<CUstreamCaptureMode*>(mode))
                    : CUDA_ERROR_INVALID_VALUE;

@@ -79,7 +79,7 @@ CUPOLA_CUDART cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool,
                                                size_t count) {
     return entry([&](const Driver& d) {
         if (!pool || (!descriptions && count > 0)) return CUDA_ERROR_INVALID_VALUE;
-        if (count == 0) return CUDA_SUCCESS;  // an error in the driver
+        if (count == 0) return CUDA_SUCCESS;  // the driver returns an error for this
         return d.MemPoolSetAccess(pool, reinterpret_cast<const CUmemAccessDesc*>(descriptions),
                                   count);
     });

@@ -30,7 +30,8 @@ struct PropertyRow {
     Forms forms;
 };
 
-// In the order of the structure. Attributes newer than CUDA 12.8 have numbers.
+// The rows have the order of the structure. Attributes that are newer than CUDA 12.8 are written as
+// numbers.
 constexpr PropertyRow property_rows[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, wide, both},
     {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, narrow, both},

@@ -48,10 +48,11 @@ class Image {
     cudaError_t read(const void* wrapper);
     cudaError_t link(CUlibrary& library);
 
-    const void* code_ = nullptr;           // a fatbin
-    const void* const* linked_ = nullptr;  // or several, which end with null: -rdc=true
-    cudaError_t error_ = cudaSuccess;      // known without a device
-    std::mutex mutex_;                     // guards `library_`
+    const void* code_ = nullptr;  // a fatbin
+    // One image, or several images that end with null: -rdc=true.
+    const void* const* linked_ = nullptr;
+    cudaError_t error_ = cudaSuccess;  // known without a device
+    std::mutex mutex_;                 // guards `library_`
     std::atomic<CUlibrary> library_{nullptr};
     std::vector<std::unique_ptr<Function>> functions_;
     std::vector<std::unique_ptr<Variable>> variables_;
@@ -94,7 +95,8 @@ class Registry {
     // A context must be current. cudaErrorInvalidDeviceFunction: the function is null, or its image
     // lacks the kernel. cudaErrorInvalidResourceHandle: it is neither function nor handle.
     cudaError_t find_kernel(const void* function, CUkernel& kernel);
-    // The kernel of a host function. A handle is cudaErrorInvalidDeviceFunction here.
+    // The kernel of a host function. For a handle of a kernel, the result is
+    // cudaErrorInvalidDeviceFunction.
     cudaError_t find_host_kernel(const void* host, CUkernel& kernel);
     bool is_host_function(const void* host) const noexcept { return functions_.find(host); }
     bool is_kernel(CUkernel kernel);

@@ -15,7 +15,7 @@ namespace cupola::cudart {
 struct Thread {
     cudaError_t last = cudaSuccess;
     int device = -1;          // chosen by cudaSetDevice; -1: the first valid one
-    unsigned generation = 0;  // Runtime::generation() when its context was last checked
+    unsigned generation = 0;  // Runtime::generation() at the last check of the thread's context
 };
 extern thread_local Thread this_thread;
 

@@ -99,7 +99,7 @@ Result describe(int ordinal, cupola_cpu_description& made) {
     return call(ordinal, &made) == 0 ? success : driver_not_loaded;
 }
 
-// Runs `body` with what a handle stands for.
+// Runs `body` with the device that a handle names.
 template <class Body>
 Result with_device(Handle handle, Body&& body) {
     if (initialized == 0) return uninitialized;

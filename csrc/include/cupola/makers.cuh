@@ -74,7 +74,7 @@ using complex128 = Complex<double>;
 
 // -- strides ----------------------------------------------------------------------------------
 
-// Axes and strides in bytes of `count` arrays. `n` elements in C order.
+// The axes of `count` arrays, with their strides in bytes. The arrays have `n` elements in C order.
 template <int count>
 struct Layout {
     long long axes, n;
@@ -113,7 +113,7 @@ struct Layout {
     }
 };
 
-// A pointer that is moved by bytes.
+// The pointer that is `bytes` bytes after `start`.
 template <class T>
 __device__ T* shifted(T* start, long long bytes) {
     return reinterpret_cast<T*>(reinterpret_cast<char*>(start) + bytes);

@@ -55,7 +55,7 @@ CUPOLA_API void cupola_memory_release(cupola_memory* memory);
 
 /* The device of an address; -1 for host memory that the driver does not know. */
 CUPOLA_API int cupola_address_device(uint64_t address, int* device);
-/* The same. Asks the driver of `device` first, where two drivers know the address. */
+/* As above. Asks the driver of `device` first, where two drivers know the address. */
 CUPOLA_API int cupola_address_find(uint64_t address, int device, int* out);
 
 /* Attributes of an address that the driver allocated or registered. */

@@ -23,7 +23,7 @@ CUPOLA_API int cupola_stream_wrap(int device, void* handle, void* owner, void (*
 /* This thread's current stream of the device, a new reference: the last one pushed, else the
  * legacy default stream. */
 CUPOLA_API int cupola_stream_current(int device, cupola_stream** out);
-/* The same without a reference: valid until this thread's current stream changes. */
+/* As above, without a reference: valid until this thread's current stream changes. */
 CUPOLA_API int cupola_stream_peek(int device, cupola_stream** out);
 CUPOLA_API int cupola_stream_push(cupola_stream* stream);
 CUPOLA_API int cupola_stream_pop(cupola_stream* stream); /* fails unless it was pushed last */

@@ -20,7 +20,7 @@ struct Operand {
     i64 step;  // between the other neighbours
     i64 lines, depth;
     bool deep;
-    bool aligned;  // every vector of 16 bytes is
+    bool aligned;  // every vector of 16 bytes is aligned
 
     __device__ T at(i64 line, i64 k) const {
         if (line >= lines || k >= depth) return T{};

@@ -47,7 +47,7 @@ __device__ double beta_of(N& numbers, double a, double b) {
         const GammaParts x = gamma_parts(numbers, a), y = gamma_parts(numbers, b);
         return 1 / (1 + y.value / x.value * exp(y.exponent - x.exponent));
     }
-    // All numbers round to 0 or 1, and the logarithms below can overflow.
+    // All numbers would round to 0 or 1, and the logarithms below could overflow.
     if (a < 0x1p-300 && b < 0x1p-300) return numbers.uniform() < a / (a + b);
     for (;;) {
         const double x = log(numbers.positive()) / a, y = log(numbers.positive()) / b;

@@ -121,7 +121,7 @@ __device__ i64 discrete(Discrete kind, N& numbers, double a, double b, i64 n) {
         case Discrete::negative_binomial:
             if (!(a > 0 && b > 0 && b <= 1)) break;
             if (b == 1) return 0;
-            // NumPy's condition: the mean is hardly above the limit then.
+            // As NumPy tests: the mean is hardly above the limit in this case.
             if ((1 - b) / b * (a + 10 * sqrt(a)) <= random_largest_mean)
                 made = poisson_of(numbers, gamma_parts(numbers, a).times((1 - b) / b));
     }

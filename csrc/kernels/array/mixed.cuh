@@ -60,7 +60,7 @@ struct Places {
 // The addresses of the i-th elements. The loop is unrolled so that axes have constant addresses.
 __device__ inline Places places(const Mixed& a, unsigned i) {
     Places at{a.out.address, a.x.address, a.y.address};
-    if (a.is_line) {  // the usual case, with a third of the instructions
+    if (a.is_line) {  // the usual case, which takes a third of the instructions
         const long long here = i;
         return {at.out + here * static_cast<int>(a.out.strides[0]),
                 at.x + here * static_cast<int>(a.x.strides[0]),

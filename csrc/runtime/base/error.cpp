@@ -30,7 +30,7 @@ Error current_error() {
 int keep_current_exception() noexcept {
     try {
         last_error() = current_error();
-    } catch (...) {  // no memory even for the text
+    } catch (...) {  // memory is missing even for the text
         return CUPOLA_ERROR_OUT_OF_MEMORY;
     }
     return last_error().status;

@@ -61,7 +61,7 @@ class Capture {
     }
     static const char* const without_contents;  // names such memory, its defect and the remedies
 
-    // A stream of the context that is never captured.
+    // A stream of the context that no capture includes.
     static Stream& side_stream(Context& context);
 
     Ref<Stream> origin;

@@ -191,7 +191,8 @@ int device_of_address(const Driver& driver, std::uint64_t address) {
 int device_of_address(std::uint64_t address, int device) {
     int found = -1;
     each_driver(device < 0 ? likely_driver() : &context(device).driver.get(), [&](const Driver& d) {
-        const ContextScope current(context(current_ordinal(d)));  // a new thread has none
+        // A new thread has no current context.
+        const ContextScope current(context(current_ordinal(d)));
         found = device_of_address(d, address);
         return found >= 0;
     });

@@ -14,8 +14,8 @@ Context& context(int ordinal);
 // The ordinal of the context to which the given ordinal leads. Opens no context.
 int canonical_device(int ordinal);
 
-// The current device of this thread is that of the current context, of the driver whose device was
-// pushed last, or else of the main driver.
+// The current device of this thread: the device of the current context of one driver. That is the
+// driver whose device was pushed last; without a push, the main driver.
 int current_device();
 void push_device(int ordinal);
 void pop_device();

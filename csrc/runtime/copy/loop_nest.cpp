@@ -85,7 +85,7 @@ bool normalize_axes(LoopNest& axes, const cupola_operand& out, const cupola_oper
         OperandAxis axis{static_cast<std::uint64_t>(shape[i]), stride(out), stride(x), stride(y)};
         if (axis.out == 0) fail(CUPOLA_ERROR_VALUE, "the results overlap: out has a stride of 0");
         for (std::int64_t step : {axis.out, axis.x, axis.y}) require_reach(step, axis.length);
-        if (axis.out < 0) {  // start at the other end
+        if (axis.out < 0) {  // start at the other end of the axis
             const auto last = static_cast<std::int64_t>(axis.length - 1);
             axes.out += static_cast<std::uint64_t>(axis.out * last);
             axes.x += static_cast<std::uint64_t>(axis.x * last);

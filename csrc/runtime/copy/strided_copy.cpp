@@ -28,7 +28,8 @@ struct StridedRegion {
     std::vector<CopyAxis> axes;  // the outermost first; the last is of bytes, with strides of 1
 };
 
-// For shorter rows a kernel, or a contiguous copy of the host memory, is faster.
+// The shortest rows that the driver copies. For shorter rows a kernel, or a contiguous copy of the
+// host memory, is faster.
 constexpr std::uint64_t min_row = 512;
 constexpr std::int64_t max_pitch = 0x7fffffff;  // MAX_PITCH of every device
 
@@ -45,7 +46,7 @@ StridedRegion merged_region(const cupola_strided& to, const cupola_strided& from
             fail(CUPOLA_ERROR_VALUE, "the destination's elements overlap: it has a stride of 0");
         require_reach(axis.to, axis.length);
         require_reach(axis.from, axis.length);
-        if (axis.to < 0) {  // start at the other end
+        if (axis.to < 0) {  // start at the other end of the axis
             const auto last = static_cast<std::int64_t>(axis.length - 1);
             region.to += static_cast<std::uint64_t>(axis.to * last);
             region.from += static_cast<std::uint64_t>(axis.from * last);

@@ -24,7 +24,7 @@ void write(const char* text, std::size_t bytes) {
     std::fflush(stdout);
 }
 
-// Each is the CPU device or null.
+// Each pointer is the CPU device's driver, or null.
 const Driver* main_if_cpu() {
     const Driver* const main = main_driver_alive();
     return main && main->hold_output ? main : nullptr;
@@ -38,7 +38,7 @@ void take(const Driver* cpu) {
     if (!cpu) return;
     std::string text;
     while (const std::size_t bytes = cpu->held_output()) {
-        // Room for the line about lost text, too.
+        // The buffer has room for the line about lost text, too.
         text.resize(bytes + 256);
         text.resize(cpu->take_output(&text[0], text.size()));
         write(text.data(), text.size());

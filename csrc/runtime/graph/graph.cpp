@@ -16,7 +16,7 @@ void words(const void* bytes, std::size_t size, Numbers& numbers) {
     }
 }
 
-// False where the sizes are unknown.
+// False where the driver does not report the sizes.
 bool find_sizes(const Driver& driver, CUfunction function, CUmodule module,
                 std::vector<std::uint32_t>& sizes) {
     if (auto* info = driver.cuFuncGetParamInfo) {

@@ -275,7 +275,7 @@ class Reader {
 
     const std::string_view* at_;
     const std::string_view* end_;
-    bool const_ = false;  // applies to the target of the next *
+    bool const_ = false;  // const applies to the target of the next *
     bool is_void_ = false;
     int pointers_ = 0;
 };

@@ -129,7 +129,7 @@ void read_times(Recorder& r, std::uint64_t all_before) noexcept {
                 d.cuEventQuery(record.last) == CUDA_ERROR_NOT_READY)
                 return;
             find_times(d, record, r.timers[record.context]);
-        } catch (...) {  // the context is gone: the times stay unknown
+        } catch (...) {  // the context is destroyed: the times stay unknown
             record.first = record.last = nullptr;
         }
     }

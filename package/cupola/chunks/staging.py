@@ -11,7 +11,7 @@ import numpy as np
 from cupola.memory import Memory
 from cupola.pipelines import is_page_locked, page_locked
 
-# The most bytes that a cache keeps.
+# The most bytes of memory that a cache keeps.
 KEPT = 512 << 20
 
 

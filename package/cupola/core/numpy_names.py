@@ -12,7 +12,7 @@ from cupola.core.parts import missing_part, part_of
 # Names of array methods. NumPy's functions of these names call the methods, or compute the same.
 METHODS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum")
 METHODS_ALONE = ("astype", "ravel", "reshape", "transpose")
-# Functions of which the host makes the numbers.
+# Functions whose numbers the host computes.
 MADE_ON_THE_HOST = (
     "eye",
     "frombuffer",

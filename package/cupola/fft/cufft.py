@@ -114,7 +114,7 @@ class Cufft(MathLibrary):
             return known[key]
         while len(known) >= MAX_PLANS:
             _, oldest = known.popitem(last=False)
-            Device(device).synchronize()  # queued transforms use the plan's tables
+            Device(device).synchronize()  # transforms that are queued use the plan's tables
             self.call("cufftDestroy", oldest.handle)
         made = known[key] = self._make(kind, layout)
         return made

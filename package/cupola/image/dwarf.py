@@ -191,7 +191,7 @@ def _value(reader: _Reader, form: int, unit: int, sources: SourceMap) -> Any:
         return unit + reader.uleb()
     if form == 0x19:
         return 1
-    raise EOFError  # a form of another version
+    raise EOFError  # the data use a form of another version
 
 
 class Place(NamedTuple):
@@ -241,7 +241,7 @@ def location(value: Any, sources: SourceMap, line: int) -> Place | None:
         while True:
             low, high = reader.address(8), reader.address(8)
             if not isinstance(low, Address) or not isinstance(high, Address):
-                return None  # the end of the list
+                return None  # this entry ends the list
             expression = reader.expression(reader.number(2))
             if covers(sources, low, high, line):
                 return place_of(expression)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # Bytes of a piece: large enough for the bandwidth of the copies, small beside an array.
 PIECE = 4 << 20
 
-# And of other messages: counts of an MPI library may have 32 bits, and the device's memory may have
-# to be copied.
+# The bytes of a piece without staging: counts of an MPI library may have 32 bits, and the device's
+# memory may have to be copied.
 LARGE_PIECE = 256 << 20
 
 

@@ -136,7 +136,7 @@ class SendMessage(Message):
             self._begin_pieces()
             copied = self.pieces[0].copied
             if copied is not None:
-                copied.synchronize()  # then this call sends the first piece
+                copied.synchronize()  # in this case the present call sends the first piece
 
     def holds_back(self, later: Message) -> bool:
         return (

@@ -42,7 +42,7 @@ def _arithmetic_type(name: str, *operands: Any) -> np.dtype[Any]:
     if name == "divide" and kind.kind in "iub":
         return np.dtype(np.float64)
     if name in ("power", "floor_divide", "remainder") and kind.kind == "b":
-        return np.dtype(np.int8)  # NumPy has none of bool
+        return np.dtype(np.int8)  # NumPy computes these operations of bool in int8
     return kind
 
 

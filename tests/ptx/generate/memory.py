@@ -131,7 +131,8 @@ class Memory(Instructions):
         """An atomic operation on one's own memory, whose old value counts."""
         rng = self.rng
         row = rng.choice(ROWS["atom"])
-        t = rng.choice([t for t in row.types if t != "f64"])  # whose NaN is the device's choice
+        # Not f64: the device chooses the NaN of an f64 result.
+        t = rng.choice([t for t in row.types if t != "f64"])
         named = {a.name: a for a in row.axes}
         operation = next(rng.choice(a.choices) for n, a in named.items() if n[:3] in ("op_", "red"))
         count = 1

@@ -15,7 +15,7 @@ from .tree import Block, Branch, Context, Jump, Leave, Loop, Switch
 from .warp import Warp
 
 THREADS, RECORD = 128, 128
-SHAPES = (  # blocks, and how large they are
+SHAPES = (  # the number of blocks, and the size of a block
     (2, (64,)), (4, (32,)), (1, (128,)), (2, (16, 4)), (1, (8, 4, 4)), (3, (40,)), (2, (4, 4, 4)),
     (1, (96,)), (1, (12, 8)),
 )  # fmt: skip

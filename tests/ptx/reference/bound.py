@@ -31,6 +31,6 @@ class Near:
         )
         if abs(self.exact) >= huge * 0.9999:
             return abs(got) >= huge * 0.999
-        if abs(self.exact) <= tiny * 1.0001:  # may be flushed, and keeps few bits
+        if abs(self.exact) <= tiny * 1.0001:  # the result may be flushed, and has few bits
             return abs(got - self.exact) <= tiny
         return abs(got - self.exact) <= max(abs(self.exact) * self.relative, self.absolute)

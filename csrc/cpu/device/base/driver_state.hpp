@@ -19,7 +19,7 @@ class DriverState {
     // Changes the state from SUCCESS to DEINITIALIZED. False if the state was not SUCCESS.
     static bool end();
 
-    // The same as get(), after a lock of the process has ended: the state for an entry point.
+    // As get(), but waits while the process is locked: the state for an entry point.
     static CUresult unlocked() {
         const int state = value.load(std::memory_order_acquire);
         return __builtin_expect(state == locked, 0) ? await() : static_cast<CUresult>(state);

@@ -25,7 +25,8 @@ bool Executors::start(std::shared_ptr<ExecutorTask> task) {
     {
         std::lock_guard lock(mutex_);
         if (!idle_.empty()) {
-            executor = idle_.back();  // the thread that ran last is probably still awake
+            // Take the thread that ran last, because it is probably still awake.
+            executor = idle_.back();
             idle_.pop_back();
         }
     }

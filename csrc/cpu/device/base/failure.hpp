@@ -34,7 +34,7 @@ CUresult result_of(Body&& body) {
     } catch (const std::bad_alloc&) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     } catch (abi::__forced_unwind&) {
-        throw;  // a cancelled thread must unwind
+        throw;  // rethrown, because a cancelled thread must unwind its stack
     } catch (...) {
         return CUDA_ERROR_UNKNOWN;
     }

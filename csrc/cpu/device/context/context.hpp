@@ -58,7 +58,7 @@ class Context : public std::enable_shared_from_this<Context> {
     bool primary() const { return primary_; }
     std::uint64_t id() const { return id_; }
 
-    // Steps of open_context and close_context, which are the calls to use.
+    // Steps of open_context and close_context. Other code calls those two functions.
     void open(unsigned flags, std::shared_ptr<Stream> legacy);
     bool begin_close();  // false if the context is already closed
     void end_close();

@@ -16,7 +16,7 @@ struct Seal {
     std::uint64_t green_mark;
     int device;
     unsigned count;
-    unsigned whole;  // not bool, because the bytes come from the program
+    unsigned whole;  // an integer, not a bool, because the bytes come from the program
 };
 constexpr std::uint64_t green_mark = 0x63726e6765657231;
 static_assert(sizeof(Seal) <= sizeof(CUdevResource::_internal_padding));

@@ -143,7 +143,7 @@ void ChildGrids::launch(std::uint64_t block, std::shared_ptr<Function> function,
     add(block, stream, make_grid_(std::move(call), priority_, depth));
 }
 
-// The graph runs beside the streams of the grid.
+// The graph runs concurrently with the streams of the grid.
 void ChildGrids::launch_graph(std::uint64_t block, std::uint64_t graph, std::uint64_t stream) {
     require(run_ != nullptr, runtime_error::not_permitted);
     const auto exec = context_->driver().graph_execs.find(reinterpret_cast<const void*>(graph));
@@ -192,7 +192,7 @@ std::uint64_t ChildGrids::create_stream() {
     return last_handle_;
 }
 
-// Work that is in the stream still runs.
+// Work that is already in the destroyed stream still runs.
 void ChildGrids::destroy_stream(std::uint64_t stream) {
     std::lock_guard lock(mutex_);
     require(streams_.erase(stream) != 0, runtime_error::invalid_resource_handle);

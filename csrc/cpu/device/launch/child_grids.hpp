@@ -48,7 +48,7 @@ class ChildGrids final : public DeviceRuntime {
     void run();
     // The tail launches, in their order. Called after run().
     std::vector<std::unique_ptr<Operation>> take_tails();
-    // Whether the context can run more work.
+    // Whether the context can still run work.
     bool usable() const;
 
     // The functions below are for those of the device runtime. A Failure has the number of a

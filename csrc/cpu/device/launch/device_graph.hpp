@@ -110,8 +110,8 @@ class GraphRun : public std::enable_shared_from_this<GraphRun> {
 
     std::mutex mutex_;
     unsigned children_ = 0, tail_count_ = 0;
-    Launches tails_;     // to run after this graph
-    Launches siblings_;  // to run in this environment
+    Launches tails_;     // graphs that run after this graph
+    Launches siblings_;  // graphs that run in this environment
     bool running_siblings_ = false;
 };
 

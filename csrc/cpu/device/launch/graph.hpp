@@ -101,7 +101,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
     bool holds(const Graph& graph) const;
     bool has_conditions() const;  // at any depth
     bool has_memory() const;      // allocation or free nodes, at any depth
-    bool has_own_memory() const;  // not in the graphs inside
+    bool has_own_memory() const;  // nodes of this graph, without those of graphs inside
     // Whether the program moved this graph into a node; such a graph can only be edited.
     bool is_moved() const;
     // The outermost graph that contains this graph; this graph itself if no graph does.

@@ -213,7 +213,8 @@ void GraphExec::allocate() {
     const bool again = flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     for (const Node* node : order_) {
         const auto* made = std::get_if<AllocateNode>(&node->work);
-        require(!made || again || !made->memory->live());  // still allocated by an earlier launch
+        // Memory that an earlier launch allocated and has not freed.
+        require(!made || again || !made->memory->live());
     }
     for (const Node* node : order_) {
         if (const auto* made = std::get_if<AllocateNode>(&node->work)) made->memory->take();

@@ -49,7 +49,8 @@ struct GridOperation final : Operation {
     std::shared_ptr<Function> function;  // also keeps the image alive
     std::shared_ptr<Context> context;
     std::shared_ptr<ChildGrids> children;  // null if the kernel cannot launch
-    std::atomic<std::int64_t> counted{0};  // when its time was last counted, in nanoseconds
+    // The time, in nanoseconds, at which the interpreter's time was last counted.
+    std::atomic<std::int64_t> counted{0};
 
     static std::int64_t now() {
         return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch())
@@ -66,7 +67,8 @@ struct GridOperation final : Operation {
 
     void run(CUresult status) override {
         if (status != CUDA_SUCCESS) return;
-        std::vector<std::unique_ptr<Operation>> next = run_grid();  // the last one runs first
+        // Reversed, because the last launch of this list runs first.
+        std::vector<std::unique_ptr<Operation>> next = run_grid();
         while (!next.empty() && context->alive() && context->error() == CUDA_SUCCESS) {
             const std::unique_ptr<Operation> tail = std::move(next.back());
             next.pop_back();

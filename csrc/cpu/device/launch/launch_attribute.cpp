@@ -62,7 +62,7 @@ LaunchShape shape_of(const Driver& driver, const CUlaunchConfig& config) {
         std::copy_n(value.pad, sizeof number, reinterpret_cast<char*>(&number));
         switch (static_cast<int>(config.attrs[i].id)) {
             case CU_LAUNCH_ATTRIBUTE_IGNORE:
-            // Any value: a dependent grid may start early, and never does here.
+            // Any value is accepted: a dependent grid may start early, but never does here.
             case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
                 break;
             case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
@@ -147,7 +147,7 @@ std::optional<Dim3> cluster_of(const LaunchShape& shape, const Function& functio
         require(!kernel.explicit_cluster(), CUDA_ERROR_INVALID_CLUSTER_SIZE);
         return std::nullopt;
     }
-    // Each is at most the limit before they are multiplied.
+    // Each factor is at most the limit, so the product cannot overflow.
     const unsigned limit = function.cluster_limit();
     require(cluster.x * std::uint64_t{cluster.y} <= limit && cluster.z <= limit &&
                 cluster.x * std::uint64_t{cluster.y} * cluster.z <= limit,

@@ -93,7 +93,7 @@ std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_
         like.mapped = in_pages(like.capacity + (checks_.memory ? MemoryMap::alignment : 0));
         memory = own_pages(like.mapped);
     }
-    if (!memory) {  // heap memory, which cannot be shared
+    if (!memory) {  // the memory is in the host's heap, which cannot be shared
         like.mapped = 0;
         memory = host_memory(like.capacity, align);
     }

@@ -59,7 +59,7 @@ class Module : public std::enable_shared_from_this<Module> {
     const Image& image() const { return *image_; }
     std::size_t function_count() const { return names_.size(); }
     std::vector<std::shared_ptr<Function>> functions();  // parses all
-    // Throws NOT_FOUND, or the error in the kernel's PTX.
+    // Throws NOT_FOUND, or the error that the kernel's PTX contains.
     std::shared_ptr<Function> function(std::string_view name);
     // The kernel at an address of device code; null if there is none. Also after close(), because
     // queued work may launch it.

@@ -23,7 +23,7 @@ Fault no_memory() { return {Fault::Kind::out_of_memory, "no memory for a block"}
 void renew(std::unique_ptr<ClusterRunner>& runner, const Launch& launch) {
     try {
         runner = ClusterRunner::make(launch);
-    } catch (const std::bad_alloc&) {  // the old one still runs
+    } catch (const std::bad_alloc&) {  // the old runner still runs
     }
 }
 

@@ -40,8 +40,8 @@ bool check(const MemoryMap& memory, const Side& side, std::size_t bytes, bool wr
     return false;
 }
 
-// The work in the stream. `body` takes the memory map. If the work's memory was freed, the work
-// fails like a kernel's access.
+// The operation that runs in the stream. `body` gets the memory map. If memory of the work was
+// freed, the work fails like an access of a kernel.
 template <class Body>
 std::unique_ptr<Operation> work(const Accesses& accesses, const Stream& stream, Body body) {
     return task([accesses, context = stream.context_pointer(),

@@ -128,7 +128,7 @@ Sampler sampler_of(const CUDA_TEXTURE_DESC& it, const Texture& texture) {
     require(it.flags <= max_flags);
     Sampler s;
     for (unsigned axis = 0; axis < 3; ++axis) {
-        // Address modes of missing axes are ignored.
+        // Address modes of axes that the texture lacks are ignored.
         const bool known = it.addressMode[axis] >= CU_TR_ADDRESS_MODE_WRAP &&
                            it.addressMode[axis] <= CU_TR_ADDRESS_MODE_BORDER;
         require(known || axis >= texture.axes);

@@ -321,7 +321,8 @@ def serve_client(start: Start, command: list[str], port: int | None) -> int:
         try:
             return Adapter(Messages(reader, writer), start, command).run()
         finally:
-            with contextlib.suppress(OSError):  # the thread that reads would block the end
+            # Ends the read of the reading thread, which would delay the exit.
+            with contextlib.suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)
 
 

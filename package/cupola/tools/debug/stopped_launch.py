@@ -34,7 +34,7 @@ class Frame:
     base: int  # the address of the frame's variables in the thread's local memory
     name: str
     at: Location
-    inlined: bool = False  # into the function of the next frame
+    inlined: bool = False  # the call that leads to the function of the next frame
 
 
 class Dim(tuple[int, int, int]):
