@@ -71,6 +71,11 @@ def test_each_target_has_its_own_machine_code(built):
         assert f" {line}" in told
 
 
+def test_a_wheel_has_machine_code_for_the_cpu_device(project):
+    project.build(architectures="75,cpu")
+    assert list((project.folder / "rows").glob("kernels.*.so"))
+
+
 def test_a_second_build_makes_nothing(project):
     assert "[1/" in project.build()
     assert "[1/" not in project.build()
