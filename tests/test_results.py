@@ -16,9 +16,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / "benchmarks"), str(ROOT / "tools")]
 records = importlib.import_module("records")
-charts, compatibility, performance, results, tables = map(
-    importlib.import_module, ("charts", "compatibility", "performance", "results", "tables")
+charts, compatibility, performance, results, shipping, tables = map(
+    importlib.import_module,
+    ("charts", "compatibility", "performance", "results", "shipping", "tables"),
 )
+variants = importlib.import_module("bench_variants")
 
 
 def row(what, value, goal=None, ratio=None):
@@ -82,6 +84,26 @@ def test_the_comparison_of_projects():
     text = results.comparison([authoring, record(call, name="ops")])
     assert "| cupola | 0 | 2 | 1 | run |" in text and "| tvm-ffi | 1 | 2 | 2.00 | run |" in text
     assert "| huggingface/kernels | 2 | 2 | not measured | run |" in text
+
+
+def test_sizes_of_what_is_shipped():
+    assert shipping.sizes([]).count(shipping.MISSING) == 3
+    examples = [row(f"examples/{name}: files of the package", 1500) for name in shipping.EXAMPLES]
+    text = shipping.sizes([record(*examples, name="packages")])
+    assert "| kernels of Triton | examples/rows | 1.5 |" in text
+    measured = {"cpp_extension": 40_000, "kernel-builder": 20_000}
+    rows = [
+        one for name in shipping.COLLECTIONS for one in variants.rows_of(name, 20_000, measured)
+    ]
+    text = shipping.sizes([record(*rows, name="variants")])
+    assert "| 20.0 | cpp\\_extension | 40.0 | 2,240.0 | 1/112, goal <= 0.05 met |" in text
+    assert "| 20.0 | kernel-builder | 20.0 | 240.0 | 1/12, goal <= 0.05 missed by 1.67 x |" in text
+    assert text.count("blob/") == 2
+
+
+def test_published_variants():
+    counts = {peer: one.count for peer, one in variants.PUBLISHED.items()}
+    assert counts == {"cpp_extension": 56, "kernel-builder": 12}
 
 
 def test_goals_and_verdicts():

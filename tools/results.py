@@ -14,6 +14,7 @@ from pathlib import Path
 
 import compatibility
 import performance
+import shipping
 from tables import ROOT, records, table
 
 DOCS = ROOT / "docs"
@@ -78,6 +79,7 @@ def documents() -> dict[Path, str]:
     return {DOCS / name: text for name, text in made.items()} | {
         README: filled(README, performance.headlines(files)),
         OPERATIONS: filled(OPERATIONS, comparison(found)),
+        shipping.PAGE: filled(shipping.PAGE, shipping.sizes(found)),
     }
 
 
