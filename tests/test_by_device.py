@@ -2,12 +2,17 @@
 
 import json
 import shutil
+import struct
 
 import images
 import pytest
+from working import refused
 
+import cupola
 from cupola.__main__ import main
 from cupola.exceptions import ImageError
+from cupola.image import devices
+from cupola.image.cubin import Device
 from cupola.tools.command import by_device, packages
 
 
@@ -64,3 +69,64 @@ def test_what_is_no_package(tmp_path, monkeypatch):
     assert packages.folders_of("no_such_package") == []
     with pytest.raises(ImageError, match="no image"):
         by_device.images_of("without_images")
+
+
+KERNEL = ".visible .entry {}() {{ ret; }}\n"
+TEMPLATE = "_Z4gemmIfLi3EEvv"  # void gemm<float, 3>()
+
+
+def of_levels(**kernels):
+    """A fatbin of PTX: of _75 = ["k"] the kernel k for compute_75."""
+    body = b""
+    for level, names in kernels.items():
+        number = int(level[1:])
+        text = f".version 8.0\n.target sm_{number}\n.address_size 64\n"
+        code = (text + "".join(map(KERNEL.format, names))).encode()
+        code = code.ljust((len(code) + 8) // 8 * 8, b"\0")
+        body += struct.pack("<HHIQIIIIIIQQQ", 1, 0x101, 64, len(code), 0, 0, 0, number, 64, 0, 0,
+                            0, 0) + code  # fmt: skip
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+LEVELS = of_levels(_75=["both", "older", TEMPLATE], _80=["both"])
+
+
+def test_kernels_that_a_device_lacks():
+    for name in ("older", TEMPLATE, "gemm<float,3>", "gemm<float, 3>()", "gemm"):
+        assert devices.lacking(LEVELS, name, Device(90)) == ["compute_75"]
+        assert devices.lacking(LEVELS, name, Device(75)) == []
+        assert devices.lacking(LEVELS, name, Device(70)) == ["compute_75"]
+    for name in ("both", "none", "gem"):
+        assert devices.lacking(LEVELS, name, Device(90)) == []
+
+
+def test_a_table_of_what_is_missing():
+    assert devices.missing(devices.by_device(of_levels(_75=["one", "two"]))) == []
+    head, *rows = devices.missing(devices.by_device(LEVELS))
+    assert head[:3] == ["kernel", "7.5", "8.0"] and head[-1] == "CPU device"
+    assert rows == [
+        ["gemm<float, 3>, older", "PTX", *["-"] * 11],
+        ["both", *["PTX"] * 12],
+    ]
+    overloads = of_levels(_80=["_Z1kPf", "_Z1kPi", "x"])
+    _, row = devices.missing(devices.by_device(overloads))
+    assert row[:3] == ["k(float*), k(int*) and 1 more", "-", "PTX"]
+
+
+def test_a_load_names_the_kernel_that_the_device_lacks(driver):
+    module = cupola.load(LEVELS)
+    major, minor = module.device.compute_capability
+    assert "older" not in module and "both" in module
+    for name in ("older", "gemm<float, 3>"):
+        saying = (
+            f"the kernel {name} has no code for device",
+            f"compute capability {major}.{minor}",
+            "the image has it for compute_75",
+            f"architectures = ['{major}{minor}']",
+        )
+        with refused(cupola.NotFoundError, KeyError, saying=saying):
+            module[name]
+        with refused(cupola.NotFoundError, saying=saying):
+            module.kernel(name)
+    with refused(cupola.NotFoundError, saying="it has: both"):
+        module["none"]

@@ -21,7 +21,7 @@ from cupola._abi cimport (
 )
 from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
-from cupola.device cimport device_index, device_text, known_device
+from cupola.device cimport device_index, device_text, is_cpu, known_device
 from cupola.error cimport check
 from cupola.kernel cimport adopt as adopt_kernel
 
@@ -155,6 +155,32 @@ def declare_all(Module module not None, signatures):
                 "signatures is a dict of kernels' names and parameter lists, got "
                 f"{name!r}: {parameters!r} in it")
         module.find(name).declare(parameters)
+
+
+cdef object without_code(Module module, str name, object error):
+    """The error for a kernel that the image has, but not for the module's device; else `error`."""
+    cdef Image image = module.image_
+    if image.content is None:
+        return error
+    from cupola.image import cubin, devices
+    major, minor = module.device.compute_capability
+    device = cubin.Device(10 * major + minor, machine_code=not is_cpu(image.device_index))
+    held = devices.lacking(image.read(), image.names.get(name, name), device)
+    if not held:
+        return error
+    return UnknownNameError(
+        f"{image.name}: the kernel {name} has no code for {device_text(image.device_index)} "
+        f"({module.device.name}, compute capability {major}.{minor})\n  the image has it for "
+        f"{', '.join(held)}, and the device takes other code of the image\n  build the package "
+        f"with architectures = ['{10 * major + minor}'] for the source of the kernel, or with "
+        "another source for all targets that has the kernel")
+
+
+cdef Kernel kernel_of(Module module, str name):
+    try:
+        return module.find(name)
+    except UnknownNameError as error:
+        raise without_code(module, name, error) from None
 
 
 @cython.no_gc_clear
@@ -306,7 +332,7 @@ cdef class Module:
         return 0
 
     def __getitem__(self, str name not None):
-        return self.find(name)
+        return kernel_of(self, name)
 
     def kernel(self, str name not None):
         """A kernel by name.
@@ -323,9 +349,10 @@ cdef class Module:
         Raises
         ------
         NotFoundError
-            Also a KeyError. Its text has similar names, or those with the same base name.
+            Also a KeyError. Its text has similar names, or those with the same base name. Or it
+            says for which targets the image has the kernel, where this device takes none of them.
         """
-        return self.find(name)
+        return kernel_of(self, name)
 
     @property
     def kernels(self):

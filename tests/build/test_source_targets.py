@@ -73,9 +73,21 @@ def test_one_kernel_of_two_sources(project):
     shared = {name: found["shared"] for name, found in resources["which"].items()}
     assert shared["sm_80"] == 0 and shared["sm_90a"] == 256
     assert "sm_80" not in resources["only_here"]
+    assert "slope.kernels: kernels without code for some devices (-):" in output
+    rows = {line.split()[0]: line.split()[1:] for line in output.splitlines() if "   " in line}
+    assert rows["kernel"][:6] == ["7.5", "8.0", "8.6", "8.7", "8.9", "9.0"]
+    assert rows["only_here"] == ["-"] * 5 + ["code"] + ["-"] * 5 + ["PTX"]
+    assert "in the architectures of csrc/special.cu, of the table" in output
     for capability, expected in (("8.0", "6 850"), ("9.0", "7 1000"), ("10.0", "6 1000")):
         project.environment["CUPOLA_CPU_COMPUTE_CAPABILITY"] = capability
         assert project.python("-c", RUN).split("\n")[-2] == expected
+    project.environment["CUPOLA_CPU_COMPUTE_CAPABILITY"] = "8.0"
+    output = project.python("-c", "from slope import kernels\nkernels.only_here", fails=True)
+    assert "NotFoundError" in output or "UnknownNameError" in output
+    assert "the kernel only_here has no code for device 0" in output
+    assert "compute capability 8.0" in output
+    assert "the image has it for sm_90a, compute_90a" in output
+    assert "architectures = ['80']" in output
 
 
 def test_unlike_parameters_are_refused(project):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..declare import compiled, parameter_names
+from ..image import devices
 from . import ahead, host_library, image, makers, operations, python_image
 from .architectures import Architectures
 from .instances import NVCC
@@ -215,14 +216,36 @@ def _has_mark(module: Path, mark: str) -> bool:
 
 
 def notes(kernels: Kernels, folder: Path) -> list[str]:
-    """Lines about a library that was built in a folder: its names that are not obvious."""
+    """Lines about a library that was built in a folder: its names that are not obvious, and the
+    devices for which kernels have no code.
+    """
     if kernels.makers or kernels.host:
         return []
     manifest = json.loads((folder / f"{kernels.name}.json").read_text())
-    return [
+    lines = [
         f"{kernels.library}.{name} is {demangled.removeprefix('void ')}"
         for name, demangled in uncommon(manifest).items()
     ]
+    found = devices.by_device((folder / f"{kernels.name}.fatbin").read_bytes())
+    rows = devices.missing(found)
+    if not rows:
+        oldest = devices.CAPABILITIES[0]
+        lines.append(
+            f"{kernels.library}: each kernel ({len(found)}) has code for each device from compute "
+            f"capability {oldest // 10}.{oldest % 10} on"
+        )
+        return lines
+    lines.append(f"{kernels.library}: kernels without code for some devices (-):")
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        aligned = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        lines.append("  ".join(["", name.ljust(widths[0]), *aligned]))
+    source = f" of {' or '.join(kernels.source_targets)}," if kernels.source_targets else ""
+    lines.append(
+        f"  to add code, name more targets in the architectures{source} of the table, or older "
+        "levels of PTX in ptx; or add a source for all targets that has the kernel"
+    )
+    return lines
 
 
 def module_text(kernels: Kernels, manifest: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cupola.exceptions import MissingFileError
+from cupola.exceptions import ImageError, MissingFileError
 
 if TYPE_CHECKING:
     from cupola.device import Device
@@ -56,7 +56,10 @@ class KernelLibrary:
             raise AttributeError(self._unknown(name), name=name)
         from cupola.device import devices
 
-        kernel = self.load()[exact]
+        try:
+            kernel = self.load()[exact]
+        except ImageError as error:
+            raise ImageError(f"{self.name}.{name}: {error}", error.log) from None
         if len(devices()) == 1:  # the result is always the same
             self._given[name] = kernel
             setattr(sys.modules[self.name], name, kernel)

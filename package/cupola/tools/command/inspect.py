@@ -121,12 +121,13 @@ def run(options: argparse.Namespace) -> None:
 
 def show_devices(options: argparse.Namespace, package: bool) -> None:
     """The code that each device takes for each kernel."""
+    from cupola.image import devices
     from cupola.tools.command import by_device
 
     paths = by_device.images_of(options.file) if package else [Path(options.file)]
     told = {}
     for path in paths:
-        found = by_device.by_device(contents_of(path))
+        found = devices.by_device(contents_of(path))
         told[str(path)] = {
             name: row for name, row in found.items() if fnmatch.fnmatchcase(name, options.kernel)
         }

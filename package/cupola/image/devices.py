@@ -1,0 +1,111 @@
+# cupola/image/devices.py - the code that each device takes for each kernel of an image.
+"""Kernels of an image by devices: machine code, PTX or nothing. It loads no driver.
+
+The choice is that of `cupola.image.cubin.choose`. cupola.build uses this module, also before cupola
+can be imported: its imports are relative.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from . import cubin
+from .cubin import Device, Entry
+from .cxx_names import demangle
+
+CAPABILITIES = (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
+NOTHING = "nothing"  # the beginning of a cell without code
+CPU = "CPU device"
+
+
+def known_devices() -> dict[str, Device]:
+    """The devices of a table by their names: compute capabilities, and the CPU device."""
+    found = {f"{n // 10}.{n % 10}": Device(n) for n in CAPABILITIES}
+    return {**found, CPU: Device(90, machine_code=False)}
+
+
+def by_device(data: bytes) -> dict[str, dict[str, str]]:
+    """For each kernel, by demangled name, and each device: ``sm_90a``, ``compute_75``, or why the
+    device has no code of it.
+    """
+    devices = known_devices()
+    entries = cubin.read_image(data).entries
+    kernels = [_kernels(one) for one in entries]
+    taken = dict(zip(devices, cubin.choose(data, list(devices.values())), strict=True))
+    every = sorted(set().union(*kernels))
+    titles = [_title(name) for name in every]
+    found: dict[str, dict[str, str]] = {}
+    for name, title in zip(every, titles, strict=True):
+        alone = titles.count(title) == 1  # else an overload
+        row = found.setdefault(title if alone else demangle(name), {})
+        for device, (index, reason) in taken.items():
+            if index is None or name not in kernels[index]:
+                row[device] = f"{NOTHING}: {reason if index is None else 'not in this code'}"
+            else:
+                row[device] = _target(entries[index])
+    return found
+
+
+def lacking(data: bytes, name: str, device: Device) -> list[str]:
+    """The targets for which an image has a kernel that the device's code lacks, as ``sm_90a``;
+    none where the image has no such kernel, or the device has it.
+
+    Parameters
+    ----------
+    data : bytes
+        The image.
+    name : str
+        The kernel's name in the image, or its C++ name with or without parameters.
+    device : Device
+    """
+    wanted, entries = re.sub(r"\s", "", name), cubin.read_image(data).entries
+    held = [any(wanted in (one, *_spelled(one)) for one in _kernels(entry)) for entry in entries]
+    ((index, _),) = cubin.choose(data, [device])
+    if index is not None and held[index]:
+        return []
+    return [_target(entry) for entry, has in zip(entries, held, strict=True) if has]
+
+
+def missing(found: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
+    """Rows of a table of kernels by devices, the first names the devices; empty where each kernel
+    has code for each device. Kernels with the same devices share a row.
+    """
+    if not any(cell.startswith(NOTHING) for row in found.values() for cell in row.values()):
+        return []
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, row in found.items():
+        alike.setdefault(tuple(map(_kind, row.values())), []).append(name)
+    devices = list(next(iter(found.values())))
+    return [["kernel", *devices], *([_names(names), *kinds] for kinds, names in alike.items())]
+
+
+def _kind(cell: str) -> str:
+    return "-" if cell.startswith(NOTHING) else "PTX" if cell.startswith("compute") else "code"
+
+
+def _names(names: Sequence[str], most: int = 2) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _kernels(entry: Entry) -> set[str]:
+    if entry.kind not in ("cubin", "ptx"):
+        return set()
+    return {kernel.name for kernel in cubin.read_kernels(entry.payload)}
+
+
+def _target(entry: Entry) -> str:
+    return f"{'sm' if entry.kind == 'cubin' else 'compute'}_{entry.target}"
+
+
+def _title(name: str) -> str:
+    return demangle(name).partition("(")[0].removeprefix("void ")
+
+
+def _spelled(name: str) -> list[str]:
+    """The C++ names of a kernel, without spaces."""
+    full = demangle(name).removeprefix("void ")
+    return [
+        re.sub(r"\s", "", text) for text in (full, _title(name), _title(name).partition("<")[0])
+    ]
