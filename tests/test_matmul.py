@@ -48,13 +48,12 @@ def installed(tmp_path_factory):
     return place
 
 
-def test_each_table_has_its_targets(installed):
-    found = {
-        name: json.loads((installed / f"site/matmul/{name}.json").read_text())["architectures"]
-        for name in ("plain", "hopper")
-    }
-    assert found["hopper"] == {"cubin": ["90a"], "ptx": ["90a"]}
-    assert found["plain"]["cubin"] == [80, "90a"] and found["plain"]["ptx"][0] == 75
+def test_each_kernel_has_its_targets(installed):
+    manifest = json.loads((installed / "site/matmul/kernels.json").read_text())
+    assert manifest["architectures"] == {"cubin": [80, "90a"], "ptx": [75, 80, "90a"]}
+    resources = {one["name"]: set(one["resources"]) for one in manifest["kernels"]}
+    assert resources["product_hopper"] == {"sm_90a"}
+    assert resources["product_plain"] == {"sm_75", "sm_80", "sm_90a"}
 
 
 def test_its_own_tests(installed, driver):
@@ -64,7 +63,7 @@ def test_its_own_tests(installed, driver):
 
 
 def test_the_log_says_which_image_is_taken(installed, driver):
-    code = "import cupola, matmul.hopper as h; h.load(); import matmul.plain as p; p.load()"
+    code = "from matmul import kernels; kernels.load()"
     options = {"CUPOLA_DRIVER": driver, "CUPOLA_LOG": "info"}
     said = called(installed, "-c", code, path=[installed / "site"], **options)
     assert "90a" in said, said

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 import cupola
-from matmul import hopper, plain
+from matmul import kernels
 
 __all__ = ["product"]
 
@@ -46,8 +46,8 @@ def product(a: cupola.Array, b: cupola.Array) -> cupola.Array:
     if a.device.compute_capability == (9, 0) and depth and depth % 8 == 0:
         maps = [cupola.TensorMap(x, (TILE, TILE), swizzle=128) for x in (a, b)]
         grid = -(-columns // TILE), -(-rows // TILE)
-        hopper.product_hopper[grid, 128, None, BOXES](*maps, c, rows, columns, depth)
+        kernels.product_hopper[grid, 128, None, BOXES](*maps, c, rows, columns, depth)
     else:
         grid = -(-columns // 16), -(-rows // 16)
-        plain.product_plain[grid, (16, 16)](a, b, c, rows, columns, depth)
+        kernels.product_plain[grid, (16, 16)](a, b, c, rows, columns, depth)
     return c
