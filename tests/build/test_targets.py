@@ -55,7 +55,8 @@ assert out.get().reshape(-1, 4).tolist() == 128 * [[1, 2, 3, 4]]
     project.python("-c", code)
     project.environment["CUPOLA_CPU_COMPUTE_CAPABILITY"] = "8.0"
     said = project.python("-c", code, fails=True)
-    assert "the image has no code for this device" in said
+    assert "slope.kernels.multiply: " in said and "the image has no code for this device" in said
+    assert "for a package, name the target in its table (architectures or ptx)" in said
     assert "compute_90a is for compute capability 9.0 alone" in said
 
 

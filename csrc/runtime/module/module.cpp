@@ -82,7 +82,8 @@ std::vector<image::Candidate> candidates_for(const Context& context,
              "-gencode arch=compute_75,code=compute_75)" +
              (context.driver->cpu
                   ? ""
-                  : ", or with a cubin for sm_" + std::to_string(context.capability)));
+                  : ", or with a cubin for sm_" + std::to_string(context.capability)) +
+             "; for a package, name the target in its table (architectures or ptx)");
 }
 
 // Loads what the driver takes; after a failure `log` has the driver's messages.
