@@ -200,3 +200,34 @@ def test_a_library_without_some_instances(tmp_path):
     project.write("pyproject.toml", text + 'without = ["raise<float, 11>"]\n')
     said = project.setup("build_kernels", "--inplace", fails=True)
     assert "without = 'raise<float, 11>': no kernel has such a name; did you mean raise<" in said
+
+
+LINKED = """
+import cupola, numpy as np
+from slope import kernels
+x = cupola.arange(4, dtype="f4")
+out = cupola.zeros(4, "f4")
+kernels.step[1, 4, None, 16](out, x, 4)
+kernels.line[1, 4](out2 := cupola.zeros(4, "f4"), {"slope": 2.0, "offset": 3})
+print(out.get().tolist(), out2.get().tolist(), sorted(kernels.load().globals))
+"""
+
+
+@pytest.mark.campaign("builds of packages")
+def test_linked_sources_share_what_is_left(tmp_path):
+    """Functions and variables of another source stay, with lines for coverage."""
+    project = Project(tmp_path)
+    project.environment["CUPOLA_ARCHITECTURES"] = "75"
+    project.environment["CUPOLA_COVERAGE"] = "1"
+    printed, texts = [], []
+    for more in ("", 'without = ["step<double>"]\n'):
+        text = (project.folder / "pyproject.toml").read_text()
+        project.write("pyproject.toml", text + more)
+        project.setup("build_kernels", "--inplace")
+        code = LINKED if more else LINKED.replace("kernels.step[", "kernels.step_float[")
+        printed.append(project.python("-c", code).splitlines()[-1])
+        entries = read_fatbin((project.built() / "kernels.fatbin").read_bytes())
+        texts += [one.payload.decode() for one in entries if one.kind == "ptx"]
+    assert printed[0] == printed[1] and "counter" in printed[0] and "where" in printed[0]
+    assert ".entry _Z4stepId" in texts[0] and ".entry _Z4stepId" not in texts[1]
+    assert all(".loc" in text and "first.cu" in text for text in texts)

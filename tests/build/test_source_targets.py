@@ -5,6 +5,7 @@ import re
 import pytest
 from project import Project
 
+from cupola.build import project as projects
 from cupola.build.error import BuildError
 from cupola.build.kernels import Kernels
 from cupola.build.targets import read as target
@@ -150,3 +151,21 @@ def test_files_of_two_patterns(tmp_path):
     assert (again.sources, again.source_targets) == (found.sources, found.source_targets)
     with pytest.raises(BuildError, match=r"\*.cu and b.cu both name it"):
         table(own("*.cu", 80), own("b.cu", "90a")).expand(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"architectures": ["70"]}, "no code for sm_70; .*nvcc before 13.0 knows sm_70; by nvcc"),
+        ({"architectures": ["90", "90a"]}, "are for the same devices, which take sm_90a"),
+        ({"ptx": [70]}, "cannot make PTX for compute_70"),
+        ({"sources": [own("a.cu", "400")]}, "a.cu: .* no code for sm_400; it knows"),
+        ({"sources": [own("a.cu", 90), own("b.cu", "90a")]}, "a.cu and b.cu: sm_90 and sm_90a"),
+        ({"sources": [own("a.cu", 80)], "ptx": 75}, "add 75 to the architectures of a.cu"),
+    ],
+)
+def test_targets_that_are_refused_name_the_library(tmp_path, monkeypatch, given, says):
+    monkeypatch.delenv("CUPOLA_ARCHITECTURES", raising=False)
+    kernels = Kernels(**{"library": "slope.kernels", "sources": ["a.cu"], **given})
+    with pytest.raises(BuildError, match=rf"^kernels slope.kernels: .*{says}"):
+        projects.Project(tmp_path, [kernels], for_others=True).steps(kernels)

@@ -68,13 +68,16 @@ class Project:
     def steps(self, kernels: Kernels) -> list[Step]:
         """The steps that make a library; prints its targets and the compiler."""
         compiler = toolkit.find()
-        chosen = architectures.choose(
-            compiler.architectures(),
-            otherwise=self._otherwise(kernels),
-            ptx=kernels.ptx,
-            source_targets=kernels.source_targets,
-            general=not source_entries.all_have_own(kernels),
-        )
+        try:
+            chosen = architectures.choose(
+                compiler.architectures(),
+                otherwise=self._otherwise(kernels),
+                ptx=kernels.ptx,
+                source_targets=kernels.source_targets,
+                general=not source_entries.all_have_own(kernels),
+            )
+        except BuildError as error:
+            raise BuildError(f"kernels {kernels.library}: {error}; by {compiler}") from None
         print(f"{kernels.library}: {chosen}, by {compiler}", flush=True)
         if chosen.note:
             print(chosen.note, flush=True)
