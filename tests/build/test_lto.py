@@ -7,6 +7,7 @@ import pytest
 from cupola.build import executor, image, toolkit
 from cupola.build.architectures import Architectures
 from cupola.build.error import BuildError
+from cupola.build.image_merge import Library, merge
 from cupola.build.intermediate import read_prototype
 from cupola.build.targets import Target
 from cupola.image.cubin import is_packed, read_fatbin
@@ -29,6 +30,7 @@ __global__ void join(Pair* x) { extern __shared__ Pair s[]; x[0] = joined(x[1], 
 
 
 def built(root, source, cubins=(80, 90), **options):
+    root.mkdir(exist_ok=True)
     (root / "kernels.cu").write_text(source)
     steps = image.steps(
         toolkit.find(),
@@ -140,3 +142,14 @@ def test_operations_need_complete_kernels(tmp_path):
     (library,) = from_tables([table], [kernels])
     with pytest.raises(BuildError, match=r"operation a\.pick: .* no source defines bool less"):
         built(tmp_path, SOURCE, operations=library.operations)
+
+
+def test_libraries_of_other_targets_are_merged(folder, tmp_path):
+    def library(folder):
+        image, text = (folder / f"kernels{suffix}" for suffix in (".fatbin", ".json"))
+        return Library(str(folder), image.read_bytes(), text.read_bytes())
+
+    parts = [library(built(tmp_path / str(one), SOURCE, (one,))) for one in (80, 90)]
+    merged, notes = merge(parts, [False, False])
+    assert not notes
+    assert (merged.image, merged.text) == (library(folder).image, library(folder).text)

@@ -167,12 +167,11 @@ def _left_out(given: Sequence[Library], union: Sequence[Piece]) -> set[str]:
 
 def _manifest(given: Sequence[Library], image: bytes) -> dict[str, Any]:
     """The manifest of an image with the code of all."""
-    entries = cubin.read_fatbin(image)
+    entries, first = cubin.read_fatbin(image), given[0].manifest
     targets = {
         kind: sorted(Target(one.architecture, one.variant) for one in entries if one.kind == kind)
-        for kind in ("cubin", "ptx")
+        for kind in first["architectures"]
     }
-    first = given[0].manifest
     versions = [one.version for one in entries if one.kind == "ptx"]
     return {
         **first,
