@@ -2,12 +2,13 @@
 import struct
 from pathlib import Path
 
+import images
 import pytest
 
 from cupola.build import executor, older_drivers
 from cupola.exceptions import ImageError
 from cupola.image import cubin, ptx_version
-from cupola.image.cubin import read_fatbin
+from cupola.image.cubin import read_fatbin, read_image
 
 PLAIN = """//
 // made by a compiler
@@ -94,6 +95,31 @@ def test_comments_before_the_version():
     text = PLAIN.replace("//\n", "/* .version 9.5 */ // .version 9.5\n").encode()
     lower, _ = ptx_version.lowered(text)
     assert lower == text.replace(b"\n.version 9.5", b"\n.version 6.3")
+
+
+KERNELS = """
+__global__ void first(float* x) { *x += 1; }
+__global__ void second(float* x) { asm volatile("fence.acquire.gpu;"); *x += 1; }
+void launch(float* x) { first<<<1, 1>>>(x); second<<<1, 1>>>(x); }
+"""
+
+
+@pytest.mark.parametrize("relocatable", [False, True])
+def test_an_object_of_a_host_library(tmp_path, capfd, relocatable):
+    (tmp_path / "k.cu").write_text(KERNELS)
+    codes = [f"-gencode=arch=compute_{n},code=compute_{n}" for n in (75, 90)]
+    options = ["-c", "-no-compress", f"-rdc={str(relocatable).lower()}", *codes]
+    images.compile_with_nvcc(tmp_path / "k.cu", tmp_path / "k.compiled.o", *options)
+    step = older_drivers.step(Path("k.compiled.o"), Path("k.o"), tmp_path, "waves.native")
+    executor.run([step], tmp_path)
+    made, lowered = ((tmp_path / name).read_bytes() for name in ("k.compiled.o", "k.o"))
+    assert len(made) == len(lowered) and made != lowered
+    found = read_image(lowered)
+    assert found.kind == "library" and [one.version for one in found.entries] == ["8.6", "8.6"]
+    output = capfd.readouterr().out
+    for level in ("75", "90"):
+        text = f"waves.native: PTX compute_{level} needs a driver of CUDA 12.7 or newer (PTX 8.6), "
+        assert text + "for kernel or function second(float*)" in output
 
 
 def test_a_build_says_what_needs_a_newer_driver(tmp_path, capfd):

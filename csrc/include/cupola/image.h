@@ -53,9 +53,9 @@ CUPOLA_API int cupola_image_choose(const cupola_image* image, uint32_t capabilit
 CUPOLA_API int cupola_image_pack(const void* bytes, size_t size, int level,
                                  void (*take)(void* owner, const void* image, size_t size),
                                  void* owner);
-/* Writes each PTX text of a fatbin, or a PTX text, in the lowest version that it needs, so that
- * older drivers take it, and calls `take` with the result before it returns. The size does not
- * change. The entries must not be compressed. */
+/* Writes each PTX text of a fatbin, an object or a library, or a PTX text, in the lowest version
+ * that it needs, so that older drivers take it. Calls `take` with the result before it returns. The
+ * size does not change. The entries must not be compressed. */
 CUPOLA_API int cupola_image_lower(const void* bytes, size_t size,
                                   void (*take)(void* owner, const void* image, size_t size),
                                   void* owner);

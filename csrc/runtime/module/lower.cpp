@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "image/bytes.hpp"
+#include "image/cubin.hpp"
 #include "image/image.hpp"
 #include "ptx/error.hpp"
 #include "ptx/requirement.hpp"
@@ -36,12 +38,20 @@ void lower_entry(std::string_view bytes, const image::Entry& entry, std::string&
     image::put(out, at + 2, static_cast<std::uint16_t>(found.version / 10));
 }
 
+// An ELF file of a host is an object, a library or a program, with fatbins inside.
+std::vector<image::Entry> entries_within(std::string_view bytes) {
+    const auto kind = image::detect_kind(bytes.data(), bytes.size());
+    if (kind == image::Kind::cubin && !image::is_cubin(bytes))
+        return image::find_images(bytes).entries;
+    return image::read(bytes.data(), bytes.size());
+}
+
 }  // namespace
 
 std::string lower(std::string_view bytes) {
     std::string out(bytes);
     try {
-        for (const image::Entry& entry : image::read(bytes.data(), bytes.size()))
+        for (const image::Entry& entry : entries_within(bytes))
             if (entry.kind == image::Kind::ptx) lower_entry(bytes, entry, out);
     } catch (const image::Error& error) {
         fail(CUPOLA_ERROR_IMAGE, error.what());

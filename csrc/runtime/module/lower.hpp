@@ -6,8 +6,9 @@
 
 namespace cupola {
 
-// The image, a fatbin or PTX, with each PTX text in the lowest version that it needs. Its size does
-// not change. Throws CUPOLA_ERROR_IMAGE where the bytes are no image, or where PTX is compressed.
+// The image, a fatbin or PTX, or an object or library with images inside, with each PTX text in the
+// lowest version that it needs. Its size does not change. Throws CUPOLA_ERROR_IMAGE where the bytes
+// are none of these, or where PTX is compressed.
 std::string lower(std::string_view bytes);
 
 }  // namespace cupola

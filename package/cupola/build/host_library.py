@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from . import image
+from . import image, older_drivers
 from .architectures import Architectures
 from .kernels import Kernels
 from .nvcc import compile_source
@@ -37,17 +37,19 @@ library: _ctypes.CDLL = _load(__name__, {major})
 
 
 def steps(
-    kernels: Kernels, toolkit: Toolkit, architectures: Architectures, work: Path
+    kernels: Kernels, toolkit: Toolkit, architectures: Architectures, root: Path, work: Path
 ) -> list[Step]:
     """Steps that make the shared library in the folder ``work``; its module is not among them."""
     code = image.code_options(kernels.options, kernels.include)
     device = [*architectures.options(), f"-rdc={'true' if kernels.links else 'false'}"]
-    code += [*device, "-cudart=shared", "-Xcompiler=-fPIC", "-c"]
+    # Drivers before CUDA 12.4 read no code that nvcc compressed by zstd.
+    code += [*device, "-no-compress", "-cudart=shared", "-Xcompiler=-fPIC", "-c"]
     objects, compiled = [], []
     for source in map(Path, kernels.sources):
         target = work / "objects" / "-".join(source.with_suffix(".o").parts)
-        label = f"{kernels.library}: compile {source}"
-        compiled.append(compile_source(toolkit, source, target, code, label=label))
+        made, label = image.as_compiled(target), f"{kernels.library}: compile {source}"
+        compiled.append(compile_source(toolkit, source, made, code, label=label))
+        compiled.append(older_drivers.step(made, target, root, f"{kernels.library}: {source}"))
         objects.append(target)
     target = work / file_name(kernels)
     folders = (_CUDART / "link" / str(toolkit.version[0]), _CUDART)

@@ -59,7 +59,7 @@ def steps(
     made = {suffix: work / f"{kernels.name}{suffix}" for suffix in SUFFIXES}
     if kernels.host:
         text = host_library.module_text(kernels, toolkit, _MARK)
-        shared = host_library.steps(kernels, toolkit, architectures, work)
+        shared = host_library.steps(kernels, toolkit, architectures, root, work)
         return [*shared, _write(root, made[".py"], text)]
     manifest = made[".json"]
     sources, generated = [Path(source) for source in kernels.sources], []

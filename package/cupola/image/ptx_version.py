@@ -40,8 +40,9 @@ def required(text: bytes) -> Requirement:
 
 
 def lowered(image: bytes) -> tuple[bytes, list[tuple[str, Requirement]]]:
-    """A fatbin or PTX with each PTX text in the lowest version that it needs, in as many bytes;
-    and what each text needs, with its level: ``"PTX compute_90"``.
+    """A fatbin, PTX, or an object or library with fatbins inside, with each PTX text in the lowest
+    version that it needs, in as many bytes; and what each text needs, with its level:
+    ``"PTX compute_90"``.
 
     Raises
     ------
