@@ -25,10 +25,7 @@ WHAT_FOR = {
 }
 # The wheel of each library for CUDA 13; for NCCL, the extra that has the wheel.
 WHEELS = {"cublas": "nvidia-cublas", "cufft": "nvidia-cufft", "nccl": "'cupola[nccl]'"}
-_TOOLKIT = (
-    "install a CUDA toolkit (12.8 or newer, not newer than the driver) and set CUDA_HOME to its "
-    "folder"
-)
+_TOOLKIT = "install a CUDA toolkit (12.4 or newer) and set CUDA_HOME to its folder"
 _OTHERWISE = {"nccl": "put the folder of a libnccl.so.2 into LD_LIBRARY_PATH"}
 
 
