@@ -30,7 +30,6 @@ __global__ void join(Pair* x) { extern __shared__ Pair s[]; x[0] = joined(x[1], 
 
 
 def built(root, source, cubins=(80, 90), **options):
-    root.mkdir(exist_ok=True)
     (root / "kernels.cu").write_text(source)
     steps = image.steps(
         toolkit.find(),
@@ -144,12 +143,14 @@ def test_operations_need_complete_kernels(tmp_path):
         built(tmp_path, SOURCE, operations=library.operations)
 
 
-def test_libraries_of_other_targets_are_merged(folder, tmp_path):
-    def library(folder):
-        image, text = (folder / f"kernels{suffix}" for suffix in (".fatbin", ".json"))
-        return Library(str(folder), image.read_bytes(), text.read_bytes())
+def test_libraries_of_other_targets_are_merged(tmp_path):
+    def library(*cubins):
+        """nvcc writes its working folder into LTO-IR, so all are built in one folder."""
+        out = built(tmp_path, SOURCE, cubins)
+        image, text = (out / f"kernels{suffix}" for suffix in (".fatbin", ".json"))
+        return Library(f"for {cubins}", image.read_bytes(), text.read_bytes())
 
-    parts = [library(built(tmp_path / str(one), SOURCE, (one,))) for one in (80, 90)]
-    merged, notes = merge(parts, [False, False])
+    merged, notes = merge([library(80), library(90)], [False, False])
     assert not notes
-    assert (merged.image, merged.text) == (library(folder).image, library(folder).text)
+    whole = library(80, 90)
+    assert (merged.image, merged.text) == (whole.image, whole.text)

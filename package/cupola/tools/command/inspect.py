@@ -121,13 +121,17 @@ def run(options: argparse.Namespace) -> None:
 
 def show_devices(options: argparse.Namespace, package: bool) -> None:
     """The code that each device takes for each kernel."""
+    from cupola.exceptions import ImageError
     from cupola.image import devices
     from cupola.tools.command import by_device
 
     paths = by_device.images_of(options.file) if package else [Path(options.file)]
     told = {}
     for path in paths:
-        found = devices.by_device(contents_of(path))
+        try:
+            found = devices.by_device(contents_of(path))
+        except ImageError as error:
+            raise ImageError(f"{path}: {error}") from None
         told[str(path)] = {
             name: row for name, row in found.items() if fnmatch.fnmatchcase(name, options.kernel)
         }
