@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import subprocess
 import sys
 import tarfile
@@ -27,6 +28,7 @@ FLAGS = ("-x", "c++", "-w", "-fno-strict-aliasing", "-ffunction-sections")
 # As C++, zstd declares the functions of sanitizers with other names than theirs.
 FLAGS += ("-DZSTD_ASAN_DONT_POISON_WORKSPACE=1", "-DZSTD_MSAN_DONT_POISON_WORKSPACE=1")
 LINK = ("-Wl,--exclude-libs,ALL",)
+_OF_HOOKS = ("_PYPROJECT_HOOKS_", "PEP517_")
 TRIAL = """
 #include <zstd.h>
 #if ZSTD_VERSION_NUMBER < 10400
@@ -131,8 +133,15 @@ def _download(build: Any, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", PACKAGE]
     command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(path.parent)]
+    # pip asks the archive's own backend for its requirements. The pip that builds cupola has named
+    # cupola's backend in these variables.
+    others = {name: value for name, value in os.environ.items() if not name.startswith(_OF_HOOKS)}
     done = subprocess.run(
-        [*command, f"{PACKAGE}=={VERSION}"], capture_output=True, text=True, errors="replace"
+        [*command, f"{PACKAGE}=={VERSION}"],
+        env=others,
+        capture_output=True,
+        text=True,
+        errors="replace",
     )
     if done.returncode or not path.is_file():
         raise build.error.BuildError(
