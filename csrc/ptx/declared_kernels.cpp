@@ -22,7 +22,7 @@ std::size_t find(std::string_view text, std::string_view wanted, std::size_t fro
 }
 
 // The position after the string or comment that begins at `at`, or after the character at `at`.
-std::size_t behind(std::string_view text, std::size_t at) {
+std::size_t skip_string_or_comment(std::string_view text, std::size_t at) {
     const auto past = [&](std::size_t found, std::size_t length) {
         return found == nowhere ? text.size() : found + length;
     };
@@ -80,7 +80,7 @@ bool DeclaredKernels::next() {
         advance(slash_, "/");
         advance(quote_, "\"");
         if (const std::size_t other = std::min(slash_, quote_); other < entry_) {
-            at_ = behind(text_, other);
+            at_ = skip_string_or_comment(text_, other);
             continue;
         }
         at_ = entry_ + entry.size();

@@ -8,7 +8,7 @@ namespace cupola::ptx {
 namespace {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool in_a_word(char c) {
+bool is_word_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '$' || c == '%' || c == '.';
 }
@@ -77,7 +77,7 @@ class Scanner {
                 ++at_;
             } else if (*at_ != '/') {
                 return true;
-            } else if (!comment()) {
+            } else if (!skip_comment()) {
                 broken_ = true;
                 return false;
             }
@@ -86,7 +86,7 @@ class Scanner {
     }
 
     // Skips a comment; false if there is none, or if it is not closed.
-    bool comment() {
+    bool skip_comment() {
         const char* const past = past_comment(at_);
         if (!past) return false;
         line_ += lines(at_, static_cast<std::size_t>(past - at_));
@@ -116,7 +116,7 @@ class Scanner {
             at = past;
         }
         const char* const from = at;
-        while (at != end_ && in_a_word(*at)) ++at;
+        while (at != end_ && is_word_character(*at)) ++at;
         return {from, static_cast<std::size_t>(at - from)};
     }
 
@@ -161,7 +161,7 @@ class Scanner {
                     continue;
                 case '/':
                     if (end_ - at_ >= 2 && (at_[1] == '/' || at_[1] == '*')) {
-                        if (!comment()) return Item::broken;
+                        if (!skip_comment()) return Item::broken;
                         continue;
                     }
                     break;

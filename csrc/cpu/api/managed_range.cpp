@@ -28,8 +28,8 @@ int number(const Places& place) {
 int kind(const Places& place) { return place ? place->first : CU_MEM_LOCATION_TYPE_INVALID; }
 int id(const Places& place) { return place ? place->second : CU_DEVICE_INVALID; }
 
-void tell(void* data, size_t size, CUmem_range_attribute attribute,
-          const std::vector<Advice>& advice) {
+void write_attribute(void* data, size_t size, CUmem_range_attribute attribute,
+                     const std::vector<Advice>& advice) {
     require(data && size >= sizeof(int) && size % sizeof(int) == 0);
     int* const out = static_cast<int*>(data);
     const auto preferred = common(advice, [](const Advice& it) { return it.preferred; });
@@ -86,7 +86,7 @@ CUPOLA_API CUresult cuMemRangeGetAttribute(void* data, size_t size, CUmem_range_
                                            CUdeviceptr address, size_t bytes) {
     return entry([&] {
         Context::usable();
-        tell(data, size, attribute, advice_of(address, bytes));
+        write_attribute(data, size, attribute, advice_of(address, bytes));
         return CUDA_SUCCESS;
     });
 }
@@ -98,7 +98,8 @@ CUPOLA_API CUresult cuMemRangeGetAttributes(void** data, size_t* sizes,
         Context::usable();
         require(data && sizes && attributes && count > 0);
         const auto advice = advice_of(address, bytes);
-        for (size_t i = 0; i < count; ++i) tell(data[i], sizes[i], attributes[i], advice);
+        for (size_t i = 0; i < count; ++i)
+            write_attribute(data[i], sizes[i], attributes[i], advice);
         return CUDA_SUCCESS;
     });
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned chunk = 16;  // bytes that swizzling keeps together
 
-constexpr observe::Touch touches(bool write) {
+constexpr observe::Touch touch_of(bool write) {
     return write ? observe::Touch::write : observe::Touch::read;
 }
 
@@ -59,8 +59,8 @@ class Tile {
 
     // Copies between the box at a shared address and the tensor; stores with `reduce` if it is set.
     bool copy(std::uint64_t box, bool to_box, ReduceElements reduce = nullptr) {
-        if (!lies_well(to_box) ||
-            !block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, touches(to_box)) ||
+        if (!is_valid_position(to_box) ||
+            !block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, touch_of(to_box)) ||
             !reach_swizzled(box + bytes(), to_box))
             return false;
         std::int64_t at[5];
@@ -79,7 +79,7 @@ class Tile {
   private:
     // The rules that an H200 follows. A tile begins at a multiple of 16 bytes in its rows, and a
     // stored tile does not begin before the tensor. An im2col copy begins inside the bounding box.
-    bool lies_well(bool loads) const {
+    bool is_valid_position(bool loads) const {
         for (unsigned n = 1; map_.columns && n <= pixel_axes(); ++n) {
             if (from_[n] >= map_.lower[n - 1] && from_[n] < end(n)) continue;
             w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
@@ -134,7 +134,7 @@ class Tile {
         for (std::uint64_t n = end / together * together; n < end; n += chunk) {
             const auto place = reinterpret_cast<std::uintptr_t>(swizzled(n));
             if (place >= end &&
-                !block_of(w_).reach(w_, ip_, lane_, place, chunk, chunk, touches(to_box)))
+                !block_of(w_).reach(w_, ip_, lane_, place, chunk, chunk, touch_of(to_box)))
                 return false;
         }
         return true;
@@ -163,7 +163,7 @@ class Tile {
         if (length != 0) {
             address += static_cast<std::uint64_t>(from_[0] + first) * element_;
             memory = block_of(w_).reach(w_, ip_, lane_, address, length, element_,
-                                        reduce ? observe::Touch::atomic : touches(!to_box));
+                                        reduce ? observe::Touch::atomic : touch_of(!to_box));
             if (!memory) return false;
         }
         if (to_box) {

@@ -122,7 +122,7 @@ constexpr bool takes_turns = std::is_same_v<Operation, arithmetic::power> ||
 
 // x = of(x, y) for all elements with one copy of the code: the elements rotate in registers.
 template <class T, int n, class Of>
-__device__ void in_turn(T (&x)[n], T (&y)[n], Of of) {
+__device__ void apply_in_loop(T (&x)[n], T (&y)[n], Of of) {
 #pragma unroll 1
     for (int count = 0; count < n; ++count) {
         const T made = of(x[0], y[0]);
@@ -156,7 +156,7 @@ __device__ void compute(const Arguments& a, const Held (&x)[packs], const Held (
             Pack<S, 1> first[packs * n], second[packs * n];
             memcpy(first, x, sizeof first);
             memcpy(second, y, sizeof second);
-            in_turn(first, second, [&](const auto& one, const auto& other) {
+            apply_in_loop(first, second, [&](const auto& one, const auto& other) {
                 return of_pack<Operation, S>(operation, a.form, scalar, one, other);
             });
             memcpy(out, first, sizeof first);

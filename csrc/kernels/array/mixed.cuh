@@ -135,7 +135,7 @@ __device__ void mixed(const Mixed& a) {
     std::conditional_t<std::is_same_v<Class, Predicate>, i32, C> results[n]{};
     Class::template choose<C>(a.operation, [&](auto operation) {
         if constexpr (takes_turns<decltype(operation), C>) {
-            in_turn(x, y, [&](C one, C other) { return operation.of(one, other); });
+            apply_in_loop(x, y, [&](C one, C other) { return operation.of(one, other); });
             memcpy(results, x, sizeof results);
         } else {
 #pragma unroll

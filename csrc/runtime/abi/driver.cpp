@@ -10,7 +10,7 @@ using namespace cupola;
 namespace {
 
 // The driver, or null where none can be called; the reason becomes this thread's last error.
-const Driver* usable() noexcept {
+const Driver* usable_driver() noexcept {
     const Driver* found = main_driver_alive();
     if (__builtin_expect(found != nullptr, 1)) return found;
     guard([&] { found = &load_main_driver(); });
@@ -23,7 +23,7 @@ struct Through;
 template <class... Arguments, CUresult (CUDAAPI* Driver::*Member)(Arguments...)>
 struct Through<Member> {
     static CUresult CUDAAPI call(Arguments... arguments) {
-        const Driver* const driver = usable();
+        const Driver* const driver = usable_driver();
         if (__builtin_expect(driver == nullptr, 0)) return CUDA_ERROR_NOT_INITIALIZED;
         const auto function = driver->*Member;
         return __builtin_expect(function != nullptr, 1) ? function(arguments...)

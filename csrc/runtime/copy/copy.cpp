@@ -10,7 +10,7 @@
 namespace cupola {
 namespace {
 
-std::string on(const Stream& stream) {
+std::string stream_text(const Stream& stream) {
     return ", stream " + hex(reinterpret_cast<std::uintptr_t>(stream.handle));
 }
 
@@ -33,7 +33,7 @@ void log_copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direc
                         : direction == CUPOLA_TO_HOST ? "to the host"
                                                       : "on the device";
     log("copy " + std::to_string(bytes) + " bytes " + where + how + ", from " + hex(from) + " to " +
-        hex(to) + on(stream));
+        hex(to) + stream_text(stream));
 }
 
 Span span_of_copy(int direction, std::size_t bytes, const Stream& stream) {
@@ -70,7 +70,7 @@ void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t c
     Capture::require_contents(stream, {to});
     if (stream.context.driver->debug())
         log("fill " + std::to_string(count) + " times " + std::to_string(width) + " bytes with " +
-            hex(value) + ", at " + hex(to) + on(stream));
+            hex(value) + ", at " + hex(to) + stream_text(stream));
     const Span span(CUPOLA_PROFILE_FILL, "fill", &stream, count * static_cast<unsigned>(width));
     switch (width) {
         case 1:
@@ -136,7 +136,7 @@ void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_
     if (stream.context.driver->debug())
         log("copy " + std::to_string(bytes) + " bytes between " + device_text(from_device) +
             " and " + device_text(to_device) + ", from " + hex(from) + " to " + hex(to) +
-            on(stream));
+            stream_text(stream));
     Context &target = context(to_device), &source = context(from_device);
     if (!is_same_driver(target, source)) {
         const auto of = [&](Context& device) -> Stream& {

@@ -29,7 +29,7 @@ const Driver* main_if_cpu() {
     const Driver* const main = main_driver_alive();
     return main && main->hold_output ? main : nullptr;
 }
-const Driver* beside() {
+const Driver* cpu_device_beside() {
     const Driver* const cpu = cpu_driver_alive();
     return cpu && cpu != main_driver_alive() && cpu->hold_output ? cpu : nullptr;
 }
@@ -56,7 +56,7 @@ std::atomic<bool> Output::sink_set{false}, Output::prints{false};
 void Output::set_sink(int (*wanted)(), void (*write)(const char*, std::size_t)) {
     if (!wanted || !write) {
         hold(main_if_cpu(), false);
-        hold(beside(), false);
+        hold(cpu_device_beside(), false);
         deliver();
     }
     sink_write.store(write, std::memory_order_release);
@@ -77,13 +77,13 @@ void Output::found_printf() noexcept {
 void Output::before_launch() {
     const bool wanted = is_wanted();
     hold(main_if_cpu(), wanted);
-    hold(beside(), wanted);
+    hold(cpu_device_beside(), wanted);
     deliver();
 }
 
 void Output::deliver() {
     take(main_if_cpu());
-    take(beside());
+    take(cpu_device_beside());
 }
 
 bool Output::Wait::begin() {

@@ -134,7 +134,7 @@ std::uint64_t threshold(const Driver& d) {
     return asked ? asked : never;
 }
 
-bool worth_it(const void* host, std::size_t bytes, const Stream& stream) {
+bool should_stage(const void* host, std::size_t bytes, const Stream& stream) {
     const Driver& d = stream.context.driver;
     if (bytes < threshold(d)) return false;
     // Other threads can't name this thread's per-thread default stream.
@@ -237,7 +237,7 @@ std::size_t staging_threads(const Driver& driver, std::size_t directions) {
 }
 
 bool stage_to_device(std::uint64_t to, const void* from, std::size_t bytes, Stream& stream) {
-    if (!worth_it(from, bytes, stream)) return false;
+    if (!should_stage(from, bytes, stream)) return false;
     StagingLease claim(stream);
     if (!claim.get()) return false;
     Work work{stream, bytes};
@@ -247,7 +247,7 @@ bool stage_to_device(std::uint64_t to, const void* from, std::size_t bytes, Stre
 }
 
 bool stage_to_host(void* to, std::uint64_t from, std::size_t bytes, Stream& stream) {
-    if (!worth_it(to, bytes, stream)) return false;
+    if (!should_stage(to, bytes, stream)) return false;
     StagingLease claim(stream);
     if (!claim.get()) return false;
     Work work{stream, bytes};

@@ -28,7 +28,7 @@ std::uint64_t next_capture_id() {
     return ++last;
 }
 
-void unite(std::vector<Node*>& into, const std::vector<Node*>& more) {
+void add_missing_nodes(std::vector<Node*>& into, const std::vector<Node*>& more) {
     for (Node* node : more)
         if (std::find(into.begin(), into.end(), node) == into.end()) into.push_back(node);
 }
@@ -212,7 +212,7 @@ void Capture::wait(Stream& stream, Event& event) {
             captured.capture->valid_ = false;
             mine->spoil(CUDA_ERROR_STREAM_CAPTURE_MERGE);
         }
-        unite(mine->places_.at(&stream).after, captured.after);
+        add_missing_nodes(mine->places_.at(&stream).after, captured.after);
         return;
     }
     const auto& theirs = captured.capture;
@@ -272,7 +272,7 @@ void Capture::set_dependencies(Stream& stream, CUgraphNode* nodes, std::size_t c
     }
     auto& after = capture->places_.at(&stream).after;
     if (!add) after.clear();
-    unite(after, wanted);
+    add_missing_nodes(after, wanted);
 }
 
 }  // namespace cupola::cpu

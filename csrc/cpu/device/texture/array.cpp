@@ -17,13 +17,13 @@ constexpr unsigned array_flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDS
 constexpr unsigned absent_flags =
     CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING | CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
 
-void within(std::size_t value, unsigned limit) { require(value <= limit); }
+void require_at_most(std::size_t value, unsigned limit) { require(value <= limit); }
 
 void check_cube(const CUDA_ARRAY3D_DESCRIPTOR& s, bool layered) {
     require(s.Width == s.Height && s.Depth != 0);
     require(layered ? s.Depth % 6 == 0 : s.Depth == 6);
-    within(s.Width, ArrayLimits::cube);
-    within(s.Depth, ArrayLimits::cube_layers);
+    require_at_most(s.Width, ArrayLimits::cube);
+    require_at_most(s.Depth, ArrayLimits::cube_layers);
 }
 
 void check(const CUDA_ARRAY3D_DESCRIPTOR& s) {
@@ -34,22 +34,22 @@ void check(const CUDA_ARRAY3D_DESCRIPTOR& s) {
     require(s.Width != 0);
     if (gather) {
         require(s.Height != 0 && s.Depth == 0 && !layered && !cube);
-        within(std::max(s.Width, s.Height), ArrayLimits::gather);
+        require_at_most(std::max(s.Width, s.Height), ArrayLimits::gather);
     }
     if (cube) return check_cube(s, layered);
     if (layered) {
         require(s.Depth != 0);
-        within(std::max(s.Width, s.Height), ArrayLimits::layered);
-        within(s.Depth, ArrayLimits::layers);
+        require_at_most(std::max(s.Width, s.Height), ArrayLimits::layered);
+        require_at_most(s.Depth, ArrayLimits::layers);
     } else if (s.Depth != 0) {
         require(s.Height != 0);
-        within(std::max({s.Width, s.Height, s.Depth}), ArrayLimits::box);
+        require_at_most(std::max({s.Width, s.Height, s.Depth}), ArrayLimits::box);
     } else if (s.Height != 0) {
-        within(s.Width, ArrayLimits::plane_x);
-        within(s.Height, ArrayLimits::plane_y);
+        require_at_most(s.Width, ArrayLimits::plane_x);
+        require_at_most(s.Height, ArrayLimits::plane_y);
     } else {
-        within(s.Width,
-               s.Flags & CUDA_ARRAY3D_SURFACE_LDST ? ArrayLimits::surface_line : ArrayLimits::line);
+        require_at_most(s.Width, s.Flags & CUDA_ARRAY3D_SURFACE_LDST ? ArrayLimits::surface_line
+                                                                     : ArrayLimits::line);
     }
 }
 
@@ -143,7 +143,7 @@ std::shared_ptr<MipmappedArray> MipmappedArray::make(Context& context,
                                                      unsigned levels) {
     const TexelFormat format = texel_format(shape.Format, shape.NumChannels);
     check(shape);
-    within(std::max(shape.Width, shape.Height), ArrayLimits::mipmapped);
+    require_at_most(std::max(shape.Width, shape.Height), ArrayLimits::mipmapped);
     const bool layered = shape.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
     std::size_t largest = std::max(shape.Width, shape.Height);
     if (!layered) largest = std::max(largest, shape.Depth);
