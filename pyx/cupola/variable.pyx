@@ -214,7 +214,7 @@ cdef object in_layout(Variable variable, object value):
     if (isinstance(value, (np.ndarray, np.generic)) or PyObject_CheckBuffer(value)
             or hasattr(value, "__array__") or hasattr(value, "__array_interface__")):
         return value
-    # A value of Python has no size, and a text or a tuple could be taken for anything.
+    # A Python object has no size in bytes, and a text or a tuple could mean several layouts.
     came = f"{variable.name}: expected {variable.nbytes} bytes, got {type(value).__name__}"
     one = value[0] if isinstance(value, list) and value else value
     if isinstance(one, (Mapping, tuple)):

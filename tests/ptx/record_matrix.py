@@ -57,7 +57,8 @@ def group_inputs(form, cases, seed):
     return inputs if form.selector is None else [*inputs, matrix.metadata(form, (cases, 128), seed)]
 
 
-# Probes of the layouts of shared memory: descriptor without address, transposed, offset.
+# Launches that show the layouts of shared memory: with a descriptor without address, with a
+# transposed matrix, with an offset.
 def _probes():
     for swizzle in range(4):
         for transposed in (0, 1):

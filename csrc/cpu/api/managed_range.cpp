@@ -58,7 +58,7 @@ void write_attribute(void* data, size_t size, CUmem_range_attribute attribute,
             *out = id(prefetched);
             return;
         case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: {
-            // The devices that the advice of every part contains.
+            // Lists the devices for which every part of the range has this advice.
             std::fill_n(out, size / sizeof(int), CU_DEVICE_INVALID);
             size_t place = 0;
             for (const int device : advice.front().accessed_by)

@@ -14,10 +14,10 @@ namespace cupola::cpu::compiler {
 std::string quoted(const std::string& word);
 std::string quoted(const std::vector<std::string>& words);
 
-// Runs a script that sets `code` to 0 if it succeeds. The shell then removes `temporaries` and
-// reports the result. Waits for it. If it returns false, `why` is the beginning of `log`, or empty
-// if the script was killed. `lock` is a file descriptor above the standard ones, or -1. It is
-// closed here, and stays open in the processes of the script.
+// Runs a script, and waits for it. The script sets `code` to 0 if it succeeds. Then the shell
+// removes `temporaries` and reports the result. If the function returns false, `why` is the begin
+// of `log`, or empty if the script was killed. `lock` is a file descriptor above the standard ones,
+// or -1. The function closes `lock`, which stays open in the processes of the script.
 bool run_detached(const std::string& script, const std::string& log,
                   const std::vector<std::string>& temporaries, int lock, std::string& why);
 

@@ -13,7 +13,8 @@ struct RangeTable::Leaf {
 };
 
 struct RangeTable::Index {
-    // Sorted. `begin` repeats the first address of the leaf, so that a search reads one array.
+    // The entries are sorted. `begin` repeats the first address of the leaf, so that a search reads
+    // one array.
     struct Entry {
         std::uintptr_t begin;
         std::shared_ptr<const Leaf> leaf;
