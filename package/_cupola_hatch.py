@@ -47,7 +47,7 @@ class CupolaBuildHook(BuildHookInterface):  # type: ignore[misc]
         try:
             found = project.of_folder(root, for_others=not editable)
             if editable:
-                self._beside(found)
+                self._build_in_place(found)
             else:
                 into = project.Into(found, root / project.WORK / "hatch")
                 into.make()
@@ -60,7 +60,7 @@ class CupolaBuildHook(BuildHookInterface):  # type: ignore[misc]
             build_data["pure_python"] = False
             build_data["infer_tag"] = True
 
-    def _beside(self, found: Any) -> None:
+    def _build_in_place(self, found: Any) -> None:
         """Make the kernels of each package in its own folder."""
         from cupola.build import error, project
 

@@ -54,7 +54,7 @@ def setup_module() -> ModuleType:
     return module
 
 
-def of_libfuzzer(setup: ModuleType) -> tuple[object, object, list[object], list[str]]:
+def libfuzzer_setup(setup: ModuleType) -> tuple[object, object, list[object], list[str]]:
     """The compiler, that of the lane functions, further objects for every program, and flags for
     the link.
     """
@@ -68,7 +68,7 @@ def of_libfuzzer(setup: ModuleType) -> tuple[object, object, list[object], list[
     return compiler, lanes, [], ["-fsanitize=fuzzer", "-static-libstdc++", "-static-libgcc"]
 
 
-def of_the_build(setup: ModuleType) -> tuple[object, object, list[object], list[str]]:
+def build_setup(setup: ModuleType) -> tuple[object, object, list[object], list[str]]:
     """The same with the build's compiler. Objects of the CPU device are those of sanitize.py, and
     lane functions, which take longest to compile, those of the package.
     """
@@ -79,14 +79,14 @@ def of_the_build(setup: ModuleType) -> tuple[object, object, list[object], list[
     return compiler, None, [compiler.object(main, target, FLAGS)], []
 
 
-def only_runs(step: object) -> bool:
+def compiles_lane_functions(step: object) -> bool:
     """Whether it compiles lane functions, which take longest."""
     return step.inputs[0].as_posix().startswith(LANES)
 
 
 def reads(step: object) -> bool:
     """Whether it compiles what reads untrusted bytes, or runs what was read."""
-    return step.inputs[0].as_posix().startswith(READERS) and not only_runs(step)
+    return step.inputs[0].as_posix().startswith(READERS) and not compiles_lane_functions(step)
 
 
 def readers(
@@ -100,7 +100,9 @@ def readers(
     toolkit = setup.build.toolkit.find()
     watched = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
     plain = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, lanes)
-    runs = filter(only_runs, plain.device_objects(toolkit, *([FLAGS] if lanes else [])))
+    runs = filter(
+        compiles_lane_functions, plain.device_objects(toolkit, *([FLAGS] if lanes else []))
+    )
     if lanes:
         oldest = next(setup.build.processors.instruction_sets(False))[0]
         runs = (step for step in runs if oldest in step.target.parts)
@@ -129,7 +131,7 @@ def archive(setup: ModuleType, target: Path, objects: list[object]) -> object:
 
 def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
     """Build them all; their programs."""
-    compiler, lanes, more, flags = of_the_build(setup) if short else of_libfuzzer(setup)
+    compiler, lanes, more, flags = build_setup(setup) if short else libfuzzer_setup(setup)
     folder = Path("build") / "native" / compiler.variant / "fuzz"
     effort = FLAGS if short else LONG
     device = readers(setup, compiler, lanes, effort)

@@ -25,7 +25,7 @@ import tempfile
 from pathlib import Path
 from types import ModuleType
 
-from fuzz import FLAGS, ROOT, only_runs, reads, setup_module
+from fuzz import FLAGS, ROOT, compiles_lane_functions, reads, setup_module
 
 # A driver's caller may pass any int where the ABI has an enum, and gets an error code. An enum
 # without -fstrict-enums holds every value of its type. Compiling takes longer than the tests,
@@ -99,7 +99,7 @@ def libraries(setup: ModuleType, parts: str, kind: str) -> tuple[list[object], P
         objects = [one if reads(one) else other for one, other in zip(strict, lenient, strict=True)]
     if parts != "all":
         plain = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION).device_objects(toolkit)
-        keeps = only_runs if parts == "most" else lambda step: True
+        keeps = compiles_lane_functions if parts == "most" else lambda step: True
         objects = [step for step in objects if not keeps(step)]
         objects += filter(keeps, plain)
     steps = [*work.codec_steps(), *work.device_steps(toolkit, objects)]
@@ -200,7 +200,8 @@ def main() -> int:
     if options.thread:
         environment["CUPOLA_TEST_DRIVER"] = str(library.parent / "cpu" / "libcuda.so.1")
     else:
-        environment["PYTHONMALLOC"] = "malloc"  # then the sanitizer sees Python's allocations, too
+        # With this setting, the sanitizer sees Python's allocations, too.
+        environment["PYTHONMALLOC"] = "malloc"
     # Reports go to files: pytest keeps what its own process prints, and of the processes that tests
     # start some are expected to fail.
     with (

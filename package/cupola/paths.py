@@ -58,10 +58,10 @@ def report() -> str:
     str
         Several lines. The call loads the driver.
     """
-    return "\n".join([*_of_library(), *_of_driver(), *_of_cpu_device(), *_of_toolkit()])
+    return "\n".join([*_library_lines(), *_driver_lines(), *_cpu_device_lines(), *_toolkit_lines()])
 
 
-def _of_library() -> list[str]:
+def _library_lines() -> list[str]:
     asked = os.environ.get("CUPOLA_LIBRARY")
     lines = [f"library: CUPOLA_LIBRARY is {asked or 'not set'}"]
     if asked:
@@ -73,7 +73,7 @@ def _of_library() -> list[str]:
     return lines
 
 
-def _of_driver() -> list[str]:
+def _driver_lines() -> list[str]:
     from cupola import driver
     from cupola.exceptions import DriverError
 
@@ -85,17 +85,17 @@ def _of_driver() -> list[str]:
     return driver.report().rstrip().splitlines()
 
 
-def _of_cpu_device() -> list[str]:
+def _cpu_device_lines() -> list[str]:
     there = "" if os.path.isfile(cpu_library()) else ": missing"
     return [f'CPU device, which cupola.Device("cpu") loads: {cpu_library()}{there}']
 
 
-def _of_toolkit() -> list[str]:
+def _toolkit_lines() -> list[str]:
     """Lines for the toolkit, which is needed only to compile, not to run kernels."""
     from cupola.toolkit import libraries
 
     lines = ["toolkit (no kernel that is compiled already needs one):"]
-    taken = _of_wheel(lines)
+    taken = _add_wheel_line(lines)
     for name in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
         folder = os.environ.get(name)
         if folder:
@@ -127,7 +127,7 @@ def _judge(lines: list[str], place: str, nvcc: str, taken: bool) -> bool:
     return True
 
 
-def _of_wheel(lines: list[str]) -> bool:
+def _add_wheel_line(lines: list[str]) -> bool:
     # cuda-pathfinder is not used: it ignores environments that are on sys.path but not in site.
     from importlib.metadata import PackageNotFoundError, distribution
 

@@ -155,7 +155,7 @@ def nextafter(x1: Any, x2: Any, /) -> Array:
     kind = np.result_type(*(one.dtype if isinstance(one, Array) else one for one in (x1, x2)))
     if kind not in (np.float32, np.float64):
         raise ArgumentTypeError(f"nextafter: expected float32 or float64, got {kind}")
-    start, end = _together(x1, x2, kind)
+    start, end = _broadcast_operands(x1, x2, kind)
     integer = np.dtype(f"i{kind.itemsize}")
     bits = start.view(integer)
     # A number's magnitude grows with its bits, whatever its sign.
@@ -168,7 +168,7 @@ def nextafter(x1: Any, x2: Any, /) -> Array:
     return cupola.where(unordered, start + end, moved)
 
 
-def _together(x1: Any, x2: Any, kind: Any) -> tuple[Array, Array]:
+def _broadcast_operands(x1: Any, x2: Any, kind: Any) -> tuple[Array, Array]:
     """Two operands as arrays of one shape and one data type."""
     device = next(one for one in (x1, x2) if isinstance(one, Array)).device
     arrays = [

@@ -132,7 +132,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     index = _indices("take_along_axis", indices)
     array, index, number = _rows("take_along_axis", array, index, axis)
     others = _joint("take_along_axis", array, index, number)
-    array = broadcast_to(array, _with(others, number, array.shape[number]))
+    array = broadcast_to(array, _with_length(others, number, array.shape[number]))
     checked, flat = _flat("take_along_axis", array, index, number, others)
     found = take_from(array.reshape(-1), 0, flat)
     checked.wait()
@@ -164,7 +164,7 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: Any) -> None:
     require_writable(title, "arr", array_of(title, "arr", arr))
     array, index, number = _rows(title, arr, _indices(title, indices), axis)
     target = array if array.flags.c_contiguous else array.copy()
-    others = _without(array.shape, number)
+    others = _without_axis(array.shape, number)
     if _joint(title, array, index, number) != others:
         raise _misfit(title, array, index)
     checked, flat = _flat(title, target, index, number, others)
@@ -215,18 +215,20 @@ def _rows(title: str, array: Array, index: Any, axis: Any) -> tuple[Array, Any, 
     return array, index, number
 
 
-def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+def _without_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
-def _with(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ...]:
+def _with_length(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ...]:
     return (*shape[:axis], length, *shape[axis:])
 
 
 def _joint(title: str, array: Array, index: Any, axis: int) -> tuple[int, ...]:
     """The shape of all axes but one, to which the array and the indices broadcast."""
     try:
-        return np.broadcast_shapes(_without(array.shape, axis), _without(index.shape, axis))
+        return np.broadcast_shapes(
+            _without_axis(array.shape, axis), _without_axis(index.shape, axis)
+        )
     except ValueError:
         raise _misfit(title, array, index) from None
 
@@ -243,7 +245,7 @@ def _flat(
 ) -> tuple[Positions, Positions]:
     """The indices along an axis, for `wait`, and those of the same elements in C order."""
     device, size, count = array.device_index, array.shape[axis], index.shape[axis]
-    shape = _with(others, axis, count)
+    shape = _with_length(others, axis, count)
     if isinstance(index, np.ndarray):
         index = np.broadcast_to(index, shape)
     elif index.shape != shape:

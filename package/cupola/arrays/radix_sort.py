@@ -179,10 +179,10 @@ class _Buffers:
     def __init__(self, x: Array, out: Array | None, indices: Array | None, index: np.dtype) -> None:
         self.indices, self.passes = indices, x.itemsize
         passes = self.passes
-        self.keys = [x, *_in_turn(x, x.dtype, passes - 1, out), out]
+        self.keys = [x, *_buffers_of_passes(x, x.dtype, passes - 1, out), out]
         self.values = [None] * (passes + 1)
         if indices is not None:
-            self.values[1:-1] = _in_turn(x, index, passes - 1, None)
+            self.values[1:-1] = _buffers_of_passes(x, index, passes - 1, None)
 
     def of_pass(self, number: int) -> tuple[Array | None, ...]:
         """The first arguments of the kernel."""
@@ -194,7 +194,9 @@ class _Buffers:
         return (*keys, *values, self.indices if last else None)
 
 
-def _in_turn(x: Array, dtype: np.dtype, count: int, out: Array | None) -> list[Array | None]:
+def _buffers_of_passes(
+    x: Array, dtype: np.dtype, count: int, out: Array | None
+) -> list[Array | None]:
     """Buffers for `count` passes, before one that writes `out`."""
     first = empty(x.size, dtype, device=x.device_index) if count else None
     second = out

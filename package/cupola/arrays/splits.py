@@ -48,22 +48,24 @@ def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """`split` along the second axis; along the only one of an array with one axis."""
     array = array_of("hsplit", "ary", ary)
-    return _parts("hsplit", _of_axes("hsplit", array, 1), indices_or_sections, int(array.ndim > 1))
+    return _parts(
+        "hsplit", _require_axes("hsplit", array, 1), indices_or_sections, int(array.ndim > 1)
+    )
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """`split` along the first axis, of an array of two axes or more."""
-    array = _of_axes("vsplit", array_of("vsplit", "ary", ary), 2)
+    array = _require_axes("vsplit", array_of("vsplit", "ary", ary), 2)
     return _parts("vsplit", array, indices_or_sections, 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """`split` along the third axis, of an array of three axes or more."""
-    array = _of_axes("dsplit", array_of("dsplit", "ary", ary), 3)
+    array = _require_axes("dsplit", array_of("dsplit", "ary", ary), 3)
     return _parts("dsplit", array, indices_or_sections, 2)
 
 
-def _of_axes(title: str, array: Array, least: int) -> Array:
+def _require_axes(title: str, array: Array, least: int) -> Array:
     if array.ndim < least:
         raise ArgumentValueError(
             f"{title}: argument ary has {array.ndim} axes, expected {least} or more"

@@ -26,7 +26,7 @@ def is_fresh(step: Step, root: Path) -> bool:
         # With a dependency file, inputs that the command no longer names change its identity.
         if not (own <= inputs.keys() if step.depfile is not None else own == inputs.keys()):
             return False
-        return all(_same(root / path, recorded) for path, recorded in inputs.items())
+        return all(_is_unchanged(root / path, recorded) for path, recorded in inputs.items())
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
         return False  # no record, or a record of another format
 
@@ -48,7 +48,7 @@ def stamp(path: Path) -> Stamp | None:
         return None
 
 
-def _same(path: Path, recorded: Stamp | None) -> bool:
+def _is_unchanged(path: Path, recorded: Stamp | None) -> bool:
     """Whether a file is unchanged: by its time if equal, else by its content.
 
     A checkout or an unpacked archive gives new times to old files.

@@ -41,7 +41,11 @@ def merge(
     ``described`` are the parameters in debug information, ``debug`` has the types.
     """
     layout = kernel.parameters or []
-    placed = _by_size(layout, described) if declared is None else _by_name(declared, described)
+    placed = (
+        _match_by_size(layout, described)
+        if declared is None
+        else _match_by_name(declared, described)
+    )
     if placed is None or len(placed) != len(layout):
         front = "" if declared is None else f", the compiler's front end {_told(declared)}"
         raise BuildError(
@@ -67,7 +71,7 @@ def _told(declared: Sequence[Declaration]) -> list[str]:
     return [f"{one.type}{'*' if one.pointer else ''} {one.name or ''}".strip() for one in declared]
 
 
-def _by_size(
+def _match_by_size(
     layout: Sequence[Parameter], described: Sequence[Description]
 ) -> list[Description | None] | None:
     """Match descriptions to parameters, by order and size.
@@ -93,7 +97,7 @@ def _by_size(
     return agreed
 
 
-def _by_name(
+def _match_by_name(
     declared: Sequence[Declaration], described: Sequence[Description]
 ) -> list[Description | None] | None:
     """Match by the front end's names, which are complete; None if a name is not among them."""

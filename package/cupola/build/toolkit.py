@@ -194,11 +194,11 @@ def _examine(path: Path, origin: str) -> Toolkit:
     version = tuple(int(part) for part in release[1].split(".")[:2])
     if version < OLDEST:
         return Toolkit(path, release[1], (0, 0), (), origin)
-    ptx, include = _asked(path, text)
+    ptx, include = _query_nvcc(path, text)
     return Toolkit(path, release[1], ptx, include, origin)
 
 
-def _asked(path: Path, version: str) -> tuple[tuple[int, int], tuple[Path, ...]]:
+def _query_nvcc(path: Path, version: str) -> tuple[tuple[int, int], tuple[Path, ...]]:
     """The PTX version that it writes, and its header folders, from a compilation."""
     file = path.stat()
     parts = ["toolkit", str(path), file.st_size, file.st_mtime_ns, version]

@@ -57,9 +57,9 @@ class FrontEnd:
         """Compile one program; see `cupola.toolkit.program.Compiler`."""
         chosen = self._chosen.get(program.name)
         if chosen is not None:
-            return self._by(chosen, program)
+            return self._compile_by(chosen, program)
         try:
-            made = self._by(self.nvrtc, program)
+            made = self._compile_by(self.nvrtc, program)
         except CompileError as error:
             need, certain = _need(error.log, program.text, self.nvrtc.found.headers())
             if not need or are_for_nvrtc(program.options):
@@ -67,9 +67,9 @@ class FrontEnd:
             if program.expressions and not certain and self._compiles_without_names(program):
                 raise  # a name expression is at fault
             if self._nvcc is None:
-                raise self._without_nvcc(error, need) if certain else error from None
+                raise self._missing_nvcc_error(error, need) if certain else error from None
             try:
-                made = self._by(self._nvcc, program)
+                made = self._compile_by(self._nvcc, program)
             except CompileError as of_nvcc:
                 slip = _HOST_VARIABLE.search(error.log) and "<<<" not in program.text
                 raise of_nvcc if certain and not slip else error from None
@@ -78,14 +78,14 @@ class FrontEnd:
         self._chosen[program.name] = self.nvrtc
         return made
 
-    def _by(self, chosen: Compiler, program: Program) -> Compiled:
+    def _compile_by(self, chosen: Compiler, program: Program) -> Compiled:
         given = program.options
         words = for_nvrtc(given) if chosen is self.nvrtc else self._nvcc_words(given)
         return chosen.compile(dataclasses.replace(program, options=words))
 
     def _compiles_without_names(self, program: Program) -> bool:
         try:
-            self._by(self.nvrtc, dataclasses.replace(program, expressions=()))
+            self._compile_by(self.nvrtc, dataclasses.replace(program, expressions=()))
         except CompileError:
             return False
         return True
@@ -95,7 +95,7 @@ class FrontEnd:
         own = {f"--include-path={folder}" for folder in self.folders(())}
         return for_nvcc([word for word in options if word not in own])
 
-    def _without_nvcc(self, error: CompileError, need: str) -> CompileError:
+    def _missing_nvcc_error(self, error: CompileError, need: str) -> CompileError:
         first, _, rest = str(error).partition("\n")
         places = "".join(f"\n    {one}" for one in self._tried)
         return CompileError(

@@ -90,7 +90,7 @@ def _check_axes(found: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
 
 
 def _put(made: np.ndarray[Any, Any], value: Any, dtype: np.dtype[Any], where: str) -> None:
-    for name, one in _by_name(value, dtype, where).items():
+    for name, one in _fields_by_name(value, dtype, where).items():
         inner = dtype[name]
         path = f"{where}.{name}" if where else name
         base, shape = inner.subdtype or (inner, ())
@@ -115,7 +115,7 @@ def _put_structs(
         _put_structs(made[i, ...], one, dtype, shape[1:], f"{where}[{i}]")
 
 
-def _by_name(value: Any, dtype: np.dtype[Any], where: str) -> dict[str, Any]:
+def _fields_by_name(value: Any, dtype: np.dtype[Any], where: str) -> dict[str, Any]:
     """The value's fields by their names, which are all names of the struct."""
     names = dtype.names or ()
     prefix = _prefix(where)

@@ -45,7 +45,7 @@ class Selection:
 
     def includes(self, path: str) -> bool:
         """Whether coverage.py is to report on the file."""
-        path = self._found(path)
+        path = self._source_file(path)
         if not os.path.isfile(path) or self.omits(path):
             return False
         if self._patterns:
@@ -60,7 +60,7 @@ class Selection:
 
     def omits(self, path: str) -> bool:
         """Whether the setting `omit` leaves the file out."""
-        return self._matches(self._found(path), self._omitted)
+        return self._matches(self._source_file(path), self._omitted)
 
     def _is_installed(self, place: Path) -> bool:
         return any(place.is_relative_to(folder) for folder in self._installed)
@@ -75,10 +75,10 @@ class Selection:
 
     def name_of(self, path: str) -> str:
         """The name of the file in coverage.py's data."""
-        path = os.path.realpath(self._found(path))
+        path = os.path.realpath(self._source_file(path))
         return relative_filename(path) if self._relative else path
 
-    def _found(self, path: str) -> str:
+    def _source_file(self, path: str) -> str:
         """The file itself. Where its build's folder is gone: one of a folder of the project whose
         path ends alike, in the name of a folder and of the file at least.
         """

@@ -102,7 +102,7 @@ class _Launch:
             )
 
 
-def _on_device(block: Any) -> Array:
+def _device_block(block: Any) -> Array:
     """A block as a C-contiguous array of the current device."""
     array = cupola.asarray(block)
     current = cupola.Device().index
@@ -130,7 +130,7 @@ def _run(*blocks: Any, launch: _Launch, block_info: Any = None) -> Array:
             shape=shape,
             size=math.prod(shape),
             output=cupola.empty(shape, launch.dtype),
-            inputs=tuple(map(_on_device, blocks)),
+            inputs=tuple(map(_device_block, blocks)),
         )
         launch(block)
     except Exception as error:

@@ -60,7 +60,7 @@ def rfftn(
 
     Parameters are those of `fftn`. The result has the first half along the last one of `axes`.
     """
-    return _of_real("fft.rfftn", a, s, axes, norm, out)
+    return _transform_real("fft.rfftn", a, s, axes, norm, out)
 
 
 def irfftn(
@@ -92,7 +92,7 @@ def rfft2(
     a: Any, s: Any = None, axes: Any = _LAST, norm: str | None = None, out: Any = None
 ) -> Array:
     """`rfftn` along the last two axes, as ``numpy.fft.rfft2``."""
-    return _of_real("fft.rfft2", a, s, axes, norm, out)
+    return _transform_real("fft.rfft2", a, s, axes, norm, out)
 
 
 def irfft2(
@@ -113,7 +113,7 @@ def _complex(
     return finished(title, made, factor(title, norm, lengths, direction), out)
 
 
-def _of_real(title: str, a: Any, s: Any, axes: Any, norm: str | None, out: Any) -> Array:
+def _transform_real(title: str, a: Any, s: Any, axes: Any, norm: str | None, out: Any) -> Array:
     x = real(title, a)
     numbers, lengths = _shape(title, x, s, axes, least=1)
     if len(set(numbers)) == len(numbers):

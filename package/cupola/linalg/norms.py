@@ -54,9 +54,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     else:
         axes = axes_of(title, axis, array.ndim)
     if len(axes) == 1:
-        return _of_vectors(title, array, axes, ord, keepdims)
+        return _vector_norms(title, array, axes, ord, keepdims)
     if len(axes) == 2:
-        return _of_matrices(title, array, axes, ord, keepdims)
+        return _matrix_norms(title, array, axes, ord, keepdims)
     raise ArgumentValueError(f"{title}: expected one axis or two, got {len(axes)}")
 
 
@@ -79,7 +79,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     title = "linalg.vector_norm"
     array = _inexact(title, x)
     axes = tuple(range(array.ndim)) if axis is None else axes_of(title, axis, array.ndim)
-    return _of_vectors(title, array, axes, ord, keepdims)
+    return _vector_norms(title, array, axes, ord, keepdims)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
@@ -100,7 +100,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
     title = "linalg.matrix_norm"
     array = _inexact(title, x)
     axes = axes_of(title, (-2, -1), array.ndim)
-    return _of_matrices(title, array, axes, ord, keepdims)
+    return _matrix_norms(title, array, axes, ord, keepdims)
 
 
 def _inexact(title: str, x: Any) -> Array:
@@ -126,7 +126,7 @@ def _root_of_squares(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     return found
 
 
-def _of_vectors(title: str, x: Array, axes: tuple[int, ...], order: Any, keepdims: bool) -> Array:
+def _vector_norms(title: str, x: Array, axes: tuple[int, ...], order: Any, keepdims: bool) -> Array:
     if order is None or order == 2:
         return _root_of_squares(x, axes, keepdims)
     if isinstance(order, str) or not np.isscalar(order):
@@ -148,7 +148,7 @@ def _of_vectors(title: str, x: Array, axes: tuple[int, ...], order: Any, keepdim
     return found
 
 
-def _of_matrices(title: str, x: Array, axes: tuple[int, ...], order: Any, keepdims: bool) -> Array:
+def _matrix_norms(title: str, x: Array, axes: tuple[int, ...], order: Any, keepdims: bool) -> Array:
     rows, columns = axes
     if order in (None, "fro", "f"):
         return _root_of_squares(x, axes, keepdims)

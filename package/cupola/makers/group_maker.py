@@ -32,7 +32,7 @@ class GroupMaker(Maker):
         count = dealt.tasks * self.definition.total_bytes(types)
         return empty(count, np.uint8, device=device)
 
-    def _of_chunks(
+    def _combine_chunks(
         self, types: Types, form: str, device: int, dealt: Chunks, arguments: tuple[Any, ...],
         partial: Array | None,
     ) -> Launch:  # fmt: skip

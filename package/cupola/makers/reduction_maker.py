@@ -110,7 +110,7 @@ class Reduction(GroupMaker):
             Launch(kernel, dealt.grid, MAKER_BLOCK, (*arguments, dealt.packed(), partial, *layouts))
         ]
         if dealt.chunks > 1:
-            launches.append(self._of_chunks(types, form, device, dealt, arguments, partial))
+            launches.append(self._combine_chunks(types, form, device, dealt, arguments, partial))
         return Work(launches, results, values, finish)
 
     def _results(

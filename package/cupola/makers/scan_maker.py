@@ -112,7 +112,7 @@ class Scan(GroupMaker):
         if dealt.chunks > 1:
             kernel = self._kernel(types, form, f"{form}_totals", device)
             launches.append(Launch(kernel, dealt.grid, MAKER_BLOCK, packed))
-            launches.append(self._of_chunks(types, form, device, dealt, arguments, partial))
+            launches.append(self._combine_chunks(types, form, device, dealt, arguments, partial))
         kernel = self._kernel(types, form, form, device)
         launches.append(Launch(kernel, dealt.grid, MAKER_BLOCK, packed))
         return Work(launches, results, values)

@@ -182,7 +182,7 @@ class TorchOperation:
         declaration = self.declaration
         parameters = [
             *map(_parameter, declaration.inputs),
-            *filter(None, [more]),  # before scalars, which may have defaults
+            *filter(None, [more]),  # stands before scalars, which may have defaults
             *map(_parameter, declaration.scalars),
         ]
         count = len(declaration.outputs)
@@ -360,9 +360,9 @@ class TorchOperation:
             ]
             return self.entry(*front, *scalars), dims
         arguments = (*front, *scalars)
-        return self._one_by_one(self.entry, arguments, (*flags, *[False] * len(scalars)), size)
+        return self._call_elements(self.entry, arguments, (*flags, *[False] * len(scalars)), size)
 
-    def _one_by_one(
+    def _call_elements(
         self, function: Any, arguments: Sequence[Any], flags: Sequence[bool], size: int
     ) -> tuple[Any, Any]:
         """Call the operation for each element of a batch, in order."""
@@ -381,7 +381,7 @@ class TorchOperation:
             one.movedim(dim, 0) if flag else one
             for one, dim, flag in zip(args, in_dims, flags, strict=True)
         ]
-        return self._one_by_one(self._batched, front, flags, info.batch_size)
+        return self._call_elements(self._batched, front, flags, info.batch_size)
 
 
 def _spread(value: Any, flag: bool, size: int) -> Any:

@@ -36,7 +36,7 @@ def _doubles(value: float | Array) -> float | Array:
     return value.astype(np.float64, copy=False) if isinstance(value, Array) else value
 
 
-def _factor(value: float | Array, largest: float = math.inf) -> float | Array:
+def _checked_factor(value: float | Array, largest: float = math.inf) -> float | Array:
     """A factor of standard numbers: NaN where an element is out of range."""
     if isinstance(value, float):
         return value
@@ -131,7 +131,7 @@ class Generator(RareDistributions, Permutations, Vectors):
             if high < low:
                 raise ArgumentValueError(f"uniform: expected low <= high, got {low} and {high}")
             return self._fill("uniform", "uniform", size, dtype, out, low, high - low)
-        width = _factor(_doubles(high) - _doubles(low), np.finfo(np.float64).max)
+        width = _checked_factor(_doubles(high) - _doubles(low), np.finfo(np.float64).max)
         return self._affine("uniform", "uniform", (low, width), size, dtype, out)
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Array:
@@ -172,7 +172,7 @@ class Generator(RareDistributions, Permutations, Vectors):
         """
         loc = parameter("normal", "loc", loc, ANY)
         scale = parameter("normal", "scale", scale, NOT_NEGATIVE)
-        return self._affine("normal", "normal", (loc, _factor(scale)), size, dtype, out)
+        return self._affine("normal", "normal", (loc, _checked_factor(scale)), size, dtype, out)
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
@@ -215,7 +215,7 @@ class Generator(RareDistributions, Permutations, Vectors):
         Array
         """
         scale = parameter("exponential", "scale", scale, NOT_NEGATIVE)
-        return self._affine("exponential", "exponential", (0.0, _factor(scale)), size, dtype, out)
+        return self._affine("exponential", "exponential", (0.0, _checked_factor(scale)), size, dtype, out)
 
     def _affine(
         self, function: str, kind: str, values: Any, size: Any, dtype: Any, out: Any

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cupola.random.bit_generator import BitGenerator
 
 Host = np.ndarray[Any, Any]
-_TOLERANCE = 1e-12  # difference of a sum of probabilities from 1
+_TOLERANCE = 1e-12  # the largest difference of a sum of probabilities from 1
 _METHODS = ("svd", "eigh", "cholesky")
 
 
@@ -50,7 +50,7 @@ class Vectors:
         Array
             Of int64 and the shape ``(*size, pvals.shape[-1])``.
         """
-        p = _on_host("multinomial", "pvals", pvals)
+        p = _host_values("multinomial", "pvals", pvals)
         if not ((p >= 0) & (p <= 1)).all():
             raise ArgumentValueError("multinomial: pvals: expected numbers from 0 to 1, not NaN")
         sums = p[..., :-1].sum(-1)
@@ -116,7 +116,7 @@ class Vectors:
         found = np.asarray(colors)
         if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size:
             raise ArgumentTypeError(f"{title}: colors: expected integers along one axis")
-        kinds = _on_host(title, "colors", found)
+        kinds = _host_values(title, "colors", found)
         total = kinds.sum()
         if (kinds < 0).any() or total >= RANDOM_HYPERGEOMETRIC_LIMIT:
             raise ArgumentValueError(
@@ -152,7 +152,7 @@ class Vectors:
         Array
             Of float64 and the shape ``(*size, alpha.size)``.
         """
-        values = _on_host("dirichlet", "alpha", alpha)
+        values = _host_values("dirichlet", "alpha", alpha)
         if values.ndim != 1:
             raise ArgumentValueError(f"dirichlet: alpha has {values.ndim} axes, expected 1")
         if not ((values >= 0) & np.isfinite(values)).all() or not values.sum() > 0:
@@ -194,7 +194,7 @@ class Vectors:
             Of float64 and the shape ``(*size, mean.size)``.
         """
         title = "multivariate_normal"
-        centre, matrix = _on_host(title, "mean", mean), _on_host(title, "cov", cov)
+        centre, matrix = _host_values(title, "mean", mean), _host_values(title, "cov", cov)
         if centre.ndim != 1 or matrix.shape != (centre.size, centre.size):
             raise ArgumentValueError(
                 f"{title}: expected a mean along one axis and a cov of n rows and columns, got the "
@@ -205,7 +205,7 @@ class Vectors:
                 f"{title}: expected a method of {_METHODS} and check_valid 'warn', 'raise' or "
                 f"'ignore', got {method!r} and {check_valid!r}"
             )
-        factor = _factor(matrix, check_valid, tol, method)
+        factor = _factor_of_covariance(matrix, check_valid, tol, method)
         shape = shape_of(title, size, {})
         made: Array = empty((*shape, centre.size), np.float64)
         self._bits.fill("normal_f64", made, 2, 0.0, 1.0)
@@ -218,7 +218,7 @@ class Vectors:
             self._bits.fill(name, made, length, *arguments, length, image="random_rare")
 
 
-def _on_host(title: str, name: str, values: Any) -> Host:
+def _host_values(title: str, name: str, values: Any) -> Host:
     given = read_now(values, f"{title}: argument {name}") if isinstance(values, Array) else values
     try:
         found = np.array(given, np.float64)
@@ -231,7 +231,7 @@ def _on_host(title: str, name: str, values: Any) -> Host:
     return found
 
 
-def _factor(cov: Host, check_valid: str, tol: float, method: str) -> Host:
+def _factor_of_covariance(cov: Host, check_valid: str, tol: float, method: str) -> Host:
     """A matrix whose transposed, times the matrix, is the covariances."""
     title = "multivariate_normal: cov"
     try:

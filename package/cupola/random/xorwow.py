@@ -105,7 +105,7 @@ class XORWOW(BitGenerator):
             words = np.empty((6, _COUNT), np.uint32)
             words[:, 0] = self._first
             words[5] = self._first[5]  # 2**67 steps add a multiple of 2**32
-            for k, matrix in enumerate(_between()):
+            for k, matrix in enumerate(_skip_matrices()):
                 have = 1 << k
                 words[:5, have : 2 * have] = _product(matrix, words[:5, :have])
             self._host = words
@@ -165,7 +165,7 @@ def _power(exponent: int) -> _Bits:
 
 
 @functools.cache
-def _between() -> list[_Bits]:
+def _skip_matrices() -> list[_Bits]:
     """The matrices of 1, 2, 4, ... times 2**67 steps."""
     made = [_power(1 << _BETWEEN)]
     while 1 << len(made) < _COUNT:

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
     """Run setuptools' command in that folder, or build into another one."""
     folder = options.folder.absolute()
     if options.into is not None:
-        _into(folder, options)
+        _build_into(folder, options)
         return
     for name in ("package", "work", "depfile", "native", "list"):
         if getattr(options, name):
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
         raise BuildError(f"{folder / 'pyproject.toml'}: {error}") from None
 
 
-def _into(folder: Path, options: argparse.Namespace) -> None:
+def _build_into(folder: Path, options: argparse.Namespace) -> None:
     from cupola.build import project
 
     if options.dry_run:

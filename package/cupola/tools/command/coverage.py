@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
     report.files = {
         path: file
         for path, file in sorted(report.files.items())
-        if (any(fnmatch(path, one) for one in wanted) if wanted else not _of_toolkit(path))
+        if (any(fnmatch(path, one) for one in wanted) if wanted else not _is_toolkit_file(path))
     }
     if not report.files and options.what != "functions":
         why = f"{options.file}: {_why_empty(counts, known, options)}"
@@ -105,7 +105,7 @@ def _why_empty(counts: CountsFile, known: list[str], options: argparse.Namespace
     )
 
 
-def _of_toolkit(path: str) -> bool:
+def _is_toolkit_file(path: str) -> bool:
     return "/targets/" in path or "/nvidia/" in path or not Path(path).is_absolute()
 
 

@@ -52,14 +52,14 @@ def run(options: argparse.Namespace) -> int:
     if options.dap:
 
         def start(program: list[str], launch: dict[str, Any]) -> Program:
-            values = _with_libraries(dap.environment_of(launch))
+            values = _add_library_paths(dap.environment_of(launch))
             folder = launch.get("cwd")
             return Program(command(program, values, folder), values, output=True, folder=folder)
 
         return dap.serve_client(start, wanted, options.port)
     if options.port is not None:
         raise OSError("--port is for the Debug Adapter Protocol: add --dap")
-    values = _with_libraries(dict(os.environ))
+    values = _add_library_paths(dict(os.environ))
     if not wanted:
         raise OSError("no program to debug: python -m cupola debug PROGRAM ...")
     line = command(wanted, values)
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     return shell_status(status)
 
 
-def _with_libraries(values: dict[str, str]) -> dict[str, str]:
+def _add_library_paths(values: dict[str, str]) -> dict[str, str]:
     from cupola.tools.run import environment
 
     return {**values, **environment.variables(values)}

@@ -31,10 +31,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print one line a variable."""
-    from cupola.tools.command.run import on_cpu
+    from cupola.tools.command.run import uses_cpu_device
     from cupola.tools.run import environment
 
-    if not (options.cpu or on_cpu()):
+    if not (options.cpu or uses_cpu_device()):
         print("# cupola: a GPU is usable, so programs need no variables; --cpu prints them")
         return
     for name, value in environment.variables(os.environ).items():

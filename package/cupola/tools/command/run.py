@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     if not program:
         raise OSError("no program to run: python -m cupola run PROGRAM ...")
     values = dict(os.environ)
-    if options.cpu or on_cpu():
+    if options.cpu or uses_cpu_device():
         from cupola.tools.run import environment
 
         values.update(environment.variables(values))
@@ -108,7 +108,7 @@ def command(program: list[str], values: dict[str, str], folder: str | None = Non
     )
 
 
-def on_cpu() -> bool:
+def uses_cpu_device() -> bool:
     """Whether cupola would use the CPU device here."""
     import cupola
 

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     """Print a line for each file; the status is 1 where one differs."""
     from cupola.image import verification
 
-    place = found(options.place)
+    place = path_of_place(options.place)
     require_signer(options)
     findings = verification.verify(place, options.sources)
     for one in findings:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def found(name: str) -> Path:
+def path_of_place(name: str) -> Path:
     """The path of a place; a name without a file of that name is a package."""
     path = Path(name)
     if path.exists() or not all(part.isidentifier() for part in name.split(".")):

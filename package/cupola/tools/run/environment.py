@@ -44,21 +44,21 @@ def variables(now: Mapping[str, str]) -> dict[str, str]:
         first["LD_LIBRARY_PATH"].insert(0, _nvrtc_front(nvrtc, libraries / "run"))
     if compiler:
         values["CUPOLA_RUN_NVCC"] = compiler
-        values["NVCC_APPEND_FLAGS"] = _with_flags(now.get("NVCC_APPEND_FLAGS", ""))
+        values["NVCC_APPEND_FLAGS"] = _add_flags(now.get("NVCC_APPEND_FLAGS", ""))
         first["PATH"] = [HERE / "bin"]
     for name, folders in first.items():
-        values[name] = _in_front(folders, now.get(name, ""))
+        values[name] = _prepend(folders, now.get(name, ""))
     return {name: value for name, value in values.items() if now.get(name) != value}
 
 
-def _in_front(folders: list[Path], rest: str) -> str:
+def _prepend(folders: list[Path], rest: str) -> str:
     """A list of folders that begins with these."""
     ours = [os.fspath(folder) for folder in folders]
     others = [part for part in rest.split(os.pathsep) if part and part not in ours]
     return os.pathsep.join([*ours, *others])
 
 
-def _with_flags(given: str) -> str:
+def _add_flags(given: str) -> str:
     return given if NVCC_FLAGS in given else f"{given} {NVCC_FLAGS}".strip()
 
 
