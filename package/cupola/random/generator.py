@@ -215,7 +215,9 @@ class Generator(RareDistributions, Permutations, Vectors):
         Array
         """
         scale = parameter("exponential", "scale", scale, NOT_NEGATIVE)
-        return self._affine("exponential", "exponential", (0.0, _checked_factor(scale)), size, dtype, out)
+        return self._affine(
+            "exponential", "exponential", (0.0, _checked_factor(scale)), size, dtype, out
+        )
 
     def _affine(
         self, function: str, kind: str, values: Any, size: Any, dtype: Any, out: Any
