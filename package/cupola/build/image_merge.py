@@ -90,7 +90,7 @@ def merge(given: Sequence[Library], machine_code: Sequence[bool]) -> tuple[Libra
     image = fatbin.joined(piece for piece in union if piece.name not in left)
     if cubin.is_packed(first.image):
         image = cubin.pack(image)
-    text = written(_manifest(given, image))
+    text = written(renewed(given, image))
     merged = Library(first.place, image, text.encode())
     for one, made in zip(given, machine_code, strict=True):
         if made and one.for_cpu() != merged.for_cpu():
@@ -165,8 +165,8 @@ def _left_out(given: Sequence[Library], union: Sequence[Piece]) -> set[str]:
     }
 
 
-def _manifest(given: Sequence[Library], image: bytes) -> dict[str, Any]:
-    """The manifest of an image with the code of all."""
+def renewed(given: Sequence[Library], image: bytes) -> dict[str, Any]:
+    """The manifest of an image with code of these libraries."""
     entries, first = cubin.read_fatbin(image), given[0].manifest
     targets = {
         kind: sorted(Target(one.architecture, one.variant) for one in entries if one.kind == kind)

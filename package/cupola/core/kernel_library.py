@@ -7,8 +7,9 @@ import difflib
 import os
 import sys
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from cupola.exceptions import ImageError, MissingFileError
 
@@ -133,39 +134,85 @@ class KernelLibrary:
 
     def _load(self, index: int) -> Module:
         from cupola.core import loader
+        from cupola.device import Device, is_cpu
         from cupola.module import Module
 
         image, manifest, place = self.found()
         if manifest is not None:
             manifest.require_complete(self.name, self.name)
+        missing = ""
+        if manifest is not None and manifest.head.get("parts") and not is_cpu(index):
+            major, minor = Device(index).compute_capability
+            part, missing = self._part(10 * major + minor, manifest, place)
+            if part is not None:
+                image, manifest, place = part
+                origin = self.name.rpartition(".")[0], os.path.basename(place)
+                return Module(image, place, manifest, index, origin=origin)
         loader.register_cpu_code(place)
-        return Module(image, place, manifest, index, origin=(self.name, None))
+        try:
+            module = Module(image, place, manifest, index, origin=(self.name, None))
+        except ImageError as error:
+            if not missing:
+                raise
+            raise ImageError(f"{error}\n  {missing}") from error
+        if missing:
+            text = f"{self.name}: {missing}; until then the device takes other code"
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+        return module
+
+    def _part(
+        self, capability: int, manifest: Manifest, place: str
+    ) -> tuple[tuple[Any, Any, str] | None, str]:
+        """Image, manifest and path of the part that devices of a compute capability take, or None;
+        then a message if they would take a part that is not installed.
+        """
+        from cupola.image import parts
+
+        for one in parts.parts_of(manifest):
+            if capability in one.capabilities:
+                name = parts.file_of(os.path.basename(place), one.name)
+                found, _ = self._look(name, ("",))
+                if found is None:
+                    return None, one.missing
+                parts.require_same(manifest, found[1], one.name, found[2])
+                return found, ""
+        return None, ""
 
     def _search(self) -> tuple[bytes | FileImage, Manifest | None, str]:
-        """Image, manifest and path: from CUPOLA_PATH (in a folder per package), or the package."""
-        from cupola.core import loader
-
+        """Image, manifest and path."""
         package, _, stem = self.name.rpartition(".")
-        inside = os.path.join(*package.split("."), stem)
-        tried = []
-        for folder in os.environ.get("CUPOLA_PATH", "").split(os.pathsep):
-            for suffix in SUFFIXES if folder else ():
-                path = os.path.join(folder, inside + suffix)
-                if os.path.isfile(path):
-                    return loader.from_file(path)
-                tried.append(f"{path} (of CUPOLA_PATH)")
-        if not tried:
-            tried.append("CUPOLA_PATH, which is not set")
-        found = loader.in_package(stem + SUFFIXES[0], package)
+        found, tried = self._look(stem, SUFFIXES)
         if found is not None:
             return found
-        beside = os.path.dirname(sys.modules[self.name].__file__ or "")
-        tried.append(f"{os.path.join(beside, stem + SUFFIXES[0])} (of the package {package})")
         places = "\n  ".join(tried)
         raise MissingFileError(
             f"there is no image of the kernels {self.name}; looked for\n  {places}\n"
             f"{package} was installed without them, or they were removed: install it again"
         )
+
+    def _look(
+        self, stem: str, suffixes: Sequence[str]
+    ) -> tuple[tuple[Any, Any, str] | None, list[str]]:
+        """Image, manifest and path, and the searched places: CUPOLA_PATH (in a folder per package),
+        then the package.
+        """
+        from cupola.core import loader
+
+        package = self.name.rpartition(".")[0]
+        inside = os.path.join(*package.split("."), stem)
+        tried = []
+        for folder in os.environ.get("CUPOLA_PATH", "").split(os.pathsep):
+            for suffix in suffixes if folder else ():
+                path = os.path.join(folder, inside + suffix)
+                if os.path.isfile(path):
+                    return loader.from_file(path), tried
+                tried.append(f"{path} (of CUPOLA_PATH)")
+        if not tried:
+            tried.append("CUPOLA_PATH, which is not set")
+        found = loader.in_package(stem + suffixes[0], package)
+        beside = os.path.dirname(sys.modules[self.name].__file__ or "")
+        tried.append(f"{os.path.join(beside, stem + suffixes[0])} (of the package {package})")
+        return found, tried
 
     def _unknown(self, name: str) -> str:
         text = f"module {self.name!r} has no attribute {name!r}"

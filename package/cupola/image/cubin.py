@@ -19,6 +19,8 @@ from .. import library
 from ..exceptions import Error, ImageError
 
 POINTER, INTEGER, FLOAT, STRUCT = 1, 2, 4, 8
+# Compute capabilities of the GPUs since 2018, without those for which CUDA has no target.
+CAPABILITIES = (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
 _KINDS = ("other", "ptx", "cubin", "fatbin", "library")  # by cupola_image_kind
 _OTHERS = {8: "ltoir"}  # by the number in the fatbin
 _ERROR_IMAGE = 5  # cupola_status

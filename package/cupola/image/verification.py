@@ -6,11 +6,12 @@ from __future__ import annotations
 import hashlib
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from cupola.exceptions import ImageError, MissingFileError
+from cupola.image import parts
 from cupola.image.manifest import Manifest
 
 SUFFIXES = (".fatbin", ".cubin", ".ptx")
@@ -42,8 +43,11 @@ def verify(place: Path, sources: Path | None = None) -> list[Finding]:
         A manifest is malformed, or nothing there is an image.
     """
     found = []
+    texts = {}
     for name, image, text in _images(place):
         found += _compared(name, image, text, sources)
+        texts[name] = text
+    found += _parts(texts)
     if not found:
         raise ImageError(f"{place}: it has no image: no {', '.join(SUFFIXES)}")
     return found
@@ -100,6 +104,23 @@ def _compared(
             yield Finding(name, "", digest)
         if sources is not None:
             yield from (_source(sources, *one) for one in manifest.sources.items())
+
+
+def _parts(texts: Mapping[str, bytes | None]) -> Iterator[Finding]:
+    """Faults of parts that do not belong to their image, where that is present."""
+    for name, text in texts.items():
+        stem, _, suffix = name.rpartition(".")
+        image, _, part_name = stem.rpartition(".")
+        whole = texts.get(f"{image}.{suffix}")
+        if text is None or whole is None:
+            continue
+        part = Manifest(text, f"{stem}.json")
+        if "part" not in part.head:
+            continue
+        try:
+            parts.require_same(Manifest(whole, f"{image}.json"), part, part_name, name)
+        except ImageError as error:
+            yield Finding(name, str(error))
 
 
 def _source(folder: Path, name: str, recorded: str) -> Finding:

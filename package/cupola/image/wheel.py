@@ -74,6 +74,9 @@ def read(path: Path) -> Wheel:
     build = named["build"] or ""
     found = Wheel(path, named["name"], named["version"], build, named["tags"], entries, contents)
     _check_record(found, contents.pop(f"{found.about}/RECORD", None))
+    for name in ("METADATA", "WHEEL"):
+        if f"{found.about}/{name}" not in contents:
+            raise ImageError(f"{path}: it has no {found.about}/{name}: it is no wheel, or was cut")
     return found
 
 

@@ -23,6 +23,7 @@ NAMES = (
     "inspect",
     "verify",
     "merge",
+    "split",
     "coverage",
     "bench",
     "mandelbrot",

@@ -122,14 +122,13 @@ def run(options: argparse.Namespace) -> None:
 def show_devices(options: argparse.Namespace, package: bool) -> None:
     """The code that each device takes for each kernel."""
     from cupola.exceptions import ImageError
-    from cupola.image import devices
     from cupola.tools.command import by_device
 
     paths = by_device.images_of(options.file) if package else [Path(options.file)]
     told = {}
     for path in paths:
         try:
-            found = devices.by_device(contents_of(path))
+            found = by_device.of_file(path, contents_of(path))
         except ImageError as error:
             raise ImageError(f"{path}: {error}") from None
         told[str(path)] = {
