@@ -137,6 +137,22 @@ def test_unlike_wheels_are_refused_by_name(wheels, change, words):
     refused(wheels, "second", *words)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m.pop("architectures"),
+        lambda m: m.update(architectures=5),
+        lambda m: m["kernels"][0].pop("demangled"),
+        lambda m: m["kernels"][0].update(resources=[1]),
+        lambda m: m["kernels"][0].update(block=[1, 1, 1], shared="much"),
+        lambda m: m["kernels"][0].update(parameters=5),
+    ],
+)
+def test_malformed_manifests(wheels, change):
+    changed(wheels[1], edited("slope/alone.json", change))
+    refused(wheels, "malformed", "slope/alone", error=ImageError)
+
+
 def test_machine_code_for_the_cpu_device(built, wheels):
     shutil.copy(built / "all" / NAME, wheels[0])
     changed(wheels[1], lambda c: c.update({"slope/alone.x86-64-v3.so": b"\x7fELF"}))

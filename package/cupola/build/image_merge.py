@@ -8,13 +8,16 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from ..exceptions import ImageError
 from ..image import cubin, fatbin
 from ..image.fatbin import Piece
 from ..image.manifest_text import recorded, written
 from .error import BuildError
+from .stub import stub
 from .targets import Target, read
 
 _OF_THE_TARGETS = ("image", "architectures", "ptx_version", "kernels")  # what wheels may differ in
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 _CPU_DEVICE = cubin.Device(90, machine_code=False)
 
 
@@ -48,7 +51,16 @@ class Library:
                 "this version of cupola"
             )
         list(checked.values())  # raises for malformed kernels
+        for name in checked:
+            checked.fixed(name)
         self.manifest: dict[str, Any] = json.loads(text)
+        try:
+            self.stub = stub(self.manifest).encode()
+            self.kinds = [str(kind) for kind in self.manifest["architectures"]]
+        except _MALFORMED as error:
+            raise ImageError(
+                f"the manifest of {place} is malformed: {type(error).__name__}: {error}"
+            ) from error
 
     @cached_property
     def pieces(self) -> list[Piece]:
@@ -170,7 +182,7 @@ def renewed(given: Sequence[Library], image: bytes) -> dict[str, Any]:
     entries, first = cubin.read_fatbin(image), given[0].manifest
     targets = {
         kind: sorted(Target(one.architecture, one.variant) for one in entries if one.kind == kind)
-        for kind in first["architectures"]
+        for kind in given[0].kinds
     }
     versions = [one.version for one in entries if one.kind == "ptx"]
     return {
@@ -190,7 +202,8 @@ def renewed(given: Sequence[Library], image: bytes) -> dict[str, Any]:
 def _kernel(given: Sequence[dict[str, Any]], targets: dict[str, list[Target]]) -> dict[str, Any]:
     """The entry of a kernel, with the resources of all targets that the image has."""
     resources = dict(_resources(given))
-    kept = {*targets["cubin"], *targets["ptx"][:1]}  # the oldest level describes the kernels
+    # The oldest level of PTX describes the kernels.
+    kept = {*targets.get("cubin", []), *targets.get("ptx", [])[:1]}
     merged = {
         **given[0],
         "resources": {f"sm_{one}": resources[one] for one in sorted(resources) if one in kept},
@@ -202,7 +215,7 @@ def _kernel(given: Sequence[dict[str, Any]], targets: dict[str, list[Target]]) -
 
 def _resources(given: Sequence[dict[str, Any]]) -> Iterator[tuple[Target, Any]]:
     for kernel in given:
-        for name, used in kernel["resources"].items():
+        for name, used in kernel.get("resources", {}).items():
             target = read(name.removeprefix("sm_"))
             if target is not None:
                 yield target, used

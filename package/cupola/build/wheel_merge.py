@@ -11,7 +11,6 @@ from ..image import wheel
 from ..image.wheel import Wheel
 from .error import BuildError
 from .image_merge import Library, merge
-from .stub import stub
 
 _MACHINE_CODE = re.compile(r"(.+)\.(x86-64-v\d|aarch64|generic)\.so")
 _GENERATOR = re.compile(rb"^Generator: .*\n", re.MULTILINE)
@@ -70,8 +69,10 @@ def _contents(wheels: Sequence[Wheel]) -> tuple[dict[str, bytes], list[str]]:
         merged, notes = merge(found, _codes(wheels, stem))
         lines += [f"{stem}: {note}" for note in notes]
         changed[name], changed[f"{stem}.json"] = merged.image, merged.text.encode()
-        if all(_has_stub(one, library, stem) for one, library in zip(wheels, found, strict=True)):
-            changed[f"{stem}.pyi"] = stub(merged.manifest).encode()
+        # A .pyi that the build wrote of the manifest, and not one of makers.
+        pairs = zip(wheels, found, strict=True)
+        if all(one.contents.get(f"{stem}.pyi") == library.stub for one, library in pairs):
+            changed[f"{stem}.pyi"] = merged.stub
     same = {name: changed.get(name) or _same(wheels, name) for name in names}
     return same, lines
 
@@ -87,11 +88,6 @@ def _codes(wheels: Sequence[Wheel], stem: str) -> list[bool]:
         any(found[1] == stem for name in one.contents if (found := _MACHINE_CODE.fullmatch(name)))
         for one in wheels
     ]
-
-
-def _has_stub(one: Wheel, library: Library, stem: str) -> bool:
-    """Whether the wheel has a ``.pyi`` that the build wrote of the manifest."""
-    return one.contents.get(f"{stem}.pyi") == stub(library.manifest).encode()
 
 
 def _same(wheels: Sequence[Wheel], name: str) -> bytes:

@@ -14,8 +14,7 @@ from ..image.manifest_text import written
 from ..image.wheel import Wheel
 from .error import BuildError
 from .image_merge import Library, renewed
-from .stub import stub
-from .targets import names, read
+from .targets import Target, names, read
 
 _KEPT = ("Metadata-Version", "Requires-Python", "License", "License-Expression", "Author",
          "Author-email", "Maintainer", "Maintainer-email", "Home-page")  # fmt: skip
@@ -54,11 +53,11 @@ def split_wheel(path: Path, parts: Mapping[str, Sequence[str]], output: Path) ->
             continue
         text = contents[f"{stem}.json"]
         library = Library(f"{path}: {file}", contents[file], text)
-        described = contents.get(f"{stem}.pyi") == stub(library.manifest).encode()
+        described = contents.get(f"{stem}.pyi") == library.stub
         main = _divided(library, chosen, stem, made)
         contents[file], contents[f"{stem}.json"] = main.image, main.text.encode()
         if described:
-            contents[f"{stem}.pyi"] = stub(main.manifest).encode()
+            contents[f"{stem}.pyi"] = main.stub
     for name, files in made.items():
         if not files:
             targets = names(target for target, part in chosen.items() if part == name)
@@ -78,9 +77,9 @@ def split_wheel(path: Path, parts: Mapping[str, Sequence[str]], output: Path) ->
     return [*lines, f"wrote {output / path.name}"]
 
 
-def _chosen(parts: Mapping[str, Sequence[str]]) -> dict[tuple[int, str], str]:
+def _chosen(parts: Mapping[str, Sequence[str]]) -> dict[Target, str]:
     """The part of each target."""
-    found: dict[tuple[int, str], str] = {}
+    found: dict[Target, str] = {}
     for name, targets in parts.items():
         if not name.isalnum():
             raise BuildError(f"the part {name!r}: expected letters and digits, as in sm90a")
@@ -119,15 +118,15 @@ def _normal(name: str) -> str:
 
 def _divided(
     library: Library,
-    chosen: Mapping[tuple[int, str], str],
+    chosen: Mapping[Target, str],
     stem: str,
     made: dict[str, dict[str, bytes]],
 ) -> Library:
     """The library without the code of parts, whose files are added to ``made``."""
     taken: dict[str, list[Piece]] = {}
     for piece in library.pieces:
-        part = chosen.get((piece.architecture, piece.variant), "")
-        taken.setdefault(part if piece.kind == "cubin" else "", []).append(piece)
+        name = chosen.get(Target(piece.architecture, piece.variant), "")
+        taken.setdefault(name if piece.kind == "cubin" else "", []).append(piece)
     rest = taken.pop("", [])
     if not taken:
         return library

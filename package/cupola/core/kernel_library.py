@@ -200,7 +200,7 @@ class KernelLibrary:
 
         package = self.name.rpartition(".")[0]
         inside = os.path.join(*package.split("."), stem)
-        tried = []
+        tried: list[str] = []
         for folder in os.environ.get("CUPOLA_PATH", "").split(os.pathsep):
             for suffix in suffixes if folder else ():
                 path = os.path.join(folder, inside + suffix)

@@ -11,10 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from . import cubin
-from .cubin import Device, Entry
+from .cubin import CAPABILITIES, Device, Entry
 from .cxx_names import demangle
 
-CAPABILITIES = (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
 NOTHING = "nothing"  # the beginning of a cell without code
 CPU = "CPU device"
 

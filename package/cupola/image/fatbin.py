@@ -13,14 +13,13 @@ from . import cubin
 _HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of the entries
 _SIZES = struct.Struct("<4xIQ")  # of an entry's header: its size, and the size of the code
 _INDEX = 8  # a packed fatbin begins with a skippable frame: 8 bytes, then the index
-_PREFIXES = {"cubin": "sm", "ltoir": "lto", "ptx": "compute"}  # by kind, in an image's order
 _TAG = 8  # bytes before the fatbin's header in the index
 
 
 class Piece(NamedTuple):
     """An entry of a fatbin."""
 
-    kind: str  # one of _PREFIXES
+    kind: str  # of `cubin.Entry`
     architecture: int
     variant: str  # "a" or "f" of sm_90a or sm_100f
     header: bytes
@@ -28,13 +27,16 @@ class Piece(NamedTuple):
 
     @property
     def name(self) -> str:
-        """``sm_90a``, ``lto_90`` or ``compute_75``."""
-        return f"{_PREFIXES[self.kind]}_{self.architecture}{self.variant}"
+        """``sm_90a`` or ``compute_75``."""
+        prefix = {"cubin": "sm", "ptx": "compute"}.get(self.kind, self.kind)
+        return f"{prefix}_{self.architecture}{self.variant}"
 
     @property
-    def place(self) -> tuple[int, int, str]:
-        """Where the entry is among others: by kind, number and suffix."""
-        return list(_PREFIXES).index(self.kind), self.architecture, self.variant
+    def place(self) -> tuple[bool, bool, int, str]:
+        """Where the entry is among others: machine code first and PTX last, then by number and
+        suffix.
+        """
+        return self.kind == "ptx", self.kind != "cubin", self.architecture, self.variant
 
 
 def pieces(image: bytes) -> list[Piece]:
@@ -52,8 +54,6 @@ def pieces(image: bytes) -> list[Piece]:
         code = entry.payload.ljust(size, b"\0")
         if len(code) != size:
             raise ImageError(f"the code for {entry.target} is compressed by its compiler")
-        if entry.kind not in _PREFIXES:
-            raise ImageError(f"an entry is neither code nor PTX: {entry.kind}")
         found.append(Piece(entry.kind, entry.architecture, entry.variant, header, code))
     return found
 
