@@ -27,6 +27,13 @@ enum : std::uint8_t {
 constexpr std::string_view reserved_section = ".nv.shared.reserved.0";
 constexpr std::uint64_t reserved_shared = 1024;
 
+// Whether a section has a size, and no bytes in the file. In relocatable code global, local and
+// shared memory have types of their own.
+bool is_without_bytes(std::uint32_t type) {
+    constexpr std::uint32_t global = 0x70000007, local = 0x70000009, shared = 0x7000000a;
+    return type == no_bits || type == global || type == local || type == shared;
+}
+
 std::string_view text_at(std::string_view table, std::uint32_t at) {
     if (at >= table.size())
         throw Error("a name at offset " + std::to_string(at) + " is outside of its table");
@@ -125,7 +132,7 @@ Cubin::Cubin(std::string_view bytes) {
         section.type = elf.at<std::uint32_t>(at + 4, "a section's type");
         section.size = elf.at<std::uint64_t>(at + 32, "a section's size");
         section.link = elf.at<std::uint32_t>(at + 40, "a section's link");
-        if (section.type != no_bits)
+        if (!is_without_bytes(section.type))
             section.content = elf.part(elf.at<std::uint64_t>(at + 24, "a section's offset"),
                                        section.size, "a section");
         sections_.push_back(section);

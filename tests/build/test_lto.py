@@ -19,10 +19,14 @@ extern "C" __device__ bool less(const float& a, const float& b);
 __device__ Pair joined(Pair a, const Pair* b, int n);
 extern __device__ float scale;
 extern __constant__ float table[4];
+__device__ float kept[100];
 __device__ __noinline__ float own(float x) { return x * scale + table[1]; }
 extern "C" __global__ void pick(const float* x, float* out, int n) {
+    __shared__ float memory[64];  // a section without bytes in relocatable code, as `kept`
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i + 1 < n) out[i] = less(x[i], x[i + 1]) ? own(x[i]) : x[i + 1];
+    memory[threadIdx.x] = kept[threadIdx.x] += x[i];
+    __syncthreads();
+    if (i + 1 < n) out[i] = memory[63 - threadIdx.x] + less(x[i], x[i + 1]) ? own(x[i]) : x[i + 1];
     if (i > 1000000) printf("%d", i);
 }
 __global__ void join(Pair* x) { extern __shared__ Pair s[]; x[0] = joined(x[1], s, 4); }
