@@ -10,6 +10,7 @@ import pytest
 from working import refused
 
 import cupola
+from cupola import __main__ as command
 from cupola import compiler
 from cupola.build import executor, image, library, toolkit
 from cupola.build.architectures import Architectures
@@ -302,6 +303,23 @@ def test_what_nvjitlink_does_not_read(driver, pick):
     one.entry = next(e for e in read_image(one.content).entries if e.kind == "ptx")
     with refused(cupola.CompileError, saying=("has no LTO-IR", "lto = true")):
         fragments.require_lto(one, linker)
+
+
+def test_inspect_shows_what_is_open(built, capsys):
+    import json
+
+    path = str(built["pick"] / "kernels.fatbin")
+    command.main(["inspect", path])
+    said = capsys.readouterr().out
+    assert "LTO-IR for lto_90" in said
+    assert "complete after cupola.link with a source of less; scale" in said
+    command.main(["inspect", path, "--json"])
+    assert json.loads(capsys.readouterr().out)["open"] == ["less", "scale"]
+    command.main(["inspect", path, "--devices", "--json"])
+    ((_, rows),) = json.loads(capsys.readouterr().out).items()
+    (row,) = rows.values()
+    assert row["9.0"] == "lto_90 (linked)" and row["8.0"] == "lto_75 (linked)"
+    assert row["CPU device"] == "compute_75 (linked)"
 
 
 def test_a_linked_module_can_be_pickled(driver, pick):

@@ -17,6 +17,7 @@ from cupola.image import manifest as manifests
 from cupola.image.cubin import Entry, Image, read_image, read_kernels
 from cupola.image.cxx_names import demangle
 from cupola.image.manifest import Parameter
+from cupola.image.ptx_functions import symbols
 
 _ZIP, _GZIP = (b"PK\3\4", b"PK\5\6"), b"\x1f\x8b"  # an archive with files, and an empty one
 _SUFFIX = re.compile(r"(\.fatbin|\.cubin|\.ptx)$|\.so[.\d]*$")  # files that are read in a wheel
@@ -75,6 +76,7 @@ class Contents:
     kind: str  # "fatbin", "cubin", "PTX", "library with 2 fatbins and 3 PTX texts"
     parts: list[Part]
     kernels: list[Kernel]
+    open: list[str] = field(default_factory=list)  # symbols that cupola.link must define, in C++
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
@@ -191,14 +193,18 @@ def _contents(path: str, data: bytes, known: dict[str, list[str]]) -> Contents |
         return None
     contents = Contents(_title(image), [], [])
     kernels: dict[str, Kernel] = {}
+    left: set[str] = set()
     for entry in image.entries:
         contents.parts.append(_part(entry))
         if entry.kind not in ("cubin", "ptx"):
             continue
         try:
             _add(kernels, known, entry)
+            if entry.kind == "ptx":
+                left |= {name for name, one in symbols(_text(entry)).items() if not one.defined}
         except ImageError as error:
             raise ImageError(f"{path}: {error}") from None
+    contents.open = sorted(map(demangle, left))
     contents.kernels = sorted(kernels.values(), key=lambda kernel: kernel.signature)
     return contents
 
@@ -220,9 +226,11 @@ def _part(entry: Entry) -> Part:
     if entry.kind != "ptx":
         return Part(f"code of {entry.kind}", architecture, len(entry.payload))
     name = f"PTX {entry.version}".rstrip()
-    return Part(
-        name, architecture, len(entry.payload), ptx=entry.payload.decode("utf-8", "replace")
-    )
+    return Part(name, architecture, len(entry.payload), ptx=_text(entry))
+
+
+def _text(entry: Entry) -> str:
+    return entry.payload.decode("utf-8", "replace")
 
 
 def _add(kernels: dict[str, Kernel], known: dict[str, list[str]], entry: Entry) -> None:

@@ -13,26 +13,37 @@ from collections.abc import Mapping, Sequence
 from . import cubin
 from .cubin import CAPABILITIES, Device, Entry
 from .cxx_names import demangle
+from .ptx_functions import symbols
 
 NOTHING = "nothing"  # the beginning of a cell without code
 CPU = "CPU device"
 
 
-def known_devices() -> dict[str, Device]:
-    """The devices of a table by their names: compute capabilities, and the CPU device."""
-    found = {f"{n // 10}.{n % 10}": Device(n) for n in CAPABILITIES}
+def known_devices(links: bool = False) -> dict[str, Device]:
+    """The devices of a table by their names: compute capabilities, and the CPU device.
+
+    Parameters
+    ----------
+    links : bool
+        Whether GPUs take LTO-IR, which cupola.link links.
+    """
+    found = {f"{n // 10}.{n % 10}": Device(n, links=links) for n in CAPABILITIES}
     return {**found, CPU: Device(90, machine_code=False)}
 
 
 def by_device(data: bytes) -> dict[str, dict[str, str]]:
     """For each kernel, by demangled name, and each device: ``sm_90a``, ``compute_75``, or why the
-    device has no code of it.
+    device has no code of it. Code that only cupola.link takes is ``lto_90 (linked)``.
     """
-    devices = known_devices()
     entries = cubin.read_image(data).entries
+    linked = _is_open(entries)
+    devices = known_devices(linked)
     kernels = [_kernels(one) for one in entries]
     taken = dict(zip(devices, cubin.choose(data, list(devices.values())), strict=True))
     every = sorted(set().union(*kernels))
+    # LTO-IR has the kernels of the PTX.
+    kernels = [{*every} if one.kind == "ltoir" else of
+               for one, of in zip(entries, kernels, strict=True)]  # fmt: skip
     titles = [_title(name) for name in every]
     found: dict[str, dict[str, str]] = {}
     for name, title in zip(every, titles, strict=True):
@@ -42,7 +53,7 @@ def by_device(data: bytes) -> dict[str, dict[str, str]]:
             if index is None or name not in kernels[index]:
                 row[device] = f"{NOTHING}: {reason if index is None else 'not in this code'}"
             else:
-                row[device] = _target(entries[index])
+                row[device] = _target(entries[index]) + linked * " (linked)"
     return found
 
 
@@ -88,6 +99,14 @@ def _names(names: Sequence[str], most: int = 2) -> str:
     return ", ".join(names[:most]) + more
 
 
+def _is_open(entries: Sequence[Entry]) -> bool:
+    """Whether kernels use functions that no source of the image defines."""
+    if not any(one.kind == "ltoir" for one in entries):
+        return False
+    texts = [one.payload.decode(errors="replace") for one in entries if one.kind == "ptx"]
+    return any(not one.defined for text in texts for one in symbols(text).values())
+
+
 def _kernels(entry: Entry) -> set[str]:
     if entry.kind not in ("cubin", "ptx"):
         return set()
@@ -95,7 +114,8 @@ def _kernels(entry: Entry) -> set[str]:
 
 
 def _target(entry: Entry) -> str:
-    return f"{'sm' if entry.kind == 'cubin' else 'compute'}_{entry.target}"
+    kind = {"cubin": "sm", "ltoir": "lto"}.get(entry.kind, "compute")
+    return f"{kind}_{entry.target}"
 
 
 def _title(name: str) -> str:

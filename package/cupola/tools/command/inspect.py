@@ -173,6 +173,8 @@ def show(found: Contents, options: argparse.Namespace, release: str) -> None:
     """One image."""
     for line in parts(found):
         print(f"  {line}")
+    if found.open:
+        print(f"  complete after cupola.link with a source of {'; '.join(found.open)}")
     for kernel in found.kernels:
         print(f"\n{kernel.signature}")
         if kernel.name != kernel.title:
@@ -238,4 +240,5 @@ def as_json(file: str, found: Contents) -> dict[str, object]:
     for part in parts:
         del part["ptx"]
     kernels = [{"title": kernel.title, **dataclasses.asdict(kernel)} for kernel in found.kernels]
-    return {"file": file, "kind": found.kind, "parts": parts, "kernels": kernels}
+    about = {"file": file, "kind": found.kind, "parts": parts, "kernels": kernels}
+    return {**about, "open": found.open} if found.open else about
