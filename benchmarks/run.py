@@ -49,6 +49,7 @@ GPU = {
     "bench_operations": [],
     "bench_ops": [],
     "bench_sizes": [],
+    "bench_link": [],
 }
 
 
