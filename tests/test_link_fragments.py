@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections import namedtuple
 from importlib import import_module
 from pathlib import Path
 
@@ -16,12 +17,15 @@ from cupola.build import executor, image, library, toolkit
 from cupola.build.architectures import Architectures
 from cupola.build.kernels import Kernels
 from cupola.build.targets import Target
+from cupola.compiler import fragments
 from cupola.compiler import link as linking
 from cupola.compiler.request import Request
 from cupola.compiler.request import Target as Wanted
 from cupola.compiler.source_files import source_of
+from cupola.image import manifest as manifests
 from cupola.image.cubin import read_image, read_kernels
 from cupola.toolkit import libraries, nvjitlink, nvrtc
+from cupola.toolkit.program import Program
 
 # Two libraries: one leaves a comparison and a variable open, the other uses the first one's own.
 PICK = """
@@ -49,15 +53,15 @@ X = np.array([3, 1, 2, 5, 4], np.float32)
 PICKED = np.array([1, 10, 20, 4], np.float32)  # by LESS and SCALE
 
 
-def _made(root, name, source, lto=True):
+def _made(root, name, source, target=None):
     """The image of a library, which the tests build once."""
     folder = root / name
     folder.mkdir()
     (folder / "kernels.cu").write_text(source)
     steps = image.steps(
-        toolkit.find(), Architectures((Target(90),), (Target(75),)), [Path("kernels.cu")],
-        Path("kernels.fatbin"), Path("kernels.json"), folder, packed=True, lto=lto,
-        relocatable=not lto,
+        toolkit.find(), Architectures((target or Target(90),), (target or Target(75),)),
+        [Path("kernels.cu")], Path("kernels.fatbin"), Path("kernels.json"), folder, packed=True,
+        lto=True,
     )  # fmt: skip
     executor.run(steps, folder)
     return folder
@@ -274,6 +278,60 @@ def test_the_function_is_inlined_for_a_gpu(driver, built):
     assert (entry.kind, entry.target) == ("ltoir", "75")
 
 
+Gpu = namedtuple("Gpu", "compute_capability index name", defaults=(0, "a GPU"))
+
+
+def linked_for_gpu(images, *sources, capability=(9, 0), arch=None, lto=True):
+    """The request of `cupola.link` for a GPU, and what every machine makes of it."""
+    read = [source_of(text, None, f"{i}.cu") for i, text in enumerate(sources)]
+    request, by = fragments.request_of(
+        read, images, Gpu(capability), cpu=False, lto=lto, options=(), include=(),
+        name_expressions=(), headers=None, arch=arch,
+    )  # fmt: skip
+    return request, compiler.build(request, by, cache=False).image
+
+
+def shipped(folder):
+    """A library as `cupola.link` takes it of a package."""
+    manifest = manifests.read(str(folder / "kernels.json"))
+    content = (folder / "kernels.fatbin").read_bytes()
+    return fragments.LinkedImage(folder.name, content, manifest.open, str(manifest.head["toolkit"]))
+
+
+def test_links_for_a_gpu(driver, built):
+    request, code = linked_for_gpu([shipped(built["pick"])], LESS, SCALE)
+    assert (request.target.architecture, request.linked_as) == ("sm_90", request.target)
+    assert {kernel.name for kernel in read_kernels(code)} == {"_Z4pickIfEvPKT_PS0_i"}
+    _, text = linked_for_gpu([shipped(built["pick"])], LESS, SCALE, arch="compute_90")
+    assert b".entry _Z4pick" in text and b"call" not in text and b".func" not in text
+    _, code = linked_for_gpu([shipped(built[name]) for name in built], LESS, SCALE, ROUNDED)
+    assert {kernel.name for kernel in read_kernels(code)} == {"_Z4pickIfEvPKT_PS0_i", "use"}
+    with refused(cupola.CompileError, saying="no fragment defines it"):
+        linked_for_gpu([shipped(built["pick"])], SCALE)
+
+
+def test_a_link_for_a_gpu_without_sources_and_without_a_compiler(driver, built, monkeypatch):
+    words = ["--gpu-architecture=compute_75", "-rdc=true", "-dlto"]
+    made = nvrtc.nvrtc().compile(Program(LESS + SCALE, "a.cu", "a.cu", words))
+    monkeypatch.setattr(fragments, "nvrtc", None)
+    opaque = fragments.LinkedImage("less.ltoir", made.ltoir)
+    _, code = linked_for_gpu([shipped(built["pick"]), opaque])
+    assert len(read_kernels(code)) == 1 and b".text.less" not in code
+    opaque.content = b"\xedCN\x7f" + bytes(500)
+    with refused(cupola.CompileError, saying="less.ltoir"):
+        linked_for_gpu([shipped(built["pick"]), opaque])
+
+
+def test_lto_ir_for_one_architecture(driver, built, tmp_path):
+    special = shipped(_made(tmp_path, "special", PICK, target=Target(90, "a")))
+    request, code = linked_for_gpu([special], LESS, SCALE)
+    assert request.target.architecture == "sm_90a"
+    assert read_image(code).entries[0].target == "90a"
+    saying = ("special: no LTO-IR to link for sm_100", "9.0 alone")
+    with refused(cupola.CompileError, saying=saying):
+        linked_for_gpu([special], LESS, SCALE, capability=(10, 0))
+
+
 def test_targets_without_lto_ir(driver, built, tmp_path):
     packed = (built["pick"] / "kernels.fatbin").read_bytes()
     with refused(cupola.CompileError, saying=("no LTO-IR to link for sm_70", "lto=False")):
@@ -286,7 +344,6 @@ def test_targets_without_lto_ir(driver, built, tmp_path):
 
 
 def test_what_nvjitlink_does_not_read(driver, pick):
-    from cupola.compiler import fragments
     from cupola.core.linking import _separated
 
     one = _separated([pick])[1][0].image

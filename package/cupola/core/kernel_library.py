@@ -15,7 +15,6 @@ from cupola.exceptions import ImageError, MissingFileError
 
 if TYPE_CHECKING:
     from cupola.device import Device
-    from cupola.image.file_image import FileImage
     from cupola.image.manifest import Manifest
     from cupola.kernel import Kernel
     from cupola.module import Module
@@ -40,7 +39,7 @@ class KernelLibrary:
         self._lock = threading.Lock()
         self._modules: dict[int, Module] = {}
         self._given: dict[str, Kernel] = {}  # kernels that are attributes of the module
-        self._found: tuple[bytes | FileImage, Manifest | None, str] | None = None
+        self._found: tuple[Any, Manifest | None, str] | None = None
 
     def attribute(self, name: str) -> Kernel:
         """A kernel, for the current device; the first one loads the image there.
@@ -120,8 +119,8 @@ class KernelLibrary:
         """
         return self.found()[1]
 
-    def found(self) -> tuple[bytes | FileImage, Manifest | None, str]:
-        """The image, its manifest and its path; loads no driver.
+    def found(self) -> tuple[Any, Manifest | None, str]:
+        """The image (bytes or a FileImage), its manifest and its path; loads no driver.
 
         Raises
         ------
@@ -178,7 +177,7 @@ class KernelLibrary:
                 return found, ""
         return None, ""
 
-    def _search(self) -> tuple[bytes | FileImage, Manifest | None, str]:
+    def _search(self) -> tuple[Any, Manifest | None, str]:
         """Image, manifest and path."""
         package, _, stem = self.name.rpartition(".")
         found, tried = self._look(stem, SUFFIXES)
