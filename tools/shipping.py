@@ -11,9 +11,9 @@ PAGE = ROOT / "docs" / "how-to" / "shipping.md"
 COLLECTIONS = ("3 kernels", "200 products", "40 with CUB")
 # Rows of the record `packages`, and what their authors have.
 EXAMPLES = {
-    "heat": "kernels in CUDA C++, with operations of arrays",
-    "norm": "kernels in CUDA C++ for three types, with their gradients",
-    "matmul": "a kernel for `wgmma`, and a plain one",
+    "heat": "kernels in CUDA C++",
+    "norm": "operations for three types, with their gradients",
+    "matmul": "a kernel for wgmma, and a plain one",
     "rows": "kernels of Triton",
     "numba_rows": "kernels of Numba",
     "warp_rows": "kernels of Warp",
