@@ -165,3 +165,12 @@ def test_a_frame_of_zeros_is_no_bomb(driver):
     image = struct.pack("<II", 0x184D2A50, len(index)) + index + frame
     with refused(cupola.ImageError, saying="impossible unpacked size"):
         cubin.read_image(image)
+
+
+def test_two_entries_for_one_device_are_refused(plain):
+    """Devices take the first of them: the other would be dead code."""
+    head, body = plain[:16], plain[16:]
+    size = struct.unpack_from("<Q", head, 8)[0]
+    double = head[:8] + struct.pack("<Q", 2 * size) + body[:size] + body[:size]
+    with refused(cupola.ImageError, saying=("two entries for", "one for each target")):
+        cubin.pack(double)

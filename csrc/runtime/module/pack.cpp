@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "image/bytes.hpp"
+#include "image/choice.hpp"
 #include "image/cubin.hpp"
 #include "image/fatbin.hpp"
 #include "image/image.hpp"
@@ -45,6 +48,17 @@ std::vector<Piece> pieces_of(std::string_view fatbin, const std::vector<image::E
         pieces[i].bytes = {begin, static_cast<std::size_t>(end - begin)};
     }
     return pieces;
+}
+
+// A device takes the first of them, so that the other one would never run.
+void refuse_doubles(const std::vector<image::Entry>& entries) {
+    std::set<std::tuple<image::Kind, int, char>> known;
+    for (const image::Entry& entry : entries)
+        if (entry.kind != image::Kind::other &&
+            !known.emplace(entry.kind, entry.architecture, entry.variant).second)
+            fail(CUPOLA_ERROR_IMAGE, "the image can't be packed: it has two entries for " +
+                                         image::target_name(entry) +
+                                         "; build it with one for each target");
 }
 
 bool starts_with(std::string_view text, std::string_view beginning) {
@@ -142,6 +156,7 @@ std::string pack(std::string_view fatbin, int level) {
     } catch (const image::Error& error) {
         fail(CUPOLA_ERROR_IMAGE, std::string("the image can't be packed: ") + error.what());
     }
+    refuse_doubles(entries);
     std::vector<Piece> pieces = pieces_of(fatbin, entries);
     leave_out_equal_code(pieces);
     std::string header(fatbin.substr(0, image::fatbin_header));

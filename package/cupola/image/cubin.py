@@ -216,7 +216,7 @@ def pack(fatbin: bytes, level: int = 19) -> bytes:
     Raises
     ------
     ImageError
-        It is no fatbin, or has compressed entries.
+        It is no fatbin, has compressed entries, or two of them for one target.
     """
     return _made("pack", fatbin, level)
 
