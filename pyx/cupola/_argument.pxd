@@ -19,6 +19,7 @@ cdef enum Remainder:
     TRANSFER = 2  # before the launch: host memory has to be copied
     OTHER = 4  # the argument is of a rare type: put_other has to pack it
     AWAIT = 8  # before the launch: wait for the queue's `awaited` stream
+    EXPAND = 16  # nothing was packed: `expanded` has the values of all parameters
 
 # A struct that a kernel takes by value, and by which it accesses an array.
 cdef class ArrayDescriptor:
@@ -36,14 +37,19 @@ cdef class Signature:
     cdef readonly size_t nbytes
     cdef readonly int device_index
     cdef KeywordBinder names_  # None until an argument is given by name
+    cdef object descriptors  # cupola.core.descriptors.Descriptors; None: each argument fills one
     cdef list layouts  # dtypes of the kernel's parameters, where a manifest has them; else None
     cdef object fitting  # dtypes of structs that had a parameter's layout when they were checked
 
     cdef KeywordBinder names(self)
-    # Writes arguments into the buffer; returns a set of Remainder. Only pack_array returns AWAIT.
+    # Writes arguments into the buffer; returns a set of Remainder. Only pack_array returns AWAIT
+    # and EXPAND.
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1
     cdef int pack_array(
         self, PyObject** arguments, Py_ssize_t count, char* buffer, Queue* queue) except -1
+    # The values of all parameters, for arguments of which one fills several.
+    cdef tuple expanded(self, PyObject** arguments)
+    cdef object device_array(self, size_t place, object value)
     # put_usual packs common types, put_other the rest (OTHER). `put` does both.
     cdef int put_usual(
         self, char* buffer, size_t index, object value, cupola_stream** owning_stream) except -1
@@ -67,6 +73,8 @@ cdef class Signature:
     cdef int put_interface(
         self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
     cdef int put_complex(self, char* buffer, size_t index, double real, double imag) except -1
+    cdef int put_described(
+        self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
     cdef int put_buffer(self, char* buffer, size_t index, object value) except -1
     cdef int check_layout(self, size_t index, object value) except -1
 

@@ -36,7 +36,7 @@ from cupola._foreign cimport Foreign, remember, try_read
 from cupola._names cimport KeywordBinder, binder_of
 from cupola._send cimport Queue, follow, hold_queue, open_queue, tuple_items
 from cupola.abi cimport require
-from cupola.array cimport Array
+from cupola.array cimport Array, foreign_array, is_foreign
 from cupola.array_data cimport is_freed
 from cupola._dimensions cimport integer_text
 from cupola.device cimport device_text, is_same_driver
@@ -246,7 +246,8 @@ cdef class Signature:
 
     cdef KeywordBinder names(self):
         if self.names_ is None:
-            self.names_ = binder_of(self.native, self.parameters, self.count)
+            self.names_ = binder_of(
+                self.native, self.parameters, self.count, self.descriptors)
         return self.names_
 
     # csrc/runtime/launch/argument.cpp and module/parameter.cpp write the rest of the text.
@@ -261,6 +262,8 @@ cdef class Signature:
         queue.native = stream
         pending = self.pack_array(
             tuple_items(arguments), PyTuple_GET_SIZE(arguments), buffer, &queue)
+        if pending & EXPAND:
+            return self.pack(self.expanded(tuple_items(arguments)), buffer, stream)
         if pending & AWAIT:
             follow(stream, queue.awaited)
         return pending & ~AWAIT
@@ -271,6 +274,10 @@ cdef class Signature:
         cdef size_t index
         cdef int pending = NOTHING, one
         if <size_t>count != self.count:
+            if self.descriptors is not None:
+                if count == self.descriptors.count:
+                    return EXPAND
+                self.descriptors.refuse_count(count)
             check(cupola_argument_count(self.native, count))
         for index in range(self.count):
             one = self.put_usual(buffer, index, <object>arguments[index], &queue.owning_stream)
@@ -298,6 +305,8 @@ cdef class Signature:
             if is_freed(array):
                 self.refuse(index, "a cupola.Array that was freed", CUPOLA_ERROR_VALUE)
             if not self.parameters[index].kind & CUPOLA_POINTER:
+                if self.descriptors is not None:
+                    return OTHER
                 self.refuse(index, "a cupola.Array")
             if not array.direct:
                 self.refuse_memory(
@@ -325,6 +334,8 @@ cdef class Signature:
             integer = PyLong_AsLongLongAndOverflow(value, &overflow)
             if overflow == 0 and store_integer(&self.parameters[index], buffer, integer):
                 return NOTHING
+            if self.descriptors is not None and self.descriptors.takes_sizes(index):
+                return OTHER
             if overflow == 0:
                 check(cupola_argument_int(self.native, buffer, index, integer))
             else:
@@ -391,6 +402,7 @@ cdef class Signature:
         self, char* buffer, size_t index, object value, cupola_stream* stream, Queue* queue
     ) except -1:
         cdef Foreign foreign
+        cdef int pending
         if self.parameters[index].kind & CUPOLA_POINTER:
             if try_read(value, self.device_index, stream, &foreign):
                 if not foreign.address & <uint64_t>(foreign.itemsize - 1) and element_fits(
@@ -404,6 +416,10 @@ cdef class Signature:
                     if not foreign.ordered:
                         return NOTHING
                     return self.await_stream(stream, foreign.stream, queue)
+        elif self.descriptors is not None:
+            pending = self.put_described(buffer, index, value, stream)
+            if pending != OTHER:
+                return pending
         if value is None:
             return self.put_address(buffer, index, 0, "None")
         if isinstance(value, bool):
@@ -592,6 +608,52 @@ cdef class Signature:
         if status != 0:
             return self.refuse(index, f"the complex number {complex(real, imag)}")
         return 0
+
+    cdef tuple expanded(self, PyObject** arguments):
+        cdef size_t index
+        given = []
+        for index, place in enumerate(self.descriptors.places):
+            given.append(self.device_array(place, <object>arguments[index]))
+        return self.descriptors.expanded(given)
+
+    cdef object device_array(self, size_t place, object value):
+        """The value; an array of another library as cupola's, where an argument is an array."""
+        if not self.descriptors.takes_array(place) or isinstance(value, Array):
+            return value
+        if not is_foreign(value):
+            self.descriptors.refuse_value(place, type_text(value))
+        return foreign_array(value)
+
+    cdef int put_described(
+        self, char* buffer, size_t index, object value, cupola_stream* stream
+    ) except -1:
+        """A struct of an array or of sizes; returns OTHER where the value is the struct itself."""
+        cdef Array array
+        if not self.descriptors.takes_array(index):
+            if not self.descriptors.takes_sizes(index):
+                return OTHER
+            made = self.descriptors.packed(index, value)
+            if made is None:
+                return OTHER
+            self.put_buffer(buffer, index, made)
+            return NOTHING
+        if isinstance(value, Array):
+            array = <Array>value
+        elif is_foreign(value):
+            array = <Array>foreign_array(value)
+            interface_of(value, self.device_index).wait_for_data(stream)
+        else:
+            return OTHER
+        if is_freed(array):
+            self.refuse(index, "a cupola.Array that was freed", CUPOLA_ERROR_VALUE)
+        if array.device_index != self.device_index:
+            self.refuse_device(index, type_text(value), array.device_index)
+        self.put_buffer(buffer, index, self.descriptors.packed(index, array))
+        if array is value:
+            return USE
+        if cupola_captures():
+            hold_captured(value, stream)
+        return NOTHING
 
     cdef int put_buffer(self, char* buffer, size_t index, object value) except -1:
         """Raw bytes, of exactly the parameter's size."""

@@ -29,7 +29,7 @@ cdef class KeywordBinder:
 
 # The parameters belong to the kernel, and are read once.
 cdef KeywordBinder binder_of(
-    cupola_kernel* native, const cupola_parameter* parameters, size_t count)
+    cupola_kernel* native, const cupola_parameter* parameters, size_t count, object descriptors)
 # "const float* x", as far as it is known.
 cdef str parameter_text(const cupola_parameter* parameter)
 cdef str kind_text(const cupola_parameter* parameter)

@@ -43,7 +43,7 @@ cdef str parameter_text(const cupola_parameter* parameter):
 
 
 cdef KeywordBinder binder_of(
-    cupola_kernel* native, const cupola_parameter* parameters, size_t count
+    cupola_kernel* native, const cupola_parameter* parameters, size_t count, object descriptors
 ):
     cdef KeywordBinder result = KeywordBinder.__new__(KeywordBinder)
     cdef size_t index
@@ -51,12 +51,18 @@ cdef KeywordBinder binder_of(
     if result.order == NULL:
         raise MemoryError
     result.title = text(cupola_kernel_title(native))
-    result.total = count
-    given = [text(parameters[index].name) for index in range(count)]
+    if descriptors is None:
+        given = [text(parameters[index].name) for index in range(count)]
+    else:
+        given = descriptors.names
+    result.total = len(given)
     # Parameters of a pack share one name.
     result.several = {name for name in given if name and given.count(name) > 1}
     result.names = [name if name and name not in result.several else None for name in given]
     result.places = {name: i for i, name in enumerate(result.names) if name is not None}
+    if descriptors is not None:
+        result.listed = descriptors.listed()
+        return result
     result.listed = ", ".join([parameter_text(&parameters[index]) for index in range(count)])
     return result
 

@@ -25,7 +25,7 @@ from cupola._send cimport (
     send, tuple_items,
 )
 from cupola.abi cimport require
-from cupola._argument cimport AWAIT, TRANSFER, USE, Signature, signature_of
+from cupola._argument cimport AWAIT, EXPAND, TRANSFER, USE, Signature, signature_of
 from cupola.device cimport device_text, known_device
 from cupola._dimensions cimport (
     block_shape, read_attributes, read_dimensions, read_number,
@@ -67,15 +67,16 @@ cdef Kernel adopt(cupola_kernel* native, object image):
     kernel.image = image
     kernel.packer = signature_of(native)
     kernel.name = text(cupola_kernel_name(native))
+    kernel.title = text(cupola_kernel_title(native))
     told = None if image.manifest is None else image.manifest.get(kernel.name)
     if told is not None:
         (<Signature>kernel.packer).layouts = [
             one.dtype if one.kind == "struct" else None for one in told]
         (<Signature>kernel.packer).fixed = image.manifest.fixed(kernel.name)
         align_elements(<Signature>kernel.packer, told)
+        take_descriptors(<Signature>kernel.packer, kernel.title, told)
     kernel.device_index = cupola_kernel_device(native)
     kernel.demangled = text(cupola_kernel_demangled(native))
-    kernel.title = text(cupola_kernel_title(native))
     return kernel
 
 
@@ -90,6 +91,21 @@ cdef int align_elements(Signature signature, object told) except -1:
         signature.elements[index].further_bits = told[index].align - 1
         signature.elements[index].low_bits |= told[index].align - 1
     return 0
+
+
+cdef int take_descriptors(Signature signature, str title, object told) except -1:
+    """Note the arguments that fill a struct or several parameters."""
+    given = told[:signature.count]
+    if any([one.descriptor is not None for one in given]):
+        from cupola.core.descriptors import Descriptors
+        signature.descriptors = Descriptors(title, given)
+    return 0
+
+
+cdef object shown_parameters(Kernel kernel):
+    """The arguments of a launch, as parameters."""
+    descriptors = signature_in(kernel).descriptors
+    return kernel.params if descriptors is None else descriptors.shown(kernel.params)
 
 
 cdef Signature signature_in(Kernel kernel):
@@ -118,7 +134,11 @@ cdef int run(
     try:
         memset(buffer, 0, signature.nbytes)  # padding must not leak stack contents
         pending = signature.pack_array(arguments, count, buffer, &queue)
-        if pending & (TRANSFER | AWAIT):
+        if pending & (TRANSFER | AWAIT | EXPAND):
+            if pending & EXPAND:
+                values = signature.expanded(arguments)
+                return run(
+                    kernel, dimensions, attributes, stream, tuple_items(values), len(values))
             hold_queue(&queue)
             if pending & AWAIT:
                 follow(queue.native, queue.awaited)
@@ -226,7 +246,9 @@ cdef int check_arguments(
         raise MemoryError
     open_queue(&queue, stream, kernel.device_index)
     try:
-        signature.pack_array(arguments, count, buffer, &queue)
+        if signature.pack_array(arguments, count, buffer, &queue) & EXPAND:
+            values = signature.expanded(arguments)
+            signature.pack_array(tuple_items(values), len(values), buffer, &queue)
     finally:
         close_queue(&queue)
         free(buffer)
@@ -322,7 +344,10 @@ cdef class Kernel:
       None (null), or an address as an int. Elements are aligned, and in the machine's byte order;
     - for a struct: a structured NumPy scalar (of the dtype in `params`, where known), a ctypes
       structure, or bytes, each of exactly the parameter's size. Where a manifest has the fields,
-      also a mapping or a tuple of them.
+      also a mapping or a tuple of them;
+    - for an array of a kernel in Python, which becomes a struct or several parameters: a
+      `cupola.Array`, or anything with ``__cuda_array_interface__`` or DLPack in device memory. Its
+      element type, its axes and the strides that the code relies on are checked.
 
     Where a manifest, the compiler or `declare` provides the parameters' names, arguments may be
     given by name: ``kernel[grid, block](2.0, x, out=out, n=n)``. The checks depend on the known
@@ -598,6 +623,7 @@ cdef class Kernel:
         check(cupola_kernel_declare_text(self.native, encoded))
         after = signature_of(self.native)
         after.layouts, after.fixed = before.layouts, before.fixed
+        after.descriptors = before.descriptors
         self.packer, self.parameters = after, None
         self.image.declared[self.name] = parameters
         return self
@@ -619,13 +645,13 @@ cdef class Kernel:
     def __signature__(self):
         """The parameters, for `inspect.signature`."""
         from cupola.core.signatures import signature
-        return signature(self.params)
+        return signature(shown_parameters(self))
 
     @property
     def __doc__(self):
         """The parameters and their source, for `help`."""
         from cupola.core.signatures import about
-        return about(self.title, self.params, signature_in(self).fixed)
+        return about(self.title, shown_parameters(self), signature_in(self).fixed)
 
     @property
     def module(self):

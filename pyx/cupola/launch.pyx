@@ -20,7 +20,7 @@ from cupola._abi cimport (
 from cupola._attribute_docs cimport document_attributes
 from cupola._launch cimport cupola_launch_point, cupola_launch_pointed
 from cupola._send cimport (
-    PyVectorcall_NARGS, call_generic, cupola_set_vectorcall, send as send_packed,
+    PyVectorcall_NARGS, call_generic, cupola_set_vectorcall, send as send_packed, tuple_items,
 )
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, Signature, hold_captured
@@ -72,6 +72,8 @@ cdef class Launch:
             <cupola_attributes*>self.attributes)
         self.attributed = attributes != NULL
         check(cupola_launch_check(kernel.native, dimensions, attributes))
+        if signature.descriptors is not None and len(args) == signature.descriptors.count:
+            args = signature.expanded(tuple_items(args))
         self.kernel = kernel
         self.stream = None if stream is None else as_stream(stream, kernel.device_index)
         cdef size_t pointers = signature.total + signature.total % 2  # aligns the buffer
@@ -197,6 +199,11 @@ cdef class Launch:
         cdef Signature signature = <Signature>self.kernel.packer
         if isinstance(index, str):
             index = place_of(self, index)
+            if signature.descriptors is not None:
+                index = signature.descriptors.places[index]
+                if signature.descriptors.fills_several(index):
+                    replace_several(self, signature, index, value)
+                    return
         if isinstance(index, bool) or not hasattr(index, "__index__"):
             raise ArgumentTypeError(
                 f"{self.kernel.title}: an argument is replaced by its index or name, got "
@@ -270,6 +277,16 @@ cdef object call_launch(object self, PyObject** arguments, size_t nargsf, PyObje
     if PyVectorcall_NARGS(nargsf) or names != NULL:
         return call_generic(launch, arguments, PyVectorcall_NARGS(nargsf), names, Launch.__call__)
     launch.send(None)
+
+
+cdef int replace_several(
+    Launch launch, Signature signature, size_t first, object value
+) except -1:
+    """Replace the parameters that one argument fills."""
+    values = signature.descriptors.filled(first, signature.device_array(first, value))
+    for place, one in enumerate(values, first):
+        launch[place] = one
+    return 0
 
 
 cdef Py_ssize_t place_of(Launch launch, str name) except -1:

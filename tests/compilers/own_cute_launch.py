@@ -5,7 +5,6 @@ import numpy as np
 from cutlass import cute
 from cutlass.cute.runtime import from_dlpack
 from rows import cute_kernels, kernels
-from tests.test_rows import tensor
 
 import cupola
 
@@ -18,7 +17,7 @@ def given(array):
 
 x, y = map(cupola.to_device, np.random.default_rng(1).standard_normal((2, 1000), np.float32))
 ours, theirs = cupola.zeros((2, 1000), np.float32)
-kernels.axpy[8](2.5, tensor(x), tensor(y), tensor(ours))
+kernels.axpy[8](2.5, x, y, ours)
 cute.compile(cute_kernels.axpy, cutlass.Float32(2.5), given(x), given(y), given(theirs))(
     cutlass.Float32(2.5), given(x), given(y), given(theirs)
 )
@@ -27,7 +26,7 @@ assert np.array_equal(ours.get(), theirs.get())
 
 x = cupola.to_device(np.random.default_rng(2).standard_normal((33, 700), np.float32))
 ours, theirs = cupola.zeros((2, 33, 700), np.float32)
-kernels.softmax[33](tensor(ours), tensor(x))
+kernels.softmax[33](ours, x)
 cute.compile(cute_kernels.softmax, given(theirs), given(x), 4)(given(theirs), given(x))
 cupola.synchronize()
 assert np.array_equal(ours.get(), theirs.get())

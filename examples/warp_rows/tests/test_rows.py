@@ -12,36 +12,17 @@ def numbers(*shape):
     return np.random.default_rng(5).standard_normal(shape, np.float32)
 
 
-def bounds(*shape):
-    """The size of a launch, as Warp's kernels take it."""
-    return {"shape": shape, "size": int(np.prod(shape)), "coord_mult": 1}
-
-
-def array(given):
-    """An array as Warp's kernels take it."""
-    rest = [0] * (4 - given.ndim)
-    strides = [given.itemsize * int(np.prod(given.shape[i + 1 :])) for i in range(given.ndim)]
-    return {
-        "data": given.address,
-        "grad": 0,
-        "shape": [*given.shape, *rest],
-        "strides": [*strides, *rest],
-        "ndim": given.ndim,
-        "flags": 0,
-    }
-
-
 def test_a_vector():
     x, y = map(cupola.to_device, numbers(2, 1000))
     out = cupola.empty(1000, np.float32)
-    kernels.axpy[4](bounds(1000), 2.0, array(x), array(y), out=array(out))
+    kernels.axpy[4](1000, 2.0, x, y, out=out)
     assert np.allclose(out.get(), 2 * x.get() + y.get(), atol=1e-6)
 
 
 def test_softmax():
     x = numbers(100, 30)
     given, out = cupola.to_device(x), cupola.empty((100, 30), np.float32)
-    kernels.softmax[2](bounds(100), array(given), array(out))
+    kernels.softmax[2](100, given, out)
     power = np.exp(x - x.max(axis=1, keepdims=True))
     assert np.allclose(out.get(), power / power.sum(axis=1, keepdims=True), atol=1e-6)
 
@@ -50,12 +31,36 @@ def test_parameters_are_named_and_checked():
     assert [one.name for one in kernels.axpy.params] == ["dim", "a", "x", "y", "out"]
     assert kernels.axpy.params[2].type == "wp::array_t<float32>"
     x = cupola.zeros(4, np.float32)
-    with pytest.raises(cupola.ArgumentError, match="x"):
-        kernels.axpy[1](bounds(4), 2.0, x, x, x)
+    for given, told in (
+        (cupola.zeros(4, np.float64), "elements of float64"),
+        (cupola.zeros((2, 2), np.float32), "one of 2 axes"),
+        (np.zeros(4, np.float32), "in host memory"),
+    ):
+        with pytest.raises(cupola.ArgumentTypeError, match=told):
+            kernels.axpy[1](4, 2.0, given, x, x)
+    with pytest.raises(cupola.ArgumentTypeError, match="the size of the launch, an int"):
+        kernels.axpy[1]((4, 4), 2.0, x, x, x)
     with pytest.raises(cupola.ArgumentError, match="sizes"):
-        kernels.axpy[1]({"shape": [4], "sizes": 4}, 2.0, array(x), array(x), array(x))
+        kernels.axpy[1]({"shape": [4], "sizes": 4}, 2.0, x, x, x)
     with pytest.raises(cupola.ArgumentValueError, match=r"the block must be \(64, 1, 1\)"):
         kernels.softmax[(1,), 32]
+
+
+def test_an_array_with_strides():
+    x = cupola.to_device(numbers(1000, 2))
+    out = cupola.zeros(1000, np.float32)
+    kernels.axpy[4](1000, 2.0, x[:, 1], x[::-1, 0], out)
+    host = x.get()
+    assert np.allclose(out.get(), 2 * host[:, 1] + host[::-1, 0], atol=1e-6)
+
+
+def test_a_prepared_launch():
+    x, y = map(cupola.to_device, numbers(2, 1000))
+    out = cupola.zeros(1000, np.float32)
+    launch = kernels.axpy.prepare(4, None, 1000, 2.0, x, x, out)
+    launch["y"] = y
+    launch()
+    assert np.allclose(out.get(), 2 * x.get() + y.get(), atol=1e-6)
 
 
 def test_no_compiler_is_imported():

@@ -25,7 +25,8 @@ A library with declared operations has their tables before ``kernels``, as ``ope
 A library of another compiler than nvcc names it as ``compiler``. Its kernels have ``block`` (three
 numbers of threads) and ``shared`` (bytes of dynamic shared memory), the only ones that launches can
 have. Its parameters can have ``align`` (bytes), on which the code relies, and ``hidden`` (true):
-the compiler added the parameter, no caller gives it, and it is zero.
+the compiler added the parameter, no caller gives it, and it is zero. The first of the parameters
+that an array becomes has ``descriptor`` (`cupola.build.compilers.descriptor`).
 
 ``open`` has the functions and variables that the kernels use and no source defines: each has its
 linkage name, and its declaration in C++. A reference may be written as a pointer. Such kernels, and

@@ -179,7 +179,9 @@ def described(
     for kernel in found["kernels"]:
         each = kernels[kernel["name"]]
         for parameter, about in zip(kernel["parameters"], each[0]["parameters"], strict=True):
-            parameter |= {key: about[key] for key in ("align", "hidden") if about.get(key)}
+            parameter |= {
+                key: about[key] for key in ("align", "hidden", "descriptor") if about.get(key)
+            }
             parameter |= _struct(kernel["name"], parameter, about)
         if any(one.get("block") != each[0].get("block") for one in each):
             blocks = [one.get("block") for one in each]

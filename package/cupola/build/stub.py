@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 from ..declare.parameter_names import keyword_names, placeholder_name
+from ..image import descriptor
 
 # Annotations of cupola.core.argument_types by a parameter's kind; unknown kinds are not checked.
 _ANNOTATIONS = {"pointer": "Pointer", "integer": "Integer", "float": "Float", "struct": "Struct"}
@@ -138,13 +139,36 @@ def given_parameters(kernel: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for one in kernel["parameters"] if not one.get("hidden")]
 
 
+def arguments(kernel: dict[str, Any]) -> list[dict[str, Any]]:
+    """The arguments of a launch, as parameters; one can fill several of the kernel's."""
+    found, end = [], 0
+    for place, one in enumerate(given_parameters(kernel)):
+        if place < end:
+            continue
+        told = one.get("descriptor")
+        end = place + (1 if told is None else told["parameters"])
+        if told is None:
+            found.append(one)
+            continue
+        several = kernel["parameters"][place:end]
+        found.append(
+            {
+                "name": told["name"],
+                "kind": "descriptor",
+                "type": descriptor.read(told, told["name"]).text,
+                "size": sum(each["size"] for each in several),
+            }
+        )
+    return found
+
+
 def spelled(parameter: dict[str, Any]) -> str:
     """A parameter's C++ type, as far as it is known."""
     return parameter["type"] or f"{parameter['size']} bytes"
 
 
 def _function(attribute: str, kernel: dict[str, Any]) -> str:
-    parameters = given_parameters(kernel)
+    parameters = arguments(kernel)
     given = [one["name"] or "" for one in parameters]
     names = keyword_names(given)
     # In Python, a positional-only parameter can't follow a named one.
@@ -166,7 +190,7 @@ def _annotation(parameter: dict[str, Any]) -> str:
 
 
 def _about(kernel: dict[str, Any]) -> str:
-    parameters = given_parameters(kernel)
+    parameters = arguments(kernel)
     given = [f"{spelled(one)} {one['name'] or ''}".strip() for one in parameters]
     lines = [_line(f"{title(kernel['demangled'])}({', '.join(given)})"), ""]
     for i, one in enumerate(parameters):

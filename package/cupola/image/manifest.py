@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cupola.exceptions import ImageError
+from cupola.image.descriptor import Descriptor
+from cupola.image.descriptor import read as read_descriptor
 
 FORMAT = 1
 _MOST = 1 << 16  # more bytes than any kernel's parameters have
@@ -43,6 +45,7 @@ class Parameter(NamedTuple):
     restrict: bool
     hidden: bool = False  # added by the compiler: no caller gives it, and it is zero
     align: int = 1  # bytes, of an address, where the code relies on more than the type needs
+    descriptor: Descriptor | None = None  # of the argument that fills it, and others after it
 
 
 class Fixed(NamedTuple):
@@ -371,7 +374,11 @@ def parameter(given: dict[str, Any]) -> Parameter:
     if align < 1 or align & (align - 1):
         raise ValueError(f"an alignment of {align!r}")
     hidden = given.get("hidden") is True
-    return Parameter(name, kind, type_name, offset, size, dtype, restrict, hidden, align)
+    told = given.get("descriptor")
+    descriptor = None if told is None else read_descriptor(told, name)
+    return Parameter(
+        name, kind, type_name, offset, size, dtype, restrict, hidden, align, descriptor
+    )
 
 
 def _number(given: Any, most: int = _MOST) -> int:

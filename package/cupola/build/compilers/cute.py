@@ -13,7 +13,7 @@ import tempfile
 from typing import Any, NamedTuple
 
 from ...declare.element_types import C_TYPES, itemsize
-from . import SourceError, assembler, renamed
+from . import SourceError, assembler, descriptor, renamed
 
 _OLDEST = 80  # compute capability
 _TYPES = {name: C_TYPES[name][0] for name in C_TYPES}
@@ -190,6 +190,11 @@ def _tensor(
                 "itemsize": size,
             },
         },
+        "descriptor": descriptor.array(
+            name, element, shape,
+            [(at, width, value) for at, (value, width, _) in zip(offsets, values, strict=True)],
+            steps=steps, const=const, align=align,
+        ),
     }]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ...declare.element_types import C_TYPES
 from ...image.cubin import read_kernels
 from ..instances import COMPILERS
-from . import SourceError, assembler, parameter_count, renamed
+from . import SourceError, assembler, descriptor, parameter_count, renamed
 
 # Types of Numba's signatures, by their names in C.
 _INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
@@ -104,8 +104,18 @@ def _type(name: str, given: str) -> tuple[Any, list[dict[str, Any]]]:
     before = [f"{name}_meminfo", f"{name}_parent", f"{name}_nitems", f"{name}_itemsize"]
     after = [f"{name}_{what}_{axis}" for what in ("shape", "stride") for axis in range(ndim)]
     number = {"type": "long long", "pointer": False}
-    return types.Array(kind, ndim, layout), [
+    parameters = [
         *({**number, "name": one} for one in before),
         pointer,
         *({**number, "name": one} for one in after),
     ]
+    values = ["", "", "size", "itemsize", "data"]
+    values += [f"{what}.{axis}" for what in ("shape", "stride") for axis in range(ndim)]
+    parameters[0] |= {
+        "descriptor": descriptor.array(
+            name, element, [None] * ndim,
+            [(8 * place, 8, value) for place, value in enumerate(values) if value],
+            contiguous=layout == "C", parameters=len(parameters), const=const,
+        ),
+    }  # fmt: skip
+    return types.Array(kind, ndim, layout), parameters

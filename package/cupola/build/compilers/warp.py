@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import ptx
-from . import SourceError, assembler, renamed
+from . import SourceError, assembler, descriptor, renamed
 
 # Scalars of Warp, by their names in C.
 _TYPES = {
@@ -83,16 +83,52 @@ def _bounds(ndim: int) -> dict[str, Any]:
     """The first parameter of each kernel: the size of the launch."""
     from warp._src.types import launch_bounds_t
 
-    return _struct("dim", f"wp::launch_bounds_t<{ndim}>", type(launch_bounds_t((0,) * ndim)))
+    layout = type(launch_bounds_t((0,) * ndim))
+    values = [
+        *_axes(layout, "shape", ndim),
+        _field(layout, "size"),
+        _field(layout, "coord_mult", "1"),
+    ]
+    return {
+        **_struct("dim", f"wp::launch_bounds_t<{ndim}>", layout),
+        "descriptor": descriptor.sizes("dim", ndim, values),
+    }
+
+
+def _array(name: str, element: str, ndim: int) -> dict[str, Any]:
+    """An array, which Warp's kernels take with any strides."""
+    from warp._src.types import array_t
+
+    found = _struct(name, f"wp::array_t<{element}>", array_t)
+    if element not in _TYPES:  # vectors and matrices, which a launch gives by the struct's fields
+        return found
+    values = [
+        _field(array_t, "data"), *_axes(array_t, "shape", ndim),
+        *_axes(array_t, "strides", ndim, "stride"), _field(array_t, "ndim"),
+    ]  # fmt: skip
+    return {**found, "descriptor": descriptor.array(name, element, [None] * ndim, values)}
+
+
+def _field(layout: Any, field: str, value: str = "") -> descriptor.Value:
+    """A value at the place of a field."""
+    at = getattr(layout, field)
+    return at.offset, at.size, value or field
+
+
+def _axes(layout: Any, field: str, ndim: int, value: str = "") -> list[descriptor.Value]:
+    """Values at the places of a field that has a number for each axis."""
+    import ctypes
+
+    given, at = dict(layout._fields_)[field], getattr(layout, field)
+    width = ctypes.sizeof(given._type_)
+    return [(at.offset + axis * width, width, f"{value or field}.{axis}") for axis in range(ndim)]
 
 
 def _parameter(name: str, given: Any) -> dict[str, Any]:
     import warp
-    from warp._src.types import array_t
 
     if isinstance(given, warp.array):
-        element = getattr(given.dtype, "__name__", str(given.dtype))
-        return _struct(name, f"wp::array_t<{element}>", array_t)
+        return _array(name, getattr(given.dtype, "__name__", str(given.dtype)), given.ndim)
     known = {bool: "bool", int: "int32", float: "float32"}
     word = known.get(given) or getattr(given, "__name__", str(given))
     if word not in _TYPES:
