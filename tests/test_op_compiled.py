@@ -13,6 +13,7 @@ import cupola
 from cupola.declare.compiled import VERSION, compiled
 from cupola.declare.expression import Expression, parse
 from cupola.declare.operation import read
+from cupola.declare.record import Field, Record
 from cupola.native_operation import NativeOperation
 
 # A declaration with each part of the form.
@@ -32,6 +33,7 @@ WHOLE = dict(
     arguments=[
         *("x", "w", "bias", "cache", "y", "sums", "eps"),
         *("stride(x, 0) + sizeof(T) * present(bias)", "sizeof(int64)", "batch()"),
+        {"size": 24, "fields": [[0, 8, "x"], [12, 4, "n * 2"], [16, 1, "1"]]},
     ],
     grid=["rows"],
     block=["min(n, 256)"],
@@ -110,7 +112,17 @@ def steps(*given):
     return (Expression("written by hand", given),)
 
 
+def a_record(one, *fields, size=8):
+    fields = tuple(Field(*field) for field in fields)
+    return dataclasses.replace(one, arguments=(Record(size, fields),), values={"n": parse("n")})
+
+
 FORGED = [
+    (lambda one: a_record(one, (0, 3, "n")), "the bytes of a field are no power of two"),
+    (lambda one: a_record(one, (4, 8, "n")), "the offset of a field is 4, expected 0 to 0"),
+    (lambda one: a_record(one, (0, 8, "n"), size=4), "a field is larger than its struct"),
+    (lambda one: a_record(one, (0, 4, "x")), "the address of a tensor has 8 bytes"),
+    (lambda one: a_record(one, size=1 << 20), "the bytes of a struct is 1048576, expected 1 to"),
     (lambda one: dataclasses.replace(one, name=""), "the operation has no name"),
     (lambda one: dataclasses.replace(one, tensors=one.tensors[::-1]), "inputs come first"),
     (lambda one: dataclasses.replace(one, kernels={}), "it has no kernel"),

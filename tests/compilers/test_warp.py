@@ -65,11 +65,14 @@ def test_the_manifest_has_the_real_parameters(built):
     ("name", "old", "new", "told"),
     [
         ("pyproject.toml", '"axpy"', '"axpy"\nconstants = { n = 1 }', "leave it out"),
+        ("pyproject.toml", '["m", "x", "out"]', '[["m", "n"], "x", "out"]',
+         "the size of the launch, dim, has 1 axes"),
+        ("pyproject.toml", '["m", "x", "out"]', '["m", "n", "x", "out"]', "name a tensor"),
         (KERNELS, "a: float, x", "a: wp.vec3, x", "the parameter a is vec3"),
         (KERNELS, "@wp.kernel\ndef axpy", "def axpy", "expected a function with @wp.kernel"),
         (KERNELS, "wp.exp", "wp.expo", "expo"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_is_named(project, name, old, new, told):
     project.change(name, old, new)
     assert told in project.build(fails=True)

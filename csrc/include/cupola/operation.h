@@ -24,8 +24,9 @@
  * it.
  * - a list of checks, which are expressions that compare.
  * - a list of kernels, each the code and bits for each type variable, and its name as a text.
- * - a list of arguments in the order of the kernel's parameters: 0 and a tensor, 1 and a scalar, or
- *   2 and an expression.
+ * - a list of arguments in the order of the kernel's parameters. An argument is 0 and a tensor, 1
+ *   and a scalar, 2 and an expression, or 3, the bytes of a struct and a list of its fields. A
+ *   field is its bytes, its offset, and a tensor whose address it has, or -1 and an expression.
  * - lists of expressions: the grid and the block, of three each; the cluster, of three or none;
  *   bytes of dynamic shared memory, cooperative, dependent, priority and carveout, of one or none.
  * - the alignment of each tensor's address in bytes, a power of two.

@@ -61,6 +61,10 @@ CallPlan::CallPlan(Ref<Operation> operation, const cupola_op_call& call,
             reals_.push_back({index, i});
         else
             checked.put(kernel, i, buffer_.data(), 0);
+        for (const FieldDeclaration& field : argument.fields)
+            if (field.tensor >= 0)
+                pointers_.push_back({static_cast<std::size_t>(field.tensor),
+                                     kernel.parameters[i].offset + field.offset});
     }
 }
 

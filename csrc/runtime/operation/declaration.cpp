@@ -231,14 +231,35 @@ class DeclarationReader {
 
     void read_argument(ArgumentDeclaration& argument) {
         const auto found =
-            kind<ArgumentDeclaration::Kind>("an argument's kind", ArgumentDeclaration::value);
+            kind<ArgumentDeclaration::Kind>("an argument's kind", ArgumentDeclaration::record);
         argument.kind = found;
         if (found == ArgumentDeclaration::tensor)
             argument.index = index("an argument's tensor", out_.tensors.size());
         else if (found == ArgumentDeclaration::scalar)
             argument.index = index("an argument's scalar", out_.scalars.size());
+        else if (found == ArgumentDeclaration::record)
+            read_record(argument);
         else
             argument.expression = expression("an argument");
+    }
+
+    void read_record(ArgumentDeclaration& argument) {
+        argument.size =
+            static_cast<std::uint32_t>(number("the bytes of a struct", 1, Declaration::max_record));
+        argument.fields.resize(count("fields", Declaration::max_fields));
+        for (FieldDeclaration& one : argument.fields) {
+            one.size = static_cast<std::uint32_t>(number("the bytes of a field", 1, 8));
+            if (one.size & (one.size - 1)) refuse("the bytes of a field are no power of two");
+            if (one.size > argument.size) refuse("a field is larger than its struct");
+            one.offset = static_cast<std::uint32_t>(
+                number("the offset of a field", 0, argument.size - one.size));
+            const auto most = static_cast<std::int64_t>(out_.tensors.size()) - 1;
+            one.tensor = static_cast<int>(number("the tensor of a field", -1, most));
+            if (one.tensor < 0)
+                one.expression = expression("a field");
+            else if (one.size != sizeof(std::uint64_t))
+                refuse("the address of a tensor has 8 bytes");
+        }
     }
 
     void read_launch() {
@@ -297,7 +318,10 @@ class DeclarationReader {
         for (const TensorDeclaration& tensor : out_.tensors)
             for (const Length& one : tensor.lengths) check_bound(one.expression);
         for (const Expression& one : out_.checks) check_bound(one);
-        for (const ArgumentDeclaration& one : out_.arguments) check_bound(one.expression);
+        for (const ArgumentDeclaration& one : out_.arguments) {
+            check_bound(one.expression);
+            for (const FieldDeclaration& field : one.fields) check_bound(field.expression);
+        }
         for (const auto* axes : {&out_.grid, &out_.block, &out_.cluster})
             for (const Expression& one : *axes) check_bound(one);
         for (const Expression* one :

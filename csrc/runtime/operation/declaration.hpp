@@ -1,6 +1,7 @@
 // csrc/runtime/operation/declaration.hpp - what an operation takes, computes and launches.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,11 +39,26 @@ struct ScalarDeclaration {
     int symbol = -1;  // index of the symbol that an integer defines
 };
 
+// A tensor's address or a computed integer in a struct.
+struct FieldDeclaration {
+    std::uint32_t offset = 0, size = 0;  // bytes
+    int tensor = -1;                     // index of the tensor; -1: the expression is meant
+    Expression expression;
+};
+
 // One argument of the kernel.
 struct ArgumentDeclaration {
-    enum Kind { tensor, scalar, value } kind = value;
-    int index = 0;          // index of the tensor or the scalar
-    Expression expression;  // expression of a computed value
+    enum Kind { tensor, scalar, value, record } kind = value;
+    int index = 0;                         // index of the tensor or the scalar
+    Expression expression;                 // expression of a computed value
+    std::uint32_t size = 0;                // bytes of a struct
+    std::vector<FieldDeclaration> fields;  // other bytes of the struct are 0
+
+    bool has_tensor() const {
+        return kind == tensor ||
+               std::any_of(fields.begin(), fields.end(),
+                           [](const FieldDeclaration& one) { return one.tensor >= 0; });
+    }
 };
 
 // A value that a call computes from its tensors, beside the sizes.
@@ -57,7 +73,7 @@ struct DerivedSymbol {
 struct Declaration {
     static constexpr std::size_t max_tensors = 64, max_scalars = 64, max_symbols = 256;
     static constexpr std::size_t max_axes = 64, max_arguments = 128, max_variants = 256;
-    static constexpr std::size_t max_lengths = 32;
+    static constexpr std::size_t max_lengths = 32, max_fields = 256, max_record = 4096;
 
     std::string name;
     std::vector<std::string> variables;  // type variables

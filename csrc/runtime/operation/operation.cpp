@@ -61,6 +61,9 @@ void Operation::check_kernel(const Kernel& kernel, std::size_t variant) const {
             const bool real = scalar.kind == ScalarDeclaration::real;
             if (!(p.kind & (real ? CUPOLA_FLOAT : CUPOLA_FLOAT | CUPOLA_INTEGER)))
                 mismatch("the scalar " + scalar.name, "");
+        } else if (argument.kind == ArgumentDeclaration::record) {
+            if (!(p.kind & CUPOLA_STRUCT) || p.size != argument.size)
+                mismatch("a struct of " + std::to_string(argument.size) + " bytes", "");
         } else if (!(p.kind & CUPOLA_INTEGER)) {
             mismatch("the integer " + argument.expression.text(), "");
         }

@@ -61,12 +61,24 @@ void OperationCall::attributes(cupola_attributes& out) const {
 void OperationCall::put(Kernel& kernel, std::size_t index, void* buffer,
                         std::int64_t element) const {
     const ArgumentDeclaration& argument = declaration_.arguments[index];
-    if (argument.kind == ArgumentDeclaration::tensor) {
-        const Tensor& t = tensors_[argument.index];
+    const auto address_of = [&](int tensor) -> std::uint64_t {
+        const Tensor& t = tensors_[tensor];
         const std::int64_t offset = t.batched ? t.step * element : 0;
-        const bool empty = t.begin == t.end;
-        put_pointer(kernel, index, buffer,
-                    empty ? 0 : t.view.address + static_cast<std::uint64_t>(offset));
+        return t.begin == t.end ? 0 : t.view.address + static_cast<std::uint64_t>(offset);
+    };
+    if (argument.kind == ArgumentDeclaration::tensor) {
+        put_pointer(kernel, index, buffer, address_of(argument.index));
+    } else if (argument.kind == ArgumentDeclaration::record) {
+        char* const to = static_cast<char*>(buffer) + parameter_of(kernel, index).offset;
+        for (const FieldDeclaration& field : argument.fields) {
+            constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+            const std::int64_t limit = most >> (64 - 8 * field.size);
+            const std::uint64_t bits = field.tensor >= 0
+                                           ? address_of(field.tensor)
+                                           : static_cast<std::uint64_t>(value_in(
+                                                 field.expression, "argument", -limit - 1, limit));
+            std::memcpy(to + field.offset, &bits, field.size);  // little-endian
+        }
     } else if (argument.kind == ArgumentDeclaration::scalar) {
         const cupola_op_scalar& scalar = call_.scalars[argument.index];
         if (scalar.is_real)
@@ -106,7 +118,7 @@ void OperationCall::queue(Kernel& kernel, Stream& stream) {
     with_name(declaration_.name, [&] {
         for (std::int64_t element = 0; element < launches; ++element) {
             for (std::size_t i = 0; i < declaration_.arguments.size(); ++i)
-                if (!element || declaration_.arguments[i].kind == ArgumentDeclaration::tensor)
+                if (!element || declaration_.arguments[i].has_tensor())
                     put(kernel, i, buffer, element);
             kernel.launch(d, given, buffer, stream);
         }

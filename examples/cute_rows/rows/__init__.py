@@ -1,2 +1,2 @@
 # rows/__init__.py
-"""CuTe DSL kernels that run without CUTLASS: ``rows.kernels``."""
+"""CuTe DSL kernels that run without CUTLASS: ``rows.kernels`` and ``rows.ops``."""

@@ -3,7 +3,7 @@ import sys
 
 import numpy as np
 import pytest
-from rows import kernels
+from rows import kernels, ops
 
 import cupola
 
@@ -48,6 +48,17 @@ def test_parameters_are_named_and_checked():
         kernels.axpy[1](2.0, {"data": 0, "shape_1": 1}, x[0], x[0])
     with pytest.raises(cupola.ArgumentValueError, match=r"the block must be \(128, 1, 1\)"):
         kernels.softmax[(1,), 32]
+
+
+def test_operations():
+    x, y = numbers(1000), numbers(1000)
+    for _ in range(3):  # later calls repeat what the first prepared
+        assert np.allclose(ops.axpy(cupola.to_device(x), cupola.to_device(y), 2.0).get(), 2 * x + y)
+    for rows in (7, 9):
+        x = numbers(rows, 300)
+        power = np.exp(x - x.max(axis=1, keepdims=True))
+        expected = power / power.sum(axis=1, keepdims=True)
+        assert np.allclose(ops.softmax(cupola.to_device(x)).get(), expected, atol=1e-6)
 
 
 def test_no_compiler_is_imported():

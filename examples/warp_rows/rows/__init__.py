@@ -1,2 +1,2 @@
 # rows/__init__.py
-"""Warp kernels that run without Warp: ``rows.kernels``."""
+"""Warp kernels that run without Warp: ``rows.kernels`` and ``rows.ops``."""

@@ -3,7 +3,7 @@ import sys
 
 import numpy as np
 import pytest
-from rows import kernels
+from rows import kernels, ops
 
 import cupola
 
@@ -61,6 +61,17 @@ def test_a_prepared_launch():
     launch["y"] = y
     launch()
     assert np.allclose(out.get(), 2 * x.get() + y.get(), atol=1e-6)
+
+
+def test_operations():
+    x, y = numbers(1000), numbers(1000)
+    for _ in range(3):  # later calls repeat what the first prepared
+        assert np.allclose(ops.axpy(cupola.to_device(x), cupola.to_device(y), 2.0).get(), 2 * x + y)
+    for rows in (7, 9):
+        x = numbers(rows, 300)
+        power = np.exp(x - x.max(axis=1, keepdims=True))
+        expected = power / power.sum(axis=1, keepdims=True)
+        assert np.allclose(ops.softmax(cupola.to_device(x)).get(), expected, atol=1e-6)
 
 
 def test_no_compiler_is_imported():

@@ -11,9 +11,11 @@ from typing import Any
 from ..declare import element_types
 from ..declare.backward import match
 from ..declare.compiled import compiled
-from ..declare.operation import Declaration, DeclarationError, Tensor, read
+from ..declare.operation import Argument, Declaration, DeclarationError, Tensor, read
+from ..declare.record import Record
 from .error import BuildError
 from .kernels import Kernels
+from .operation_arguments import filled
 from .stub import attributes, given_parameters, spelled, title
 from .table_lines import lines_of, wrong
 
@@ -107,6 +109,7 @@ def store(manifest: dict[str, Any], operations: Sequence[OperationTable]) -> dic
     """
     if not operations:
         return manifest
+    operations = [_filled(manifest, one) for one in operations]
     by_name = {one.declaration.name: one for one in operations}
     for one in operations:
         if sum(each.declaration.name == one.declaration.name for each in operations) > 1:
@@ -158,6 +161,28 @@ def _kernel(
     return found
 
 
+def _filled(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
+    """The operation with an argument for each parameter of its kernels."""
+    kernels = {types: _kernel(manifest, one, types) for types in one.declaration.kernels}
+    if not any(
+        "descriptor" in each for kernel in kernels.values() for each in kernel["parameters"]
+    ):
+        return one
+    try:
+        found = [
+            filled(one.declaration, types, given_parameters(kernel))
+            for types, kernel in kernels.items()
+        ]
+        if any(each != found[0] for each in found):
+            raise DeclarationError(
+                "kernels", "the kernels take arrays in different ways: make an operation of each"
+            )
+        table = {**one.declaration.table, "arguments": found[0]}
+        return replace(one, declaration=read(table, one.declaration.name))
+    except DeclarationError as error:
+        raise one.wrong(error.key, str(error).removeprefix(f"{error.key}: ")) from None
+
+
 def _launched(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
     """The operation with the shared memory of its kernels, where their compiler fixes it; the
     table's block and alignment are checked against the kernels.
@@ -165,7 +190,7 @@ def _launched(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
     table = one.declaration.table
     kernels = [_kernel(manifest, one, types) for types in one.declaration.kernels]
     for kernel in kernels:
-        align = max((each.get("align", 1) for each in kernel["parameters"]), default=1)
+        align = max(map(_alignment, kernel["parameters"]), default=1)
         if one.declaration.align % align:
             raise one.wrong(
                 "align", f"the kernel {kernel['name']} relies on addresses that are multiples of "
@@ -191,9 +216,17 @@ def _launched(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
     return replace(one, declaration=read({**table, "shared": shared}, one.declaration.name))
 
 
+def _alignment(parameter: dict[str, Any]) -> int:
+    """The alignment of addresses on which a kernel relies, beyond that of their elements."""
+    told = parameter.get("descriptor", {})
+    align: int = told.get("align", parameter.get("align", 1))
+    natural = element_types.itemsize(told["element"]) if "element" in told else 1
+    return align if align > natural else 1
+
+
 def compiled_form(manifest: dict[str, Any], one: OperationTable) -> bytes:
     """The declaration as libcupola.so reads it, with the kernels' names in the image."""
-    one = _launched(manifest, one)
+    one = _launched(manifest, _filled(manifest, one))
     types = one.declaration.kernels
     return compiled(one.declaration, {each: _kernel(manifest, one, each)["name"] for each in types})
 
@@ -219,12 +252,15 @@ def _check_parameters(
 
 
 def _mismatch(
-    declaration: Declaration, types: tuple[str, ...], argument: str, parameter: dict[str, Any]
+    declaration: Declaration, types: tuple[str, ...], argument: Argument, parameter: dict[str, Any]
 ) -> str:
     """How an argument differs from the kernel's parameter; "" where it fits."""
     kind = parameter["kind"]
-    if kind == "unknown":
-        return ""
+    if isinstance(argument, Record):
+        fits = kind == "struct" and argument.size == parameter["size"]
+        return "" if fits else f"a struct of {argument.size} bytes"
+    if kind == "unknown" or isinstance(argument, tuple):
+        return "" if kind == "unknown" else "the sizes of a launch"
     tensor = declaration.tensor(argument)
     if tensor is not None:
         return _tensor_mismatch(declaration, types, tensor, parameter)

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from .element_types import ELEMENT_TYPES
 from .expression import Expression, parse
-from .operation import Declaration, Tensor
+from .operation import Argument, Declaration, DeclarationError, Tensor
+from .record import Record
 from .tensor_type import Length
 
 VERSION = b"cupola operation 2\n"
@@ -27,7 +28,7 @@ BATCHES = ("", "batch-first", "batch")
 LENGTH, PACK, SCALAR, STRIDE, PRESENT, SIZEOF, BATCH, SIZE = range(8)
 # The kinds of lengths, and of arguments.
 BINDS, COMPUTED, BROADCAST = range(3)
-TENSOR, NUMBER, VALUE = range(3)
+TENSOR, NUMBER, VALUE, RECORD = range(4)
 ONE = parse("1")
 
 
@@ -162,11 +163,25 @@ class _Writer:
         else:
             self._number(BATCH)
 
-    def _argument(self, text: str) -> None:
-        if text in self.tensors:
+    def _argument(self, text: Argument) -> None:
+        if isinstance(text, Record):
+            self._record(text)
+        elif isinstance(text, tuple):
+            raise DeclarationError(
+                "arguments", f"{list(text)}: a list is for the sizes of a launch, which kernels of "
+                "Warp take: write one text for each argument"
+            )  # fmt: skip
+        elif text in self.tensors:
             self._number(TENSOR, self.tensors[text])
         elif text in self.scalars:
             self._number(NUMBER, self.scalars[text])
         else:
             self._number(VALUE)
             self._expression(self.declaration.values[text])
+
+    def _record(self, record: Record) -> None:
+        self._number(RECORD, record.size, len(record.fields))
+        for field in record.fields:
+            self._number(field.size, field.offset, self.tensors.get(field.text, -1))
+            if field.text not in self.tensors:
+                self._expression(self.declaration.values[field.text])

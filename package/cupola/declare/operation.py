@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from . import tensor_type
+from . import record, tensor_type
 from .element_types import ELEMENT_TYPES
 from .expression import NAME, Expression, ExpressionError, parse
+from .record import Record
 from .tensor_type import TensorType, TensorTypeError
 
 # The keys of a table, with what each is.
@@ -121,6 +122,10 @@ class Scalar:
         return {"float": float, "int": int, "bool": bool}[self.kind]
 
 
+# The name of a tensor or a scalar, an expression, the sizes of a launch, or a struct.
+Argument = str | tuple[str, ...] | Record
+
+
 @dataclass(frozen=True)
 class Declaration:
     """A checked declaration; `read` makes it of a table."""
@@ -133,7 +138,7 @@ class Declaration:
     scalars: tuple[Scalar, ...]
     sizes: dict[str, Expression]
     checks: tuple[Expression, ...]
-    arguments: tuple[str, ...]
+    arguments: tuple[Argument, ...]
     values: dict[str, Expression]  # the arguments that are neither a tensor nor a scalar
     launch: dict[str, tuple[Expression, ...]] = field(default_factory=dict)
     align: int = 1
@@ -582,21 +587,37 @@ class _Reader:
                 key, f"{product} {unit} in all are too many: a {key} has at most {together}"
             )
 
-    def _arguments(self) -> tuple[tuple[str, ...], dict[str, Expression]]:
-        texts = self._texts("arguments")
-        known = {one.name for one in self.tensors} | {one.name for one in self.scalars}
-        values = {}
-        for text in texts:
-            if not isinstance(text, str) or text.strip() not in known:
-                found = self._expression("arguments", text)
-                values[found.text] = found
-        used = {text.strip() for text in texts}
+    def _arguments(self) -> tuple[tuple[Argument, ...], dict[str, Expression]]:
+        arguments = tuple(self._argument(one) for one in self._texts("arguments"))
+        tensors = {one.name for one in self.tensors}
+        known = tensors | {one.name for one in self.scalars}
+        values, used = {}, set()
+        for argument in arguments:
+            for text in _texts_of(argument):
+                used.add(text)
+                if text not in (known if isinstance(argument, str) else tensors):
+                    values[text] = self._expression("arguments", text)
         for one in self.tensors:
             if one.name not in used:
                 raise DeclarationError(
                     "arguments", f"the kernel does not take {one.name}, one of the {_key(one)}"
                 )
-        return tuple(text.strip() for text in texts), values
+        return arguments, values
+
+    def _argument(self, given: object) -> Argument:
+        """A text, the sizes of a launch, or a struct."""
+        if isinstance(given, str):
+            return given.strip()
+        if isinstance(given, (list, tuple)) and given:
+            texts = [str(one) if type(one) is int else one for one in given]
+            if all(isinstance(one, str) for one in texts):
+                return tuple(one.strip() for one in texts)
+        if isinstance(given, Mapping):
+            try:
+                return record.read(given)
+            except (KeyError, TypeError, ValueError) as error:
+                raise DeclarationError("arguments", f"the struct {given!r}: {error}") from None
+        raise self._wrong("arguments", given)
 
     def _kernels(self) -> dict[tuple[str, ...], str]:
         given = self.table["kernels"]
@@ -634,6 +655,13 @@ class _Reader:
         if not isinstance(name, str) or not name:
             raise DeclarationError(key, f"expected a kernel's name, got {name!r}")
         return name
+
+
+def _texts_of(argument: Argument) -> tuple[str, ...]:
+    """The names and the expressions in an argument."""
+    if isinstance(argument, Record):
+        return tuple(one.text for one in argument.fields)
+    return (argument,) if isinstance(argument, str) else argument
 
 
 def _key(tensor: Tensor) -> str:

@@ -347,7 +347,7 @@ class Operation(CallableOperation):
         """Refuse a kernel whose accesses need a larger alignment than calls check."""
         declaration = self.declaration
         for parameter, argument in zip(kernel.params, declaration.arguments, strict=False):
-            tensor = declaration.tensor(argument)
+            tensor = declaration.tensor(argument) if isinstance(argument, str) else None
             if tensor is None:
                 continue
             needed = natural_alignment(parameter.type)
@@ -421,18 +421,18 @@ def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
                 f"or a package's ops has made, got {backward!r}"
             )
         table["backward"] = backward.declaration.name
-    try:
-        declaration = read(table, title)
-        if backward is not None:
-            match(declaration, backward.declaration)
-    except DeclarationError as error:
-        raise ArgumentValueError(f"op {title}: {error}") from None
 
     def find(kernel: str, device: int) -> Kernel:
         found = by_name[kernel]
         return found if found.device_index == device else found.module.on(device)[found.name]
 
-    made = Operation(declaration, find, backward=backward)
+    try:
+        declaration = read(table, title)
+        if backward is not None:
+            match(declaration, backward.declaration)
+        made = Operation(declaration, find, backward=backward)
+    except DeclarationError as error:
+        raise ArgumentValueError(f"op {title}: {error}") from None
     try:
         for types, kernel in declaration.kernels.items():
             made.native(types, by_name[kernel].device_index)
