@@ -82,7 +82,7 @@ FLOAT = {"kind": "float", "type": "float", "size": 4, "dtype": "<f4"}
 def array(name, *values, **changes):
     return {
         "kind": "array", "name": name, "parameters": 1, "element": "float32", "shape": [None],
-        "steps": [None], "contiguous": False, "const": True, "align": 4,
+        "steps": [None], "contiguous": False, "const": True, "align": 1,
         "values": [list(value) for value in values], **changes,
     }  # fmt: skip
 

@@ -91,6 +91,10 @@ def test_what_the_code_relies_on_is_checked(tmp_path):
         module["twice"][1, 128](x, x[::2])
     with pytest.raises(cupola.ArgumentValueError, match="read-only"):
         module["twice"][1, 128](x, constant)
+    odd = cupola.zeros(401, np.uint8)
+    odd = cupola.Array.from_address(odd.address + 1, 100, "f4", owner=odd)
+    with pytest.raises(cupola.ArgumentValueError, match="got the address"):
+        module["twice"][1, 128](odd, x)
     fixed = load(tmp_path, x={**array_structs.X, "shape": [64], "align": 16, "contiguous": True})
     with pytest.raises(cupola.ArgumentValueError, match="the length 100 of axis 0"):
         fixed["twice"][1, 128](x, x)

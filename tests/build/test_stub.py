@@ -10,6 +10,7 @@ import sys
 import types
 from pathlib import Path
 
+import array_structs
 import pytest
 
 import cupola
@@ -124,6 +125,14 @@ def test_parameters_without_names_come_by_position(tmp_path):
     text = stub(described([parameter(None), parameter("argument0")]))
     found = inspect.signature(imported(text, tmp_path / "stands.py").odd).parameters
     assert list(found) == ["argument0_", "argument0"]
+
+
+def test_an_array_of_several_parameters_is_one_argument():
+    manifest = array_structs.manifest()
+    thrice = {**manifest["kernels"][1], "demangled": "thrice"}
+    text = stub({**manifest, "toolkit": "13.0", "kernels": [thrice]})
+    assert [one.arg for one in functions(text)["thrice"].args.args] == ["x", "out"]
+    assert "x : a device array float32[:], 24 bytes" in text
 
 
 @pytest.mark.parametrize("name", ["in", "x y", '"""', "é", "a\\", "a\n"])

@@ -218,10 +218,8 @@ def _launched(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
 
 def _alignment(parameter: dict[str, Any]) -> int:
     """The alignment of addresses on which a kernel relies, beyond that of their elements."""
-    told = parameter.get("descriptor", {})
-    align: int = told.get("align", parameter.get("align", 1))
-    natural = element_types.itemsize(told["element"]) if "element" in told else 1
-    return align if align > natural else 1
+    align: int = parameter.get("descriptor", parameter).get("align", 1)
+    return align
 
 
 def compiled_form(manifest: dict[str, Any], one: OperationTable) -> bytes:

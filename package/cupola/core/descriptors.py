@@ -186,7 +186,7 @@ class Descriptors:
                     place, told, f"the stride of {stride} bytes of axis {axis}; pass x.copy()",
                     ArgumentValueError,
                 )  # fmt: skip
-        if array.address % told.align:
+        if array.address % max(told.align, array.itemsize):
             self._refuse(place, told, f"the address {array.address:#x}", ArgumentValueError)
         if not (told.const or array.flags.writeable):
             self._refuse(place, told, "one that is read-only", ArgumentValueError)

@@ -36,7 +36,7 @@ class Descriptor(NamedTuple):
     steps: tuple[int | None, ...] = ()  # strides in elements that the code relies on
     contiguous: bool = False  # whether the code relies on C order
     const: bool = False  # whether the kernel only reads it
-    align: int = 1  # bytes, of the address
+    align: int = 1  # bytes, of the address, beyond the alignment of elements
 
     @property
     def nbytes(self) -> int:

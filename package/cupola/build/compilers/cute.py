@@ -193,7 +193,7 @@ def _tensor(
         "descriptor": descriptor.array(
             name, element, shape,
             [(at, width, value) for at, (value, width, _) in zip(offsets, values, strict=True)],
-            steps=steps, const=const, align=align,
+            steps=steps, const=const, align=align if align > itemsize(element) else 1,
         ),
     }]  # fmt: skip
 

@@ -46,7 +46,7 @@ def array(
     const : bool
         Whether the kernel only reads the array.
     align : int
-        The alignment in bytes, of the address, that the code relies on.
+        The alignment in bytes, of the address, that the code relies on beyond that of elements.
     """
     return {
         "kind": "array",
