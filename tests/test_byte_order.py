@@ -500,6 +500,47 @@ def test_a_refused_array_leaves_the_context_alive(driver):
     assert_works()
 
 
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">c16", ">i2"])
+def test_a_dtype_in_the_other_byte_order_means_the_native_one(driver, dtype):
+    """The rule of new arrays holds for each function with ``dtype=``."""
+    x = cupola.to_device(np.arange(1, 13, dtype=np.float32).reshape(3, 4))
+    native = np.dtype(dtype).newbyteorder("=")
+    real = native.kind != "c"
+    calls = {
+        "sum": lambda wanted: x.sum(dtype=wanted),
+        "prod": lambda wanted: x.prod(axis=1, dtype=wanted),
+        "add.reduce": lambda wanted: np.add.reduce(x, 1, dtype=wanted),
+        "cumsum": lambda wanted: cupola.cumsum(x, 1, dtype=wanted),
+        "cumprod": lambda wanted: cupola.cumprod(x, 0, dtype=wanted),
+        "nansum": lambda wanted: cupola.nansum(x, dtype=wanted),
+        "trace": lambda wanted: cupola.trace(x, dtype=wanted),
+        "astype": lambda wanted: x.astype(wanted),
+        "concatenate": lambda wanted: cupola.concatenate([x, x], dtype=wanted, casting="unsafe"),
+        "full": lambda wanted: cupola.full(3, 2, wanted),
+    }
+    if native.kind in "fc":
+        calls["mean"] = lambda wanted: x.mean(dtype=wanted)
+        calls["var"] = lambda wanted: x.var(dtype=wanted)
+        calls["add"] = lambda wanted: np.add(x, x, dtype=wanted)
+        calls["sqrt"] = lambda wanted: np.sqrt(x, dtype=wanted)
+    if native.kind == "f":
+        calls["random"] = lambda wanted: cupola.random.default_rng(1).random(5, dtype=wanted)
+    if real and native.kind == "i":
+        calls["integers"] = lambda wanted: cupola.random.default_rng(1).integers(9, dtype=wanted)
+    for name, call in calls.items():
+        found, expected = call(dtype), call(native)
+        assert found.dtype == expected.dtype and found.dtype.isnative, name
+        np.testing.assert_array_equal(found.get(), expected.get(), err_msg=name)
+
+
+def test_texels_have_the_native_byte_order(driver):
+    assert cupola.CudaArray((2, 2), ">f4").dtype == np.float32
+    x = cupola.to_device(np.arange(8, dtype=np.float32))
+    with refused(cupola.ArgumentTypeError, saying=[">f4", "byte order", "cupola.to_device"]):
+        cupola.Texture(x.view(">f4"))
+    cupola.Texture(cupola.to_device(x.view(">f4").get()))
+
+
 def test_operations_declare_the_alignment_of_vectors(driver):
     kernel = cupola.load(images.SCALE)["scale"]
     kernel.declare("float4* values, float factor, int n")

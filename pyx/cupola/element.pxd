@@ -21,7 +21,7 @@ cdef bint is_direct(object dtype, uint64_t address, Py_ssize_t nbytes) except -1
 # The reason why not, and the remedy, for messages.
 cdef str indirect_text(object dtype, str copy)
 # The dtype, or the array itself or a copy of it, in the machine's byte order.
-cdef object native_dtype(object dtype)
+cpdef object native_dtype(object dtype)
 cdef object native_array(object host)
 
 # Python source that makes the dtype, for messages: 'float32' or numpy.dtype([('x', '<f4')]).

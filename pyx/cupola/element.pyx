@@ -123,7 +123,8 @@ def natural_alignment(object element not None):
     return low_bits_of(element) + 1
 
 
-cdef object native_dtype(object dtype):
+cpdef object native_dtype(object dtype):
+    """The dtype in the machine's byte order, which new arrays have."""
     return dtype if is_native(dtype) else dtype.newbyteorder("=")
 
 

@@ -21,6 +21,7 @@ from cupola.abi cimport require
 from cupola.array cimport Array, host_address
 from cupola.copy cimport require_source
 from cupola.device cimport device_index, device_text, known_device
+from cupola.element cimport native_dtype
 from cupola.error cimport check
 from cupola.layout cimport as_shape
 from cupola.stream cimport Stream, as_stream, captures
@@ -39,7 +40,11 @@ BOX_KINDS = {
 
 
 cdef int format_of(object dtype) except -1:
-    found = FORMATS.get(dtype.str[1:]) if dtype.isnative else None
+    if not dtype.isnative:
+        raise ArgumentTypeError(
+            f"texels of {dtype} are not in the machine's byte order; pass "
+            "cupola.to_device(x.get()), which converts it")
+    found = FORMATS.get(dtype.str[1:])
     if found is None:
         raise ArgumentTypeError(
             f"texels are integers of 8, 16 or 32 bits, float16 or float32, got {dtype}; view "
@@ -83,7 +88,7 @@ cdef class CudaArray:
         if self.native != NULL:
             raise TypeError("a CudaArray is initialized only once")
         self.shape = as_shape(shape)
-        self.dtype = np.dtype(dtype)
+        self.dtype = native_dtype(np.dtype(dtype))
         self.channels = channels_of(channels)
         if max(self.shape, default=0) > 2**31:  # before it is narrowed to 64 bits
             raise ArgumentValueError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.arrays.key_order import greatest_number, key_order
+from cupola.element import native_dtype
 from cupola.exceptions import ArgumentTypeError
 
 SUM, PRODUCT, MINIMUM, MAXIMUM = np.add, np.multiply, np.minimum, np.maximum
@@ -42,7 +43,7 @@ def operation_of(function: str, ufunc: np.ufunc, x: Array, dtype: Any, out: Any)
     ArgumentTypeError
         Where there is none.
     """
-    wanted = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
+    wanted = {} if dtype is None else {"signature": (native_dtype(np.dtype(dtype)), None, None)}
     kind = out.dtype if isinstance(out, Array) else None
     try:
         result = ufunc.resolve_dtypes(

@@ -13,6 +13,7 @@ import numpy as np
 from cupola.array import Array
 from cupola.arrays.selection import where
 from cupola.creation import empty
+from cupola.element import native_dtype
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.kernel_constants import RANDOM_HYPERGEOMETRIC_LIMIT, RANDOM_LARGEST_MEAN
 
@@ -130,7 +131,7 @@ def finish(made: Array, out: Array | None) -> Array:
 
 def real_type(function: str, dtype: Any) -> np.dtype[Any]:
     """float32 or float64."""
-    found = np.dtype(dtype)
+    found = native_dtype(np.dtype(dtype))
     if found not in FLOATS:
         raise ArgumentTypeError(f"{function}: dtype: expected float32 or float64, got {found}")
     return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cupola.array import Array, read_now
+from cupola.element import native_dtype
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.random.parameters import finish, result, shape_of
 
@@ -56,7 +57,7 @@ class Sampling:
         ArgumentValueError
             Where the interval is empty, or has numbers that the dtype does not have.
         """
-        kept = np.dtype(dtype)
+        kept = native_dtype(np.dtype(dtype))
         if kept.kind not in "biu":
             raise ArgumentTypeError(
                 f"integers: dtype: expected bool or an integer type, got {kept}"

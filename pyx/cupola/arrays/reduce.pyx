@@ -17,6 +17,7 @@ from cupola.array_data cimport ArrayData, new_array
 from cupola.copy cimport compact, copy_on_device, overlap
 from cupola.arrays.elementwise_call cimport aligned, binary, cast, is_aligned, result_of
 from cupola.device cimport device_text
+from cupola.element cimport native_dtype
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport MAX_AXES, as_dtype
@@ -66,6 +67,8 @@ cdef int resolved(int reduction, object kind, object dtype, object out) except -
     """The computed type by NumPy's rules, for elements of `kind` and an output of type `out`."""
     if is_index(reduction):
         return CUPOLA_INT64
+    if dtype is not None:
+        dtype = native_dtype(dtype)
     if reduction == CUPOLA_MEAN:
         if dtype is None:
             result = np.dtype(np.float64) if kind.kind in "biu" else kind

@@ -9,6 +9,7 @@ from cupola.array_data cimport ARRAY
 from cupola.arrays.elementwise_call cimport ABSENT, apply, binary_to, unary_to
 from cupola.arrays.promotion cimport number_of
 from cupola.arrays.reduce cimport matmul, reduce_ufunc
+from cupola.element cimport native_dtype
 
 from cupola.exceptions import ArgumentTypeError
 
@@ -52,7 +53,7 @@ cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
     if type(out) is tuple:
         out = out[0]
     if dtype is not None:
-        dtype = np.dtype(dtype)
+        dtype = native_dtype(np.dtype(dtype))
     elif out is None or type(out) is ARRAY:
         if len(inputs) == 2:
             return binary_to(number, inputs[0], inputs[1], out)
