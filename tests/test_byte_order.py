@@ -490,6 +490,10 @@ def test_other_operations_name_the_remedy(driver):
     ):  # fmt: skip
         with refused(cupola.ArgumentTypeError, saying=["byte order", "cupola.to_device"]):
             operation()
+    copy = made(operations.COPY)
+    for call in (lambda: copy(x), lambda: copy(cupola.zeros(N, "f4"), out=x)):
+        with refused(cupola.ArgumentTypeError, saying=[">f4", "cupola.to_device", "byte order"]):
+            call()
 
 
 def test_a_refused_array_leaves_the_context_alive(driver):

@@ -244,8 +244,10 @@ def _check_kind(declaration: Declaration, tensor: Tensor, value: Any, arrays: Ar
 def _viewed(declaration: Declaration, tensor: Tensor, value: Any, arrays: Arrays) -> View:
     view = arrays.view(value)
     if view.element not in ELEMENT_TYPES:
+        swapped = view.element.startswith((">", "<"))  # such names are of the other byte order
         raise ArgumentTypeError(
             f"{_title(declaration, tensor)}: no operation takes elements of {view.element}"
+            + ("; pass cupola.to_device(x.get()), which converts the byte order" if swapped else "")
         )
     return view
 
