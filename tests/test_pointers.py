@@ -309,6 +309,17 @@ def test_what_can_not_be_written_back(driver, kind):
             kind(value)
 
 
+@pytest.mark.parametrize("kind", [cupola.In, cupola.Out, cupola.InOut])
+def test_arrays_that_cannot_be_copied_around_a_launch(driver, kind):
+    with refused(cupola.ArgumentTypeError, saying=(kind.__name__, "pass the array itself")):
+        kind(cupola.zeros(4))
+    if kind is cupola.In:
+        return
+    host = np.zeros((4, 2), np.float32)
+    with refused(cupola.ArgumentValueError, saying=("numpy.ascontiguousarray(array)", "[...] = y")):
+        kind(host[:, 0])
+
+
 def test_a_refused_call_leaves_host_arrays_alone(module):
     host = np.arange(4, dtype=np.int32)
     with refused(TypeError):

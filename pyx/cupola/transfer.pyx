@@ -11,7 +11,7 @@ from cupola._abi cimport (
 )
 from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
-from cupola.array cimport host_address, is_pinned
+from cupola.array cimport Array, host_address, is_pinned
 from cupola.element cimport is_native, native_array, native_dtype
 from cupola.error cimport check
 from cupola.memory cimport allocate
@@ -77,9 +77,18 @@ cdef int hold(Transfer self, object array) except -1:
     return 0
 
 
+cdef int require_host(Transfer self, object array) except -1:
+    if isinstance(array, Array):
+        raise ArgumentTypeError(
+            f"cupola.{type(self).__name__} copies a host array, got a cupola.Array, which is in "
+            "device memory: pass the array itself")
+    return 0
+
+
 cdef object writable(Transfer self, object array):
     """Check that a kernel's results can be written to the array itself."""
     name = f"cupola.{type(self).__name__}"
+    require_host(self, array)
     if not isinstance(array, np.ndarray):
         try:
             array = np.asarray(memoryview(array))
@@ -92,7 +101,8 @@ cdef object writable(Transfer self, object array):
     if not array.flags.c_contiguous:
         raise ArgumentValueError(
             f"{name}: the array is not C-contiguous (shape {array.shape}, strides "
-            f"{array.strides})")
+            f"{array.strides}); pass y = numpy.ascontiguousarray(array), and assign "
+            "array[...] = y after the call")
     return array
 
 
@@ -108,6 +118,7 @@ cdef class In(Transfer):
 
     def __init__(self, array):
         self.inward = True
+        require_host(self, array)
         hold(self, np.asarray(array, order="C"))
 
 
