@@ -545,6 +545,23 @@ def test_texels_have_the_native_byte_order(driver):
     cupola.Texture(cupola.to_device(x.view(">f4").get()))
 
 
+def test_operations_declare_the_elements_of_vectors(driver):
+    kernel = cupola.load(images.SCALE)["scale"]
+    kernel.declare("float4* values, float factor, int n")
+    table = {
+        "outputs": {},
+        "mutates": ["values"],
+        "scalars": {"factor": "float"},
+        "arguments": ["values", "factor", "n"],
+        "grid": [1],
+        "block": [8],
+        "align": 16,
+    }
+    cupola.op(kernel, "test.scale", inputs={"values": "float32[n]"}, **table)
+    with refused(cupola.ArgumentTypeError, saying=["values", "float4", "float64"]):
+        cupola.op(kernel, "test.scale", inputs={"values": "float64[n]"}, **table)
+
+
 def test_operations_declare_the_alignment_of_vectors(driver):
     kernel = cupola.load(images.SCALE)["scale"]
     kernel.declare("float4* values, float factor, int n")

@@ -14,6 +14,7 @@ from cupola.declare.element_types import (
     ELEMENT_TYPES,
     LETTERS,
     OF_ML_DTYPES,
+    VECTORS,
     for_cxx,
     for_cython,
     held_by,
@@ -65,6 +66,16 @@ def test_storage_and_types_that_are_no_numbers():
     assert "float8_e4m3fn" in held_by("char") and held_by("signed char") == ("int8",)
     assert set(held_by("unsigned short")) == {"int16", "uint16", "float16", "bfloat16"}
     assert held_by("Pair") == ()
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+def test_vectors_hold_their_parts(vector):
+    part, count = VECTORS[vector]
+    held = held_by(vector)
+    assert part in held and f'CUPOLA_HOLDS("{vector}", ' in for_cxx()
+    assert ("complex64" in held) == (part == "float32" and count in (2, 4))
+    assert "float64" not in held or part == "float64"
+    assert natural_alignment(vector) % itemsize(part) == 0
 
 
 SPELLINGS = {

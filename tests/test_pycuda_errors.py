@@ -99,6 +99,14 @@ def test_a_made_kernel_takes_its_own_types_alone():
     assert x.get().tolist() == [0, 2, 4, 6]
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128, np.int16])
+def test_parts_of_vectors_are_checked(dtype):
+    nothing = SourceModule("__global__ void nothing(float4* x) {}").get_function("nothing")
+    for given in (gpuarray.zeros(8, dtype), drv.In(np.zeros(8, dtype))):
+        with pytest.raises(TypeError, match=r"float32.*array of .*astype\(np.float32\)"):
+            nothing(given, block=(1, 1, 1))
+
+
 FITTING = {
     "a view": ("float", lambda: gpuarray.zeros(8, np.uint8).view(np.float32)),
     "bits of floats": ("int", lambda: gpuarray.zeros(4, np.float32)),
@@ -109,6 +117,8 @@ FITTING = {
     "an address": ("float", lambda: np.intp(int(gpuarray.zeros(4, np.float64).gpudata))),
     "a vector type": ("float4", lambda: gpuarray.zeros(4, np.float32)),
     "any elements": ("void", lambda: gpuarray.zeros(4, np.float64)),
+    "complex numbers for a vector": ("float4", lambda: gpuarray.zeros(4, np.complex64)),
+    "pixels": ("uchar4", lambda: gpuarray.zeros(4, np.uint32)),
     "In of a vector type": ("float2", lambda: drv.In(np.zeros((2, 2), np.float32))),
     "In of a struct": ("float", lambda: drv.In(np.zeros(2, PAIR))),
     "In of bytes": ("float", lambda: drv.In(memoryview(bytearray(8)))),

@@ -203,6 +203,64 @@ def test_types_as_c_spells_them(kernel, spelled, type_name, dtype):
     assert kernel.params[2].kind == "pointer" and kernel.params[3].name == ""
 
 
+FITTING_VECTORS = {
+    "float4": ["f4", "c8", "f4,f4,f4,f4"],
+    "float2": ["f4", "c8"],
+    "float3": ["f4", "f4,f4,f4"],
+    "cuDoubleComplex": ["f8", "c16"],
+    "int2": ["i4"],
+    "uint4": ["u4"],
+    "uchar4": ["u1", "i1", "?", "u4", "i4"],
+    "longlong2": ["i8"],
+    "half2": ["f2"],
+}
+
+
+@pytest.mark.parametrize("vector", FITTING_VECTORS)
+def test_vectors_have_elements_of_their_parts(kernel, vector):
+    """A pointer to float4 takes float32, and no float64."""
+    kernel.declare(f"float a, const {vector}* x, {vector}* out, size_t n")
+    taken = FITTING_VECTORS[vector]
+    for dtype in taken:
+        array = cupola.zeros(48, dtype)
+        kernel.prepare(1, 1, 1.0, array, array, 0)
+        kernel[1, 1](1.0, cupola.In(np.zeros(48, dtype)), array, 0)
+    wanted = {"uchar4": "uint8"}.get(vector, np.dtype(taken[0]).name)
+    spelled = {"cuDoubleComplex": "double2"}.get(vector, vector)
+    for dtype in {"f2", "f4", "f8", "i4", "u4", "i8", "c8", "c16", "f4,f4"} - set(taken):
+        array, name = cupola.zeros(48, dtype), str(np.dtype(dtype))
+        if array.itemsize == 8 and vector in ("float2", "int2") and array.dtype.names:
+            continue  # a struct of the vector's size
+        refused_argument(kernel, 1, 1.0, array, array, 0, error=TypeError, name="x",
+                         got=(spelled, name, f"x.astype('{wanted}')"))  # fmt: skip
+        given = cupola.In(np.zeros(48, dtype))
+        refused_argument(kernel, 1, 1.0, given, array, 0, error=TypeError, name="x",
+                         got=(spelled, name, f"cupola.In(array.astype('{wanted}'))"))  # fmt: skip
+
+
+def test_remedies_of_other_elements(kernel):
+    """The remedy of each message makes the launch work."""
+    kernel.declare(AXPY)
+    x, out = arrays()
+    host = np.arange(8.0)
+    refused_argument(kernel, 1, 2.0, cupola.to_device(host), out, 8, error=TypeError, name="x",
+                     got=("float64", "const float", "x.astype('float32')"))  # fmt: skip
+    refused_argument(kernel, 1, 2.0, cupola.In(host), out, 8, error=TypeError, name="x",
+                     got=("float64", "cupola.In(array.astype('float32'))"))  # fmt: skip
+    refused_argument(kernel, 2, 2.0, x, cupola.Out(host), 8, error=TypeError, name="out",
+                     got=("y = array.astype('float32')", "cupola.Out(y)"))  # fmt: skip
+    kernel[1, 8](2.0, cupola.In(host.astype("float32")), out, 8)
+    np.testing.assert_array_equal(out.get(), 2 * host)
+    for given, element in [
+        (cupola.to_device(host[:1]), "x.get().ravel()[0]"),
+        (host[:1], "numpy.asarray(x).ravel()[0]"),
+        ([3.0], "numpy.asarray(x).ravel()[0]"),
+    ]:
+        refused_argument(kernel, 0, given, x, out, 8, error=TypeError, name="a",
+                         got=("no pointer", element))  # fmt: skip
+        kernel[1, 8](eval(element, {"x": given, "numpy": np}), x, out, 8)
+
+
 def test_a_compiler_knows_better(driver):
     kernel = images.module("ptx")["store<int>"]
     assert kernel.signature.known_by == "compiler"

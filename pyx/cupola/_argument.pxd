@@ -11,6 +11,7 @@ from cupola.element cimport Element
 from cupola.handles cimport cupola_kernel, cupola_stream
 from cupola.memory cimport Memory
 from cupola.texture cimport TextureObject
+from cupola.transfer cimport Transfer
 
 # Actions that remain for an argument after it was packed.
 cdef enum Remainder:
@@ -87,7 +88,9 @@ cdef class Signature:
     cdef int refuse_memory(
         self, size_t index, str came, bint contiguous, object dtype, str copy) except -1
     cdef int refuse_element(
-        self, size_t index, str came, object dtype, uint64_t address) except -1
+        self, size_t index, str came, object dtype, uint64_t address, str array) except -1
+    cdef int refuse_transfer(self, size_t index, Transfer value) except -1
+    cdef int refuse_array(self, size_t index, str came, str host) except -1
     cdef int refuse_device(self, size_t index, str came, int device) except -1
     cdef int refuse_readonly(self, size_t index, object value) except -1
     cdef int refuse_host(self, size_t index, object value) except -1

@@ -41,7 +41,7 @@ from cupola.array_data cimport is_freed
 from cupola._dimensions cimport integer_text
 from cupola.device cimport device_text, is_same_driver
 from cupola.element cimport (
-    Element, element_fits, element_of, indirect_text, is_native, native_array,
+    Element, element_fits, element_of, element_text, indirect_text, is_native, native_array,
 )
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
@@ -307,12 +307,12 @@ cdef class Signature:
             if not self.parameters[index].kind & CUPOLA_POINTER:
                 if self.descriptors is not None:
                     return OTHER
-                self.refuse(index, "a cupola.Array")
+                self.refuse_array(index, "a cupola.Array", "x.get()")
             if not array.direct:
                 self.refuse_memory(
                     index, "a cupola.Array", array.contiguous, array.dtype, "x.copy()")
             if not element_fits(&self.elements[index], array.kind, array.itemsize, array.start):
-                self.refuse_element(index, "a cupola.Array", array.dtype, array.start)
+                self.refuse_element(index, "a cupola.Array", array.dtype, array.start, "x")
             if array.device_index != self.device_index:
                 self.refuse_device(index, "a cupola.Array", array.device_index)
             if array.readonly:
@@ -431,9 +431,7 @@ cdef class Signature:
             if not element_fits(
                 &self.elements[index], (<Transfer>value).kind, (<Transfer>value).itemsize, 0
             ):
-                self.refuse(
-                    index, f"cupola.{type(value).__name__} of a numpy.ndarray of "
-                    f"{(<Transfer>value).array.dtype}")
+                self.refuse_transfer(index, <Transfer>value)
             # The address comes later; check now that the parameter is a pointer. Any address but
             # null will do: after a null, each launch is inspected for nulls.
             self.put_address(buffer, index, 1, f"cupola.{type(value).__name__}")
@@ -577,7 +575,8 @@ cdef class Signature:
         if not element_fits(
             &self.elements[index], interface.kind, interface.itemsize, interface.address
         ):
-            self.refuse_element(index, kind, interface.dtype, interface.address)
+            self.refuse_element(
+                index, kind, interface.dtype, interface.address, "cupola.asarray(x)")
         if interface.readonly:
             self.refuse_readonly(index, value)
         if interface.address:
@@ -702,16 +701,41 @@ cdef class Signature:
             CUPOLA_ERROR_VALUE if is_native(dtype) else CUPOLA_ERROR_TYPE)
 
     cdef int refuse_element(
-        self, size_t index, str came, object dtype, uint64_t address
+        self, size_t index, str came, object dtype, uint64_t address, str array
     ) except -1:
-        """For an array whose elements are not those of the parameter."""
+        """For an array whose elements are not those of the parameter.
+
+        `array` is the expression that a message converts.
+        """
         cdef Element* element = &self.elements[index]
         if element_fits(element, dtype.kind.encode()[0], dtype.itemsize, 0):
             return self.refuse(
                 index, f"{came} at an address that is no multiple of {element.low_bits + 1}; pass "
                 "a copy", CUPOLA_ERROR_VALUE)
+        wanted = element_text(element, text(self.parameters[index].type))
         return self.refuse(
-            index, f"{came} of {dtype}; to ignore the type, pass its address as an int")
+            index, f"{came} of {dtype}; "
+            + (f"convert it with {array}.astype({wanted!r}), or " if wanted else "")
+            + "to ignore the type, pass its address as an int")
+
+    cdef int refuse_transfer(self, size_t index, Transfer value) except -1:
+        """For a host array whose elements are not those of the parameter."""
+        name = type(value).__name__
+        wanted = element_text(&self.elements[index], text(self.parameters[index].type))
+        came = f"cupola.{name} of a numpy.ndarray of {value.array.dtype}"
+        if wanted and value.outward:
+            came += f"; convert it, y = array.astype({wanted!r}), and pass cupola.{name}(y)"
+        elif wanted:
+            came += f"; pass cupola.{name}(array.astype({wanted!r}))"
+        return self.refuse(index, came)
+
+    cdef int refuse_array(self, size_t index, str came, str host) except -1:
+        """For an array where the kernel takes a number or a struct.
+
+        `host` is an expression for its elements on the host.
+        """
+        return self.refuse(
+            index, f"{came}; the parameter is no pointer: pass one element, {host}.ravel()[0]")
 
     cdef int refuse_device(self, size_t index, str came, int device) except -1:
         return self.refuse(
@@ -730,11 +754,12 @@ cdef class Signature:
         in_memory = PyObject_CheckBuffer(value) or isinstance(value, (list, tuple))
         if in_memory or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
             came += " in host memory"
-            if self.parameters[index].kind & CUPOLA_POINTER:
-                came += (
-                    "; pass cupola.In(array), cupola.Out(array) or cupola.InOut(array) to copy it "
-                    "around the call, or cupola.to_device(array); captures, graphs and prepared "
-                    "launches take only the second, made before")
+            if not self.parameters[index].kind & CUPOLA_POINTER:
+                return self.refuse_array(index, came, "numpy.asarray(x)")
+            came += (
+                "; pass cupola.In(array), cupola.Out(array) or cupola.InOut(array) to copy it "
+                "around the call, or cupola.to_device(array); captures, graphs and prepared "
+                "launches take only the second, made before")
         return self.refuse(index, came)
 
     cdef list begin(self, PyObject** arguments, char* buffer, cupola_stream* stream):

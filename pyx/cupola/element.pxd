@@ -5,11 +5,15 @@ from libc.stdint cimport uint64_t
 cdef struct Element:
     char kind  # NumPy's letter; 0: unknown, any kind fits; 'x': bytes of any kind
     Py_ssize_t size
+    Py_ssize_t vector  # bytes of a vector of such numbers, as float4 is; 0: no vector
     uint64_t low_bits  # the bits that are 0 in an aligned address
     uint64_t further_bits  # of these, the bits that the type alone does not require to be 0
 
 # The type of a C name such as "float" or "const unsigned int".
 cdef Element element_of(str type)
+
+# The name of a dtype that fits a C type, for messages: 'float32' of float4; '' if none is known.
+cdef str element_text(const Element* element, str type)
 
 # The bits that are 0 in an address of aligned elements. A kernel's access to a number of n bytes
 # faults unless n divides the address.
@@ -41,4 +45,9 @@ cdef inline bint element_fits(
         return not address & wanted.further_bits  # the address was checked for this type
     if address & wanted.low_bits:
         return False
+    if wanted.vector and size == wanted.vector:  # a struct; a pixel of four bytes as an integer
+        if kind == c'V' or (wanted.kind == c'x' and kind in (c'u', c'i')):
+            return True
+    if wanted.vector and kind == c'c':  # two floats of the vector
+        return wanted.kind == c'f' and size == 2 * wanted.size and wanted.vector % size == 0
     return wanted.kind == 0 or (wanted.kind == c'x' and size == 1)

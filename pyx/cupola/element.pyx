@@ -24,38 +24,42 @@ cdef dict BY_NAME = {
 }
 
 
-# Types that the compiler aligns to more than their fields: CUDA's vectors, and complex numbers.
-cdef object VECTOR = re.compile(
-    r"(?:u?(char|short|int|long|longlong)|float|double)([1-4])(?:_(16|32)a)?")
-cdef dict VECTOR_SIZES = {"char": 1, "short": 2, "int": 4, "long": 8, "longlong": 8}
+# Other types that the compiler aligns to more than their fields.
 cdef object COMPLEX = re.compile(r"(?:.*::)?complex<(float|double)>")
-cdef dict BY_ALIGNMENT = {
-    "__half2": 4, "half2": 4, "__nv_bfloat16": 2, "__nv_bfloat162": 4, "__int128": 16,
-    "cuComplex": 8, "cuFloatComplex": 8, "cuDoubleComplex": 16,
-}
+cdef dict BY_ALIGNMENT = {"__nv_bfloat16": 2, "__int128": 16}
 
 
-cdef int alignment_of(str name) except -1:
-    """The alignment in bytes of a C++ type by its name; 1 where the name does not tell."""
-    vector = VECTOR.fullmatch(name)
-    if vector is not None:
-        if vector[3] is not None:
-            return int(vector[3])
-        size = VECTOR_SIZES.get(vector[1]) or (4 if name.startswith("float") else 8)
-        return min(16, size * (1 if vector[2] in "13" else int(vector[2])))
+cdef tuple vector_of(str name):
+    """The element type of a vector's parts, their count, and the vector's alignment; or None."""
     number = COMPLEX.fullmatch(name)
     if number is not None:
-        return 8 if number[1] == "float" else 16
-    return 8 if name.endswith("*") else BY_ALIGNMENT.get(name, 1)
+        name = f"{number[1]}2"  # the same parts and alignment
+    if name not in VECTORS:
+        return None
+    part, count = VECTORS[name]
+    if name.endswith("a"):  # double4_32a names its alignment
+        return part, count, int(name[-3:-1])
+    size = ELEMENT_TYPES[part][1] // 8
+    return part, count, min(16, size * (1 if count == 3 else count))
 
 
 cdef Element element_of(str type):
     cdef Element result
     result.kind = 0
-    result.size = 0
+    result.size = result.vector = 0
     result.further_bits = 0
     words = [word for word in type.split() if word not in QUALIFIERS]
     name = " ".join(words)
+    vector = vector_of(name)
+    if vector is not None:
+        part, count, alignment = vector
+        code, bits = ELEMENT_TYPES[part]
+        result.low_bits = alignment - 1
+        if code in LETTERS:  # NumPy lacks bfloat16
+            result.kind = c"x" if bits == 8 else LETTERS[code].encode()[0]
+            result.size, result.vector = bits // 8, count * bits // 8
+            result.further_bits = result.low_bits & ~<uint64_t>(result.size - 1)
+        return result
     if name in BY_NAME:
         letter, result.size = BY_NAME[name]
         result.kind = letter[0]
@@ -65,8 +69,15 @@ cdef Element element_of(str type):
         else:
             result.kind = c"u" if "unsigned" in words else c"i"
             result.size = 2 if "short" in words else 8 if "long" in words else 4
-    result.low_bits = (result.size or alignment_of(name.removeprefix("unsigned "))) - 1
+    alignment = 8 if name.endswith("*") else BY_ALIGNMENT.get(name.removeprefix("unsigned "), 1)
+    result.low_bits = (result.size or alignment) - 1
     return result
+
+
+cdef str element_text(const Element* element, str type):
+    if element.kind == c"x":
+        return "bool" if "bool" in type.split() else "uint8"
+    return np.dtype(f"{chr(element.kind)}{element.size}").name if element.kind else ""
 
 
 cdef uint64_t low_bits_of(object dtype):

@@ -88,7 +88,7 @@ cdef int align_elements(Signature signature, object told) except -1:
     for index in range(signature.count):
         if told[index].dtype is not None and "pointer" in told[index].kind:
             signature.elements[index].low_bits |= low_bits_of(told[index].dtype)
-        signature.elements[index].further_bits = told[index].align - 1
+        signature.elements[index].further_bits |= told[index].align - 1
         signature.elements[index].low_bits |= told[index].align - 1
     return 0
 

@@ -64,6 +64,25 @@ ALIASES = {
 }
 # Types of C that also store elements of other types, and their bits.
 STORAGE = {"char": 8, "unsigned char": 8, "unsigned short": 16}
+_PARTS = {
+    "char": "int8", "uchar": "uint8", "short": "int16", "ushort": "uint16", "int": "int32",
+    "uint": "uint32", "long": "int64", "ulong": "uint64", "longlong": "int64",
+    "ulonglong": "uint64", "float": "float32", "double": "float64",
+}  # fmt: skip
+# CUDA's vectors by their names in C: the element type of their parts, and how many parts there are.
+VECTORS = {
+    **{f"{name}{count}": (part, count) for name, part in _PARTS.items() for count in (1, 2, 3, 4)},
+    **{f"{name}4_{align}a": (part, 4)
+       for name, part in _PARTS.items() if part.endswith("64") for align in (16, 32)},
+    "__half2": ("float16", 2),
+    "half2": ("float16", 2),
+    "__nv_bfloat162": ("bfloat16", 2),
+    "nv_bfloat162": ("bfloat16", 2),
+    "cuComplex": ("float32", 2),
+    "cuFloatComplex": ("float32", 2),
+    "cuDoubleComplex": ("float64", 2),
+}  # fmt: skip
+_COMPLEX = {"float32": "complex64", "float64": "complex128"}
 
 
 def itemsize(name: str) -> int:
@@ -72,7 +91,16 @@ def itemsize(name: str) -> int:
 
 
 def held_by(c_type: str) -> tuple[str, ...]:
-    """The element types that a kernel's pointer to a C type can hold; () for other types of C."""
+    """The element types that a kernel's pointer to a C type can hold; () for other types of C.
+
+    A vector holds elements of its parts' type; two parts are a complex number.
+    """
+    if c_type in VECTORS:
+        part, count = VECTORS[c_type]
+        if itemsize(part) == 1:
+            return held_by("char")
+        pairs = (_COMPLEX[part],) if part in _COMPLEX and count % 2 == 0 else ()
+        return (part, *pairs)
     bits = STORAGE.get(c_type)
     if bits is not None:
         return tuple(name for name, (_, width) in ELEMENT_TYPES.items() if width == bits)
@@ -88,12 +116,14 @@ def for_cython() -> str:
         f"cdef dict ELEMENT_TYPES = {ELEMENT_TYPES}\n"
         f"cdef dict C_TYPES = {by_c_type}\n"
         f"cdef dict LETTERS = {LETTERS}\n"
+        f"cdef dict VECTORS = {VECTORS}\n"
     )
 
 
 def for_cxx() -> str:
     """The table as C++ includes it: rows of two macros, which the source defines."""
-    spelled = dict.fromkeys([*(one for each in C_TYPES.values() for one in each), *STORAGE])
+    c_types = (one for each in C_TYPES.values() for one in each)
+    spelled = dict.fromkeys([*c_types, *STORAGE, *VECTORS])
     lines = [
         f'CUPOLA_ELEMENT_TYPE("{name}", {code}, {bits})'
         for name, (code, bits) in ELEMENT_TYPES.items()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import cupola
+from cupola.declare.element_types import OF_ML_DTYPES, VECTORS, itemsize
 from cupola.element import natural_alignment
 from cupola.pycuda import _calls
 from cupola.pycuda._byte_order import in_machine_order, is_in_machine_order
@@ -133,6 +134,19 @@ def check_elements(
 _FAMILIES = {"b": "i", "i": "i", "u": "i", "f": "f", "c": "f"}
 
 
+def _element(parameter: Any) -> np.dtype[Any] | None:
+    """The type of the numbers that a pointer leads to, also of those in vectors such as float4.
+
+    None where it is unknown, and for vectors of bytes: programs pass ``uint32`` for a ``uchar4*``.
+    """
+    if parameter.kind != "pointer":
+        return None
+    if parameter.type not in VECTORS:
+        return parameter.dtype
+    part, _ = VECTORS[parameter.type]
+    return None if part in OF_ML_DTYPES or itemsize(part) == 1 else np.dtype(part)
+
+
 def _width(dtype: np.dtype[Any]) -> int:
     """Bytes of a number, or of a part of a complex number."""
     return dtype.itemsize // (2 if dtype.kind == "c" else 1)
@@ -208,7 +222,7 @@ class Function:
         self._block: tuple[int, int, int] | None = None  # the block of the deprecated calls
         self._configured: dict[Any, Any] = {}
         # The elements of each parameter that is a pointer; None where they are not known.
-        self._elements = [one.dtype if one.kind == "pointer" else None for one in kernel.params]
+        self._elements = [_element(one) for one in kernel.params]
 
     def _wanted(self, place: int) -> np.dtype[Any] | None:
         """The type of the elements of a parameter, where it is known."""
