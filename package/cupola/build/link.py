@@ -107,7 +107,7 @@ def _joined(
         target=target,
         inputs=(*objects, Path(__file__).with_name("ptx.py")),
         action=join,
-        key=("join", str(level), *lines, *map(str, sources)),
+        key=("join 2", str(level), *lines, *map(str, sources)),
         label=f"{title}: join PTX",
         quiet=True,
     )

@@ -114,7 +114,8 @@ def join(texts: Mapping[str, str], kernels: Mapping[str, Collection[str]] | None
     parts = _kept_apart(parts if kernels is None else _selected(parts, kernels))
     body = _ordered([part for of_one in parts for part in of_one])
     version = max((head[0] for head in heads), key=_version)
-    return "\n".join([version, *heads[0][1:], *body, *files, *strings]) + "\n"
+    # fatbinary of CUDA 12.4 drops the first line, which is a comment in nvcc's PTX.
+    return "\n".join(["//", version, *heads[0][1:], *body, *files, *strings]) + "\n"
 
 
 def _numbered_lines(text: str, source: int, files: list[str]) -> str:
