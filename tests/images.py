@@ -96,13 +96,18 @@ def cubin(architecture):
     return compiled(f"kernels.{architecture}.cubin", ptx(), "-cubin", f"-arch=sm_{architecture}")
 
 
+def compression():
+    """The options for the smallest fatbin; nvcc before 12.8 has one compression alone."""
+    return ["--compress-mode=size"] if nvcc().version >= (12, 8) else []
+
+
 def fatbin(*codes, compress=False):
     """Of the codes asked for ("compute_75" is PTX, "sm_90" a cubin); by default PTX alone."""
     codes = codes or ("compute_75",)
     name = "-".join(codes) + (".compressed" if compress else "") + ".fatbin"
     generate = [f"-gencode=arch=compute_{code.partition('_')[2]},code={code}" for code in codes]
-    how = "--compress-mode=size" if compress else "-no-compress"
-    return compiled(name, SOURCE, "-fatbin", how, *generate)
+    how = compression() if compress else ["-no-compress"]
+    return compiled(name, SOURCE, "-fatbin", *how, *generate)
 
 
 def described(source=SOURCE):

@@ -234,8 +234,8 @@ def test_a_driver_gets_the_options_of_ptxas_with_the_ptx(tmp_path, compress):
     driver = wrap(tmp_path, source, replace=["cuModuleLoadDataEx"])
     image, written = tmp_path / "limited.fatbin", tmp_path / "written.fatbin"
     codes = [f"-gencode=arch=compute_75,code={code}" for code in ("sm_75", "compute_75")]
-    how = "--compress-mode=size" if compress else "-no-compress"
-    images.compile_with_nvcc(images.SOURCE, image, "-fatbin", how, "-maxrregcount=40", *codes)
+    how = images.compression() if compress else ["-no-compress"]
+    images.compile_with_nvcc(images.SOURCE, image, "-fatbin", *how, "-maxrregcount=40", *codes)
     code = f"import cupola; cupola.load({str(image)!r})['increment']"
     good(code, CUPOLA_DRIVER=driver, WRITTEN=written)
     assert b"-maxrregcount=40" in written.read_bytes()

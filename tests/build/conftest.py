@@ -40,7 +40,7 @@ def built(tmp_path_factory):
     (root / "kernels.cu").write_text(SOURCE)
     steps = image.steps(
         toolkit.find(),
-        Architectures((Target(75), Target(90), Target(120))),
+        Architectures((Target(75), Target(80), Target(90))),
         [Path("kernels.cu")],
         Path("out/kernels.fatbin"),
         Path("out/kernels.json"),

@@ -26,7 +26,7 @@ def kernel(written, name):
 def test_head(written):
     assert written["format"] == 1
     assert written["package"] == "test 1"
-    assert written["architectures"] == {"cubin": [75, 90, 120], "ptx": [75]}
+    assert written["architectures"] == {"cubin": [75, 80, 90], "ptx": [75]}
     assert written["ptx_version"] == "6.3"  # the lowest that compute_75 has
 
 
@@ -79,7 +79,7 @@ def test_templates_are_told_apart_by_their_demangled_names(written):
 
 def test_resources_of_each_architecture(written):
     resources = kernel(written, "shared")["resources"]
-    assert set(resources) == {"sm_75", "sm_90", "sm_120"}
+    assert set(resources) == {"sm_75", "sm_80", "sm_90"}
     for one in resources.values():
         assert one["shared"] == 1024 and 0 < one["registers"] < 256
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cupola.build import backend, toolkit
+from cupola.build import backend, image, toolkit
 from cupola.build.error import BuildError
 from cupola.build.targets import Target, names
 
@@ -157,3 +157,12 @@ def test_the_toolkit_of_this_build():
     assert found.version >= toolkit.OLDEST
     assert Target(75) in found.architectures()
     assert found.nvcc.stat().st_mode & stat.S_IXUSR
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"), [("12.4.131", []), ("12.8.93", ["--compress-mode=size"])]
+)
+def test_nvcc_gets_no_option_that_it_does_not_know(release, expected):
+    found = toolkit.Toolkit(Path("nvcc"), release, (8, 4), (), "")
+    step = image.compile_code(found, Path("k.cu"), Path("k.fatbin"), [], [Target(90)])
+    assert [word for word in step.command if "compress" in word] == expected

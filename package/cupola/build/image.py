@@ -240,7 +240,8 @@ def compile_code(
     similar, so it has half the size that a wheel's own compression reaches.
     """
     code = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in cubins]
-    arguments = [*options, "-I.", "-fatbin", "--compress-mode=size", *code]
+    smallest = ["--compress-mode=size"] if toolkit.version >= (12, 8) else []
+    arguments = [*options, "-I.", "-fatbin", *smallest, *code]
     return compile_source(toolkit, source, target, arguments)
 
 
