@@ -235,6 +235,15 @@ cdef class ArrayDescriptor:
         self.bytes = NULL
 
 
+cdef str wanted_text(const Element* element, const char* type, object dtype):
+    """The name of a dtype that fits a parameter, of the same kind as `dtype` where one is."""
+    cdef Py_ssize_t pair = 2 * element.size
+    if dtype.kind == "c" and element.kind == c"f" and element.vector and element.vector % pair == 0:
+        if pair > 4:  # NumPy has no complex numbers of two float16
+            return f"complex{8 * pair}"
+    return element_text(element, text(type))
+
+
 cdef class Signature:
     def __cinit__(self):
         self.native = NULL
@@ -712,7 +721,7 @@ cdef class Signature:
             return self.refuse(
                 index, f"{came} at an address that is no multiple of {element.low_bits + 1}; pass "
                 "a copy", CUPOLA_ERROR_VALUE)
-        wanted = element_text(element, text(self.parameters[index].type))
+        wanted = wanted_text(element, self.parameters[index].type, dtype)
         return self.refuse(
             index, f"{came} of {dtype}; "
             + (f"convert it with {array}.astype({wanted!r}), or " if wanted else "")
@@ -721,7 +730,8 @@ cdef class Signature:
     cdef int refuse_transfer(self, size_t index, Transfer value) except -1:
         """For a host array whose elements are not those of the parameter."""
         name = type(value).__name__
-        wanted = element_text(&self.elements[index], text(self.parameters[index].type))
+        wanted = wanted_text(
+            &self.elements[index], self.parameters[index].type, value.array.dtype)
         came = f"cupola.{name} of a numpy.ndarray of {value.array.dtype}"
         if wanted and value.outward:
             came += f"; convert it, y = array.astype({wanted!r}), and pass cupola.{name}(y)"
