@@ -6,6 +6,7 @@ from collections import namedtuple
 from importlib import import_module
 from pathlib import Path
 
+import images
 import numpy as np
 import pytest
 from working import refused
@@ -13,7 +14,7 @@ from working import refused
 import cupola
 from cupola import __main__ as command
 from cupola import compiler
-from cupola.build import executor, image, library, toolkit
+from cupola.build import executor, image, library
 from cupola.build.architectures import Architectures
 from cupola.build.kernels import Kernels
 from cupola.build.targets import Target
@@ -59,7 +60,7 @@ def _made(root, name, source, target=None):
     folder.mkdir()
     (folder / "kernels.cu").write_text(source)
     steps = image.steps(
-        toolkit.find(), Architectures((target or Target(90),), (target or Target(75),)),
+        images.nvcc(), Architectures((target or Target(90),), (target or Target(75),)),
         [Path("kernels.cu")], Path("kernels.fatbin"), Path("kernels.json"), folder, packed=True,
         lto=True,
     )  # fmt: skip
@@ -310,6 +311,15 @@ def test_links_for_a_gpu(driver, built):
         linked_for_gpu([shipped(built["pick"])], SCALE)
 
 
+def test_ptx_and_machine_code_beside_lto_ir(driver, built):
+    for target in ("compute_75", "sm_90"):
+        words = [f"--gpu-architecture={target}", "-rdc=true"]
+        made = nvrtc.nvrtc().compile(Program(SCALE, "a.cu", "a.cu", words))
+        other = fragments.LinkedImage("scale", made.ptx if target == "compute_75" else made.cubin)
+        _, code = linked_for_gpu([shipped(built["pick"]), other], LESS)
+        assert len(read_kernels(code)) == 1 and b"scale" in code and b".text.less" not in code
+
+
 def test_a_link_for_a_gpu_without_sources_and_without_a_compiler(driver, built, monkeypatch):
     words = ["--gpu-architecture=compute_75", "-rdc=true", "-dlto"]
     made = nvrtc.nvrtc().compile(Program(LESS + SCALE, "a.cu", "a.cu", words))
@@ -377,6 +387,17 @@ def test_inspect_shows_what_is_open(built, capsys):
     (row,) = rows.values()
     assert row["9.0"] == "lto_90 (linked)" and row["8.0"] == "lto_75 (linked)"
     assert row["CPU device"] == "compute_75 (linked)"
+
+
+@pytest.mark.parametrize(
+    "given", [5, [5], [{}], [{"name": "f"}], [{"name": "f", "declaration": 5}], {"name": "f"}]
+)
+def test_a_hostile_manifest(given):
+    import json
+
+    text = json.dumps({"format": 1, "open": given, "kernels": []}).encode()
+    with refused(cupola.ImageError, saying="place.json is malformed"):
+        _ = manifests.Manifest(text, "place.json").open
 
 
 def test_a_linked_module_can_be_pickled(driver, pick):
