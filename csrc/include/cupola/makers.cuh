@@ -221,10 +221,9 @@ template <class T, class Combine>
 __device__ T reduce_threads(T value, long long threads, Combine combine) {
     if (threads == 1) return value;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (int distance = 1; distance < 32; distance *= 2) {
-        const T other = of_lane_after(value, distance);
-        if (lane % (2 * distance) == 0) value = combine(value, other);
-    }
+    // All lanes combine, although few of these values are used: a condition would cost more.
+    for (int distance = 1; distance < 32; distance *= 2)
+        value = combine(value, of_lane_after(value, distance));
     if (threads == 32) return value;
     T* values = of_warps<T>();
     if (lane == 0) values[warp] = value;
