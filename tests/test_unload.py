@@ -132,6 +132,7 @@ def test_what_was_unloaded_is_refused(driver):
         lambda: kernel.registers,
         lambda: kernel.occupancy(8),
         lambda: module["another"],
+        lambda: module[kernel.name],
         lambda: module.kernels,
         lambda: module.globals["big"],
         lambda: variable.get(),

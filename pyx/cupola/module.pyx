@@ -455,6 +455,7 @@ cdef class Module:
                 f"{lent}")
         with nogil:
             check(cupola_module_unload(self.native))
+        self.found.clear()  # a further look-up is an error
 
     def on(self, device):
         """The same image on another device, loaded there once as long as this module is in use.
