@@ -202,6 +202,15 @@ def test_errors_begin_with_file_and_line(driver, tmp_path):
     assert "__nv_name_map" not in str(caught.value)
 
 
+def test_a_template_without_instances_names_the_remedy(driver):
+    source = "template <class T> __global__ void f(T* x) { *x = 1; }"
+    with refused(cupola.UnknownNameError, saying=("no kernels at all", "name_expressions=")):
+        cupola.compile(source)["f"]
+    x = cupola.zeros(1, np.float32)
+    cupola.compile(source, name_expressions=["f<float>"])["f<float>"][1, 1](x)
+    assert x.get() == 1
+
+
 def test_warnings_are_kept(driver):
     source = STORE.replace("{", "{ int unused;")
     for _ in range(2):  # the second comes from the cache

@@ -34,7 +34,10 @@ std::string not_found(const std::string& name, const std::vector<std::string>& n
     std::sort(ranked.begin(), ranked.end());
     ranked.erase(std::unique(ranked.begin(), ranked.end()), ranked.end());  // overloads
     std::string text = "the module has no kernel " + (name.empty() ? "with an empty name" : name);
-    if (ranked.empty()) return text + ": it has no kernels at all";
+    if (ranked.empty())
+        return text +
+               ": it has no kernels at all; a template becomes one by an instantiation in "
+               "the source, or by name_expressions= of cupola.compile";
     constexpr std::size_t most = 8;
     text += ranked.size() <= most ? "; it has: " : "; the nearest names are: ";
     for (std::size_t i = 0; i < ranked.size() && i < most; ++i)
