@@ -81,3 +81,26 @@ print(out.get())
     for capability, expected in (("8.0", "750"), ("9.0", "900")):
         project.environment["CUPOLA_CPU_COMPUTE_CAPABILITY"] = capability
         assert project.python("-c", code).split()[-1] == expected
+
+
+CUB = """
+#include <cub/cub.cuh>
+extern "C" __global__ void total(const float* x, float* out) {
+    using Reduce = cub::BlockReduce<float, 32>;
+    __shared__ Reduce::TempStorage memory;
+    const float sum = Reduce(memory).Sum(x[threadIdx.x]);
+    if (threadIdx.x == 0) *out = sum;
+}
+"""
+
+
+def test_kernels_of_cub_have_one_name_for_several_targets(tmp_path):
+    """cub.cuh defines a kernel; its namespace would have the list of targets in it."""
+    project = Project(tmp_path, TABLE)
+    project.write("csrc/product.cu", CUB)
+    project.environment["CUPOLA_ARCHITECTURES"] = "75,90"
+    project.setup("build_kernels", "--inplace")
+    manifest = json.loads((project.built() / "kernels.json").read_text())
+    names = [one["name"] for one in manifest["kernels"]]
+    assert "total" in names and not any("CUB_" in name for name in names)
+    assert all(set(one["resources"]) == {"sm_75", "sm_90"} for one in manifest["kernels"])

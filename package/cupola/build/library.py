@@ -24,6 +24,14 @@ from .toolkit import Toolkit
 # The module first: its mark tells the next build that it owns these files.
 SUFFIXES = (".py", ".fatbin", ".json", ".pyi")
 _MARK = "# Made by cupola.build of "
+# CUB and Thrust put the list of targets into their namespaces, for hosts that load several
+# libraries. The compilation that describes kernels is for one target, and needs the same names.
+_ONE_NAMESPACE = (
+    "-DCUB_DISABLE_NAMESPACE_MAGIC",
+    "-DCUB_IGNORE_NAMESPACE_MAGIC_ERROR",
+    "-DTHRUST_DISABLE_ABI_NAMESPACE",
+    "-DTHRUST_IGNORE_ABI_NAMESPACE_ERROR",
+)
 _MODULE = '''\
 {mark}{sources}: the next build writes it anew.
 """Kernels, each loaded when it is first used: ``{name}.{example}[grid, block](...)``."""
@@ -77,7 +85,7 @@ def steps(
             made[".fatbin"],
             manifest,
             root,
-            options=kernels.options,
+            options=(*_ONE_NAMESPACE, *kernels.options),
             include=kernels.include,
             package=package,
             relocatable=kernels.links,
