@@ -54,7 +54,7 @@ help:
 	@echo "make differential  compare random programs over arrays with NumPy, PROGRAMS=20000 of them"
 	@echo "make sanitize   run all tests under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "make compiled   run all tests of PTX and arrays as machine code (hours)"
-	@echo "make toolkits   build a package with other CUDA toolkits, TOOLKITS=13.5 one of them; downloads them"
+	@echo "make toolkits   test with nvcc and NVRTC of CUDA 12.4 to 13.5, TOOLKITS=13.5 one of them; downloads them"
 	@echo "make sweep      run millions of calls and random programs (minutes to hours)"
 	@echo "make gpu        run everything that needs a GPU, without network"
 	@echo "make gpu-multi  run the tests and benchmarks that need two GPUs, without network"
@@ -221,9 +221,9 @@ sanitize: build
 	@$(BIN)/python tools/sanitize.py -- $(PYTEST)
 	@CUPOLA_SOAK=full $(BIN)/python -m pytest --driver=cpu tests/sanitizer -k threads
 
-# Builds with other releases of nvcc, and older ptxas, from NVIDIA's wheels.
+# Tests with the compilers of other releases of CUDA, and with older ptxas.
 toolkits: build
-	@$(BIN)/python tools/toolkits.py $(TOOLKITS)
+	@$(BIN)/python tools/toolkits.py --slice $(SLICE) $(TOOLKITS)
 
 # Tests that take minutes: millions of calls that must leave nothing behind, on this machine's driver,
 # random programs as machine code, and all declarations of PTX against ptxas.
