@@ -43,9 +43,7 @@ struct alignas(2 * sizeof(T)) complex {
         return complex((x.re * ratio + x.im) / scale, (x.im * ratio - x.re) / scale);
     }
     friend __host__ __device__ complex operator+(const complex& z) { return z; }
-    friend __host__ __device__ complex operator-(const complex& z) {
-        return complex(-z.re, -z.im);
-    }
+    friend __host__ __device__ complex operator-(const complex& z) { return complex(-z.re, -z.im); }
     friend __host__ __device__ bool operator==(const complex& x, const complex& y) {
         return x.re == y.re && x.im == y.im;
     }
