@@ -26,6 +26,8 @@ enum : std::uint8_t {
 // name has their size. The driver and ptxas do not count them.
 constexpr std::string_view reserved_section = ".nv.shared.reserved.0";
 constexpr std::uint64_t reserved_shared = 1024;
+// The flag of a target such as sm_90a, before ABI version 8.
+constexpr std::uint32_t suffix_flag = 0x800;
 
 // Whether a section has a size, and no bytes in the file. In relocatable code global, local and
 // shared memory have types of their own.
@@ -123,6 +125,8 @@ Cubin::Cubin(std::string_view bytes) {
     const auto flags = elf.at<std::uint32_t>(48, "the flags");
     const bool shifted = elf.at<std::uint8_t>(8, "the ABI version") >= 8;
     architecture_ = static_cast<int>(flags >> (shifted ? 8 : 0) & 0xff);
+    before_abi_8_ = !shifted;
+    if (before_abi_8_ && flags & suffix_flag) suffix_ = 'a';
 
     std::vector<std::uint32_t> names;
     for (unsigned i = 0; i < count; ++i) {
@@ -150,10 +154,10 @@ const Cubin::Section* Cubin::find(std::string_view name) const {
 
 char Cubin::variant() const {
     const Section* const note = find(".note.nv.tkinfo");
-    if (!note) return 0;
+    if (!note) return suffix_;
     const std::string target = "-arch sm_" + std::to_string(architecture_);
     const std::size_t at = note->content.find(target);
-    if (at == std::string_view::npos || at + target.size() >= note->content.size()) return 0;
+    if (at == std::string_view::npos || at + target.size() >= note->content.size()) return suffix_;
     const char suffix = note->content[at + target.size()];
     return suffix == 'a' || suffix == 'f' ? suffix : '\0';
 }
@@ -203,7 +207,9 @@ std::vector<Cubin::Kernel> Cubin::kernels() const {
         const auto found = by_name.find(name);
         return found == by_name.end() ? nullptr : found->second;
     };
-    const std::uint64_t reserved = by_name.count(reserved_section) ? reserved_shared : 0;
+    // ptxas of CUDA 12.4 and older reserves the bytes without the section.
+    const bool reserves = by_name.count(reserved_section) || (before_abi_8_ && architecture_ >= 90);
+    const std::uint64_t reserved = reserves ? reserved_shared : 0;
     const Section* constants = section(".nv.constant3");
 
     const auto names = kernel_names();
