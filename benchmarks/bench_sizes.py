@@ -20,7 +20,7 @@ from shipped_bytes import TARGETS
 
 import cupola
 from cupola.build import toolkit
-from cupola.image import cubin
+from cupola.image import reader
 
 ROUNDS = 9
 BEST = 9 | lzma.PRESET_EXTREME
@@ -169,7 +169,7 @@ def instructions(image):
     from elftools.elf.elffile import ELFFile  # only this needs it
 
     found = []
-    for entry in cubin.read_image(image).entries:
+    for entry in reader.read_image(image).entries:
         if entry.kind == "ptx":
             found.append(entry.payload)
         else:
@@ -201,7 +201,7 @@ def run():
         with tempfile.TemporaryDirectory() as folder:
             plain = fatbin(source, folder, "-no-compress")
             size_mode = fatbin(source, folder, "--compress-mode=size")
-        packed = cubin.pack(plain)
+        packed = reader.pack(plain)
         rows += [
             records.Row(f"{name}: {what}", value, "bytes")
             for what, value in (

@@ -251,7 +251,7 @@ class Recipe:
     def steps(self, toolkit: Any, architectures: Any) -> list[Any]:
         """All that is made before the Cython modules."""
         readers = [*self.codec_steps(), *self.reader_steps(toolkit)]
-        self.build.image.cubin.use(READER_LIBRARY)
+        self.build.image.reader.use(READER_LIBRARY)
         image = [
             *self.build.image.steps(
                 toolkit,

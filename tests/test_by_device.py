@@ -12,7 +12,7 @@ import cupola
 from cupola.__main__ import main
 from cupola.exceptions import ImageError
 from cupola.image import devices
-from cupola.image.cubin import Device
+from cupola.image.reader import Device
 from cupola.tools.command import by_device, packages
 
 

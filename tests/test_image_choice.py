@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from cupola.exceptions import ImageError
-from cupola.image.cubin import Device, choose, read_image
+from cupola.image.reader import Device, choose, read_image
 
 DEVICES = (70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121)
 KINDS = {"compute": 1, "sm": 2, "lto": 8}

@@ -9,7 +9,7 @@ from cupola import compiler
 from cupola.compiler.link import linked_as
 from cupola.compiler.request import Request, Target
 from cupola.compiler.source_files import source_of
-from cupola.image.cubin import read_kernels
+from cupola.image.reader import read_kernels
 from cupola.toolkit import libraries, nvjitlink, nvrtc
 from cupola.toolkit.program import Program
 

@@ -24,7 +24,7 @@ from cupola.compiler.request import Request
 from cupola.compiler.request import Target as Wanted
 from cupola.compiler.source_files import source_of
 from cupola.image import manifest as manifests
-from cupola.image.cubin import read_image, read_kernels
+from cupola.image.reader import read_image, read_kernels
 from cupola.toolkit import libraries, nvjitlink, nvrtc
 from cupola.toolkit.program import Program
 

@@ -17,7 +17,7 @@ from wrapped import wrap
 
 import cupola
 from cupola.image import ptx_version
-from cupola.image.cubin import pack, read_image
+from cupola.image.reader import pack, read_image
 from cupola.toolkit.nvrtc import nvrtc
 
 NEWER = Path(__file__).with_name("newer.ptx")

@@ -11,7 +11,7 @@ import pytest
 from test_driver import good
 from wrapped import wrap
 
-from cupola.image.cubin import read_image
+from cupola.image.reader import read_image
 
 # Functions that drivers have since CUDA 12.3 and 12.4.
 NAMES = ["cuFuncGetName"]

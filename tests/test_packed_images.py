@@ -9,7 +9,7 @@ from command_line import cli
 from working import refused
 
 import cupola
-from cupola.image import contents, cubin
+from cupola.image import contents, reader
 
 CODES = ("compute_75", "sm_80", "sm_90")
 
@@ -21,7 +21,7 @@ def plain():
 
 @pytest.fixture(scope="module")
 def packed(plain):
-    return cubin.pack(plain)
+    return reader.pack(plain)
 
 
 def index_size(packed):
@@ -36,7 +36,7 @@ def works(module):
 
 
 def test_a_packed_image_loads(driver, packed, tmp_path):
-    assert cubin.is_packed(packed)
+    assert reader.is_packed(packed)
     works(cupola.load(packed))
     path = tmp_path / "k.fatbin"
     path.write_bytes(packed)
@@ -47,7 +47,7 @@ def test_a_packed_image_loads(driver, packed, tmp_path):
 
 
 def test_it_has_the_entries_of_the_fatbin(plain, packed):
-    assert cubin.read_image(packed) == cubin.read_image(plain)
+    assert reader.read_image(packed) == reader.read_image(plain)
     assert len(packed) < len(plain) / 4
 
 
@@ -63,20 +63,20 @@ def test_it_is_inspected_as_the_fatbin_is(plain, packed, tmp_path):
 def test_equal_machine_code_is_kept_once():
     """nvcc makes the same instructions for sm_86 and sm_89, and sm_86's run on both."""
     image = images.fatbin("compute_75", "sm_86", "sm_89", "sm_90").read_bytes()
-    kept = [(one.kind, one.architecture) for one in cubin.read_image(cubin.pack(image)).entries]
+    kept = [(one.kind, one.architecture) for one in reader.read_image(reader.pack(image)).entries]
     assert sorted(kept) == [("cubin", 86), ("cubin", 90), ("ptx", 75)]
     # The code for 9.0 does not run on 8.x.
     image = images.fatbin("compute_75", "sm_89", "sm_90").read_bytes()
-    kept = [(one.kind, one.architecture) for one in cubin.read_image(cubin.pack(image)).entries]
+    kept = [(one.kind, one.architecture) for one in reader.read_image(reader.pack(image)).entries]
     assert sorted(kept) == [("cubin", 89), ("cubin", 90), ("ptx", 75)]
 
 
 def test_other_levels(driver, plain):
-    sizes = [len(cubin.pack(plain, level)) for level in (1, 19)]
+    sizes = [len(reader.pack(plain, level)) for level in (1, 19)]
     assert sizes[1] < sizes[0] < len(plain) / 3
     for level in (0, 20, -1):
         with refused(cupola.Error, saying=f"level {level}: expected 1 to 19"):
-            cubin.pack(plain, level)
+            reader.pack(plain, level)
 
 
 def test_what_can_not_be_packed(driver, packed):
@@ -88,7 +88,7 @@ def test_what_can_not_be_packed(driver, packed):
     }
     for image, says in cases.items():
         with refused(cupola.ImageError, saying=("the image can't be packed", says)):
-            cubin.pack(image)
+            reader.pack(image)
 
 
 def test_a_packed_image_is_linked(driver, packed):
@@ -105,7 +105,7 @@ def test_a_truncated_image_is_refused(driver, packed):
     taken = []
     for size in [*range(1, 200), *range(200, len(packed), 97), len(packed) - 1]:
         try:
-            cubin.read_image(packed[:size])
+            reader.read_image(packed[:size])
             taken.append(size)
         except cupola.ImageError:
             pass
@@ -117,12 +117,12 @@ def test_a_truncated_image_is_refused(driver, packed):
 def test_a_damaged_image_is_refused(driver, packed):
     """zstd's checksum finds each change of the content; changes of the index don't fit it."""
     different = 0
-    good = cubin.read_image(packed)
+    good = reader.read_image(packed)
     for place in [*range(40), *range(40, len(packed), 61)]:
         spoilt = bytearray(packed)
         spoilt[place] ^= 0x10
         try:
-            found = cubin.read_image(bytes(spoilt))
+            found = reader.read_image(bytes(spoilt))
         except cupola.ImageError:
             different += 1
         else:
@@ -133,12 +133,12 @@ def test_a_damaged_image_is_refused(driver, packed):
 
 def test_swapped_frames_are_refused(driver, packed):
     """An index of one image with the frames of another."""
-    other = cubin.pack(images.fatbin("compute_75", "sm_90", "sm_80").read_bytes())
+    other = reader.pack(images.fatbin("compute_75", "sm_90", "sm_80").read_bytes())
     ends = [16 + index_size(one) - 8 for one in (packed, other)]
     swapped = packed[: ends[0]] + other[ends[1] :]
     assert packed[: ends[0]] != other[: ends[1]]
     with refused(cupola.ImageError, saying="its index does not fit its compressed bytes"):
-        cubin.read_image(swapped)
+        reader.read_image(swapped)
 
 
 @pytest.mark.parametrize("size", [1 << 62, 1 << 40, 1 << 31, (1 << 30) - 1, 0])
@@ -148,7 +148,7 @@ def test_forged_sizes_are_refused(driver, packed, size):
         spoilt = bytearray(packed)
         struct.pack_into("<Q", spoilt, place, size)
         with refused(cupola.ImageError):
-            cubin.read_image(bytes(spoilt))
+            reader.read_image(bytes(spoilt))
 
 
 def test_a_frame_of_zeros_is_no_bomb(driver):
@@ -164,7 +164,7 @@ def test_a_frame_of_zeros_is_no_bomb(driver):
     index = b"cupola 1" + header + entry
     image = struct.pack("<II", 0x184D2A50, len(index)) + index + frame
     with refused(cupola.ImageError, saying="impossible unpacked size"):
-        cubin.read_image(image)
+        reader.read_image(image)
 
 
 def test_two_entries_for_one_device_are_refused(plain):
@@ -173,4 +173,4 @@ def test_two_entries_for_one_device_are_refused(plain):
     size = struct.unpack_from("<Q", head, 8)[0]
     double = head[:8] + struct.pack("<Q", 2 * size) + body[:size] + body[:size]
     with refused(cupola.ImageError, saying=("two entries for", "one for each target")):
-        cubin.pack(double)
+        reader.pack(double)

@@ -162,9 +162,9 @@ cdef object without_code(Module module, str name, object error):
     cdef Image image = module.image_
     if image.content is None:
         return error
-    from cupola.image import cubin, devices
+    from cupola.image import devices, reader
     major, minor = module.device.compute_capability
-    device = cubin.Device(10 * major + minor, machine_code=not is_cpu(image.device_index))
+    device = reader.Device(10 * major + minor, machine_code=not is_cpu(image.device_index))
     held = devices.lacking(image.read(), image.names.get(name, name), device)
     if not held:
         return error

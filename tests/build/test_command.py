@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from project import FIRST, SECOND, TABLE, Project, compiled
 
-from cupola.image import cubin
+from cupola.image import reader
 
 pytestmark = pytest.mark.campaign("builds of packages")
 
@@ -317,7 +317,7 @@ def test_a_wheel_holds_every_architecture_and_fits_every_platform(project):
         image = archive.read("slope/kernels.fatbin")
     assert {f"slope/{name}" for name in PRODUCTS} <= names
     assert manifest["architectures"] == {"cubin": [80, 90], "ptx": [75, 90]}
-    assert cubin.is_packed(image)
+    assert reader.is_packed(image)
     assert manifest["image"]["sha256"] == hashlib.sha256(image).hexdigest()
     assert {"csrc/first.cu", "csrc/second.cu"} <= manifest["sources"].keys()
     assert not [name for name in names if name.endswith((".cu", ".cuh"))]

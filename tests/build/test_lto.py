@@ -10,8 +10,8 @@ from cupola.build.error import BuildError
 from cupola.build.image_merge import Library, merge
 from cupola.build.intermediate import read_prototype
 from cupola.build.targets import Target
-from cupola.image.cubin import is_packed, read_fatbin
 from cupola.image.ptx_functions import Symbol, symbols
+from cupola.image.reader import is_packed, read_fatbin
 
 SOURCE = """
 struct Pair { float key; int id; };

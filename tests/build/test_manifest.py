@@ -7,8 +7,8 @@ from cupola.build import manifest
 from cupola.build.error import BuildError
 from cupola.build.merge import merge
 from cupola.build.signature import read_debug
-from cupola.image.cubin import Kernel, Parameter
 from cupola.image.cxx_names import demangle
+from cupola.image.reader import Kernel, Parameter
 
 FLOAT = {"kind": "float", "type": "float", "size": 4, "dtype": "<f4"}
 

@@ -7,8 +7,8 @@ import pytest
 
 from cupola.build import executor, older_drivers
 from cupola.exceptions import ImageError
-from cupola.image import cubin, ptx_version
-from cupola.image.cubin import read_fatbin, read_image
+from cupola.image import ptx_version, reader
+from cupola.image.reader import read_fatbin, read_image
 
 PLAIN = """//
 // made by a compiler
@@ -82,7 +82,7 @@ def test_images_that_cannot_be_read():
     with pytest.raises(ImageError):
         ptx_version.lowered(fatbin("no ptx"))
     with pytest.raises(ImageError, match="compressed image: remove its options"):
-        cubin.lowered(fatbin(PLAIN, flags=0x8000))
+        reader.lowered(fatbin(PLAIN, flags=0x8000))
 
 
 def test_a_version_of_more_digits_keeps_the_size():

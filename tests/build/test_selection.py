@@ -9,7 +9,7 @@ from cupola.build.error import BuildError
 from cupola.build.kernels import Kernels
 from cupola.build.selection import Selection
 from cupola.build.targets import read as target
-from cupola.image.cubin import read_fatbin, read_kernels
+from cupola.image.reader import read_fatbin, read_kernels
 
 GEMM = {  # void gemm<T, N>(T*)
     "float, 3": "_Z4gemmIfLi3EEvPT_",

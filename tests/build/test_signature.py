@@ -10,7 +10,7 @@ from cupola.build import manifest, toolkit
 from cupola.build.error import BuildError
 from cupola.build.intermediate import Declaration, read_declarations
 from cupola.build.merge import merge
-from cupola.image import cubin
+from cupola.image import reader
 from cupola.image.manifest import dtype_of
 
 SOURCE = """
@@ -234,7 +234,7 @@ def test_sources_that_are_linked(tmp_path):
 
 
 def kernel(*sizes):
-    return cubin.Kernel("k", [cubin.Parameter(8 * i, size) for i, size in enumerate(sizes)])
+    return reader.Kernel("k", [reader.Parameter(8 * i, size) for i, size in enumerate(sizes)])
 
 
 def integer(name, size=4):

@@ -9,7 +9,7 @@ from cupola.build import project as projects
 from cupola.build.error import BuildError
 from cupola.build.kernels import Kernels
 from cupola.build.targets import read as target
-from cupola.image.cubin import read_fatbin, read_kernels
+from cupola.image.reader import read_fatbin, read_kernels
 
 pytestmark = pytest.mark.campaign("builds of packages")
 

@@ -11,7 +11,7 @@ from project import PYPROJECT, Project
 from cupola.build.error import BuildError
 from cupola.build.wheel_split import split_wheel
 from cupola.exceptions import ImageError
-from cupola.image import cubin, wheel
+from cupola.image import reader, wheel
 from cupola.image.manifest import Manifest
 from cupola.image.manifest_text import written
 
@@ -85,7 +85,7 @@ def site(built, tmp_path, monkeypatch):
 
 
 def code(path):
-    return [f"{one.kind} {one.target}" for one in cubin.read_fatbin(path.read_bytes())]
+    return [f"{one.kind} {one.target}" for one in reader.read_fatbin(path.read_bytes())]
 
 
 def test_an_extra_installs_the_part(built, tmp_path):
@@ -125,7 +125,7 @@ def test_each_device_takes_the_code_that_one_image_would_give_it(site):
 
     found = library(site)
     _, manifest, place = found._found
-    for capability in cubin.CAPABILITIES:
+    for capability in reader.CAPABILITIES:
         part, missing = found._part(capability, manifest, place)
         assert missing == "" and (part is not None) == (capability == 90)
     part, _ = found._part(90, manifest, place)

@@ -4,7 +4,7 @@ import json
 import pytest
 from project import Project
 
-from cupola.image.cubin import read_fatbin
+from cupola.image.reader import read_fatbin
 
 pytestmark = pytest.mark.campaign("builds of packages")
 

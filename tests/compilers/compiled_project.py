@@ -7,7 +7,7 @@ import subprocess
 
 import hooks
 
-from cupola.image import cubin, ptx_version
+from cupola.image import ptx_version, reader
 
 
 class Project:
@@ -48,8 +48,8 @@ class Project:
     def require_shipped_image(self):
         """The image is compressed, and its PTX has the lowest version that it needs."""
         image = (self.folder / "rows/kernels.fatbin").read_bytes()
-        assert cubin.is_packed(image)
-        texts = [one for one in cubin.read_image(image).entries if one.kind == "ptx"]
+        assert reader.is_packed(image)
+        texts = [one for one in reader.read_image(image).entries if one.kind == "ptx"]
         found = [ptx_version.required(one.payload) for one in texts]
         assert found and all(one.written == one.needed for one in found)
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..image.cubin import read_kernels
+from ..image.reader import read_kernels
 from . import ptx, selection
 from .architectures import Architectures
 from .error import BuildError

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..image import cubin, cxx_names
+from ..image import cxx_names, reader
 from ..image import fatbin as fatbins
 from . import assemble, depfile, line_information, link, older_drivers
 from .architectures import PTX, Architectures
@@ -193,11 +193,11 @@ def _pack(fatbin: Path, image: Path, root: Path) -> Step:
 
     def write() -> None:
         entries = fatbins.pieces((root / fatbin).read_bytes())
-        (root / image).write_bytes(cubin.pack(fatbins.joined(entries)))
+        (root / image).write_bytes(reader.pack(fatbins.joined(entries)))
 
     return Step(
         target=image,
-        inputs=(fatbin, *map(Path, (cubin.__file__, fatbins.__file__, cubin.reader()))),
+        inputs=(fatbin, *map(Path, (reader.__file__, fatbins.__file__, reader.library_path()))),
         action=write,
         key=("pack 2",),
         label=f"pack {image.name}",
@@ -262,4 +262,4 @@ def _readers() -> list[Path]:
     """The readers of images and writers of manifests: another version may read more."""
     own = sorted(Path(__file__).parent.glob("*.py"))
     own += sorted((Path(__file__).parents[1] / "declare").glob("*.py"))
-    return [*own, Path(cubin.__file__), Path(cxx_names.__file__), Path(cubin.reader())]
+    return [*own, Path(reader.__file__), Path(cxx_names.__file__), Path(reader.library_path())]

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ..exceptions import ImageError
-from ..image import cubin, fatbin
+from ..image import fatbin, reader
 from ..image.fatbin import Piece
 from ..image.manifest_text import recorded, written
 from .error import BuildError
@@ -18,7 +18,7 @@ from .targets import Target, read
 
 _OF_THE_TARGETS = ("image", "architectures", "ptx_version", "kernels")  # what wheels may differ in
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
-_CPU_DEVICE = cubin.Device(90, machine_code=False)
+_CPU_DEVICE = reader.Device(90, machine_code=False)
 
 
 class Library:
@@ -74,7 +74,7 @@ class Library:
 
     def for_cpu(self) -> bytes:
         """The PTX that the CPU device takes."""
-        ((index, reason),) = cubin.choose(self.image, [_CPU_DEVICE])
+        ((index, reason),) = reader.choose(self.image, [_CPU_DEVICE])
         if index is None:
             raise BuildError(f"{self.place}: the CPU device has no code: {reason}")
         return self.pieces[index].code
@@ -100,8 +100,8 @@ def merge(given: Sequence[Library], machine_code: Sequence[bool]) -> tuple[Libra
     union = _union(given)
     left = _left_out(given, union)
     image = fatbin.joined(piece for piece in union if piece.name not in left)
-    if cubin.is_packed(first.image):
-        image = cubin.pack(image)
+    if reader.is_packed(first.image):
+        image = reader.pack(image)
     text = written(renewed(given, image))
     merged = Library(first.place, image, text.encode())
     for one, made in zip(given, machine_code, strict=True):
@@ -179,7 +179,7 @@ def _left_out(given: Sequence[Library], union: Sequence[Piece]) -> set[str]:
 
 def renewed(given: Sequence[Library], image: bytes) -> dict[str, Any]:
     """The manifest of an image with code of these libraries."""
-    entries, first = cubin.read_fatbin(image), given[0].manifest
+    entries, first = reader.read_fatbin(image), given[0].manifest
     targets = {
         kind: sorted(Target(one.architecture, one.variant) for one in entries if one.kind == kind)
         for kind in given[0].kinds

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..declare import compiled, parameter_names
-from ..image import cubin, devices
+from ..image import devices, reader
 from . import ahead, host_library, image, makers, operations, python_image
 from .architectures import Architectures
 from .instances import NVCC
@@ -237,7 +237,7 @@ def notes(kernels: Kernels, folder: Path) -> list[str]:
     found = devices.by_device((folder / f"{kernels.name}.fatbin").read_bytes())
     rows = devices.missing(found)
     if not rows:
-        oldest = cubin.CAPABILITIES[0]
+        oldest = reader.CAPABILITIES[0]
         lines.append(
             f"{kernels.library}: each kernel ({len(found)}) has code for each device from compute "
             f"capability {oldest // 10}.{oldest % 10} on"

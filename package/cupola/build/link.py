@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..image.cubin import read_fatbin
+from ..image.reader import read_fatbin
 from . import ptx
 from .architectures import Architectures
 from .error import BuildError

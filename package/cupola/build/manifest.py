@@ -56,10 +56,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..image.cubin import Entry, Kernel, read_fatbin, read_image, read_kernels
 from ..image.cxx_names import demangle
 from ..image.manifest_text import recorded, written
 from ..image.ptx_functions import Symbol, symbols
+from ..image.reader import Entry, Kernel, read_fatbin, read_image, read_kernels
 from .error import BuildError
 from .intermediate import Declaration, read_declarations, read_prototype
 from .layout import dtype, notes

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from ..image.cubin import Kernel, Parameter
 from ..image.cxx_names import demangle
+from ..image.reader import Kernel, Parameter
 from .error import BuildError
 from .intermediate import Declaration
 from .signature import Debug, Description

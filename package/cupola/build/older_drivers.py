@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..image import cubin, ptx_version
+from ..image import ptx_version, reader
 from .step import Step
 
 OLDEST = 73  # the PTX version of CUDA 11.3, the oldest driver that cupola supports
@@ -26,10 +26,10 @@ def step(made: Path, image: Path, root: Path, title: str) -> Step:
             if not hint and (not one.known or (one.function and one.needed > OLDEST)):
                 print(f"{title or image.name}: {level} {one}", flush=True)
 
-    reader = (Path(__file__), Path(ptx_version.__file__), Path(cubin.reader()))
+    modules = (Path(__file__), Path(ptx_version.__file__), Path(reader.library_path()))
     return Step(
         target=image,
-        inputs=(made, *reader),
+        inputs=(made, *modules),
         action=act,
         key=("lowest version",),
         label=f"write PTX for older drivers in {image.name}",

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from email.parser import BytesHeaderParser
 from pathlib import Path
 
-from ..image import cubin, fatbin, wheel
+from ..image import fatbin, reader, wheel
 from ..image.fatbin import Piece
 from ..image.manifest_text import written
 from ..image.wheel import Wheel
@@ -147,7 +147,7 @@ def _divided(
 
 def _part(library: Library, pieces: Sequence[Piece], file: str, more: dict[str, object]) -> Library:
     image = fatbin.joined(pieces)
-    image = cubin.pack(image) if cubin.is_packed(library.image) else image
+    image = reader.pack(image) if reader.is_packed(library.image) else image
     manifest = renewed([library], image)
     kernels = manifest.pop("kernels")
     manifest["image"]["file"] = file.rpartition("/")[2]
@@ -156,10 +156,10 @@ def _part(library: Library, pieces: Sequence[Piece], file: str, more: dict[str, 
 
 def _takers(library: Library, targets: Sequence[str]) -> list[int]:
     """The compute capabilities that take code for these targets, of all that the image has."""
-    devices = [cubin.Device(number) for number in cubin.CAPABILITIES]
+    devices = [reader.Device(number) for number in reader.CAPABILITIES]
     return [
         device.capability
-        for device, (index, _) in zip(devices, cubin.choose(library.image, devices), strict=True)
+        for device, (index, _) in zip(devices, reader.choose(library.image, devices), strict=True)
         if index is not None and library.pieces[index].name in targets
     ]
 

@@ -15,7 +15,7 @@ from cupola.compiler.link import linkable, linked_as
 from cupola.compiler.request import Request, Source, Target, include_folders
 from cupola.compiler.shared_symbols import SharedText
 from cupola.exceptions import CompileError
-from cupola.image import cubin
+from cupola.image import reader
 from cupola.toolkit.nvjitlink import NvJitLink, nvjitlink
 from cupola.toolkit.nvrtc import nvrtc
 
@@ -33,7 +33,7 @@ class LinkedImage:
     content: bytes
     declarations: Mapping[str, str] | None = None  # of open symbols; None without a manifest
     toolkit: str = ""  # the release that made it, "13.0.88"
-    entry: cubin.Entry | None = None  # the part that is linked; None: the content
+    entry: reader.Entry | None = None  # the part that is linked; None: the content
     ptx: str = ""
 
 
@@ -112,7 +112,7 @@ def _ptx(image: LinkedImage, target: Target) -> str:
     content = image.content if entry is None else entry.payload
     if b".version" not in content[:4096]:
         return ""
-    read = cubin.read_image(content)
+    read = reader.read_image(content)
     return read.entries[0].payload.decode(errors="replace") if read.kind == "ptx" else ""
 
 

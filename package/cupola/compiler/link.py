@@ -11,8 +11,8 @@ from cupola.compiler.parameter_types import kernel_types
 from cupola.compiler.request import ARCHITECTURE, Built, Request, Source, Target
 from cupola.compiler.shared_symbols import SharedText
 from cupola.exceptions import CompileError, ImageError
-from cupola.image import cubin
-from cupola.image.cubin import Entry
+from cupola.image import reader
+from cupola.image.reader import Entry
 from cupola.toolkit.nvcc import without_pointers
 from cupola.toolkit.program import Compiled, Compiler
 
@@ -102,21 +102,21 @@ def linkable(name: str, content: bytes, target: Target, *, lto: bool) -> Entry |
     CompileError
         The image has no such entry.
     """
-    if not content.startswith(FATBIN) and not cubin.is_packed(content):
+    if not content.startswith(FATBIN) and not reader.is_packed(content):
         return None
     try:
-        entries = cubin.read_image(content).entries
+        entries = reader.read_image(content).entries
     except ImageError as error:
         raise CompileError(f"{name}: {error}") from None
     with_lto = any(one.kind == "ltoir" for one in entries)
-    if not with_lto and not cubin.is_packed(content):
+    if not with_lto and not reader.is_packed(content):
         return None
     read = ARCHITECTURE.fullmatch(target.architecture)
     capability = int(read[2]) if read else 0
     # A package's machine code was not compiled as relocatable.
     links = lto and with_lto
-    device = cubin.Device(capability, machine_code=False, links=links)
-    ((index, reason),) = cubin.choose(content, [device])
+    device = reader.Device(capability, machine_code=False, links=links)
+    ((index, reason),) = reader.choose(content, [device])
     if index is not None and entries[index].kind == ("ltoir" if links else "ptx"):
         return entries[index]
     raise CompileError(

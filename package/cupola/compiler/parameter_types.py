@@ -14,7 +14,7 @@ import re
 from cupola.compiler.request import WITH_FILES, KernelTypes, Request, Source
 from cupola.compiler.source_names import Declaration, declarations, parameter_names
 from cupola.exceptions import CompileError
-from cupola.image.cubin import read_kernels
+from cupola.image.reader import read_kernels
 from cupola.toolkit.program import Compiler
 
 _TEMPLATE = "cupola_signature"

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cupola.exceptions import ImageError, MissingFileError
-from cupola.image import cubin
 from cupola.image import manifest as manifests
-from cupola.image.cubin import Entry, Image, read_image, read_kernels
+from cupola.image import reader
 from cupola.image.cxx_names import demangle
 from cupola.image.manifest import Parameter
 from cupola.image.ptx_functions import symbols
+from cupola.image.reader import Entry, Image, read_image, read_kernels
 
 _ZIP, _GZIP = (b"PK\3\4", b"PK\5\6"), b"\x1f\x8b"  # an archive with files, and an empty one
 _SUFFIX = re.compile(r"(\.fatbin|\.cubin|\.ptx)$|\.so[.\d]*$")  # files that are read in a wheel
@@ -259,16 +259,16 @@ def _best(known: dict[str, list[str]], name: str, otherwise: list[str]) -> list[
     return otherwise
 
 
-def _type(parameter: cubin.Parameter, code: str) -> str:
+def _type(parameter: reader.Parameter, code: str) -> str:
     """A parameter's type, as far as the code has it: PTX has kinds, a cubin sizes alone."""
     size, kinds = parameter.size, parameter.kinds
     if code == "cubin":
         return f"{size} bytes"
-    if kinds == cubin.STRUCT:
+    if kinds == reader.STRUCT:
         return f"struct of {size} bytes"
-    if kinds == cubin.FLOAT:
+    if kinds == reader.FLOAT:
         return {2: "half", 4: "float", 8: "double"}[size]
-    return "pointer or 8-byte integer" if kinds & cubin.POINTER else f"{size}-byte integer"
+    return "pointer or 8-byte integer" if kinds & reader.POINTER else f"{size}-byte integer"
 
 
 def _manifest(path: Path, data: bytes) -> dict[str, list[str]]:

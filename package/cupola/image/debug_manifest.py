@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cupola.image import cubin, dwarf, source_map
+from cupola.image import dwarf, reader, source_map
 from cupola.image.debug_values import Type, Types
 from cupola.image.dwarf import Entry
 from cupola.image.manifest import FORMAT, Manifest, dtype_of
@@ -30,7 +30,7 @@ def read(ptx: str, place: str) -> Manifest | None:
     variables: dict[str, Any] = {}
     places = {
         kernel.name: [(one.offset, one.size) for one in kernel.parameters]
-        for kernel in cubin.read_kernels(ptx.encode())
+        for kernel in reader.read_kernels(ptx.encode())
         if kernel.parameters is not None
     }
     for entry in (each for unit in units for each in unit.children):

@@ -1,8 +1,8 @@
 # cupola/image/devices.py - the code that each device takes for each kernel of an image.
 """Kernels of an image by devices: machine code, PTX or nothing. It loads no driver.
 
-The choice is that of `cupola.image.cubin.choose`. cupola.build uses this module, also before cupola
-can be imported: its imports are relative.
+The choice is that of `cupola.image.reader.choose`. cupola.build uses this module, also before
+cupola can be imported: its imports are relative.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from . import cubin
-from .cubin import CAPABILITIES, Device, Entry
+from . import reader
 from .cxx_names import demangle
 from .ptx_functions import symbols
+from .reader import CAPABILITIES, Device, Entry
 
 NOTHING = "nothing"  # the beginning of a cell without code
 CPU = "CPU device"
@@ -35,11 +35,11 @@ def by_device(data: bytes) -> dict[str, dict[str, str]]:
     """For each kernel, by demangled name, and each device: ``sm_90a``, ``compute_75``, or why the
     device has no code of it. Code that only cupola.link takes is ``lto_90 (linked)``.
     """
-    entries = cubin.read_image(data).entries
+    entries = reader.read_image(data).entries
     linked = _is_open(entries)
     devices = known_devices(linked)
     kernels = [_kernels(one) for one in entries]
-    taken = dict(zip(devices, cubin.choose(data, list(devices.values())), strict=True))
+    taken = dict(zip(devices, reader.choose(data, list(devices.values())), strict=True))
     every = sorted(set().union(*kernels))
     # LTO-IR has the kernels of the PTX.
     kernels = [{*every} if one.kind == "ltoir" else of
@@ -69,9 +69,9 @@ def lacking(data: bytes, name: str, device: Device) -> list[str]:
         The kernel's name in the image, or its C++ name with or without parameters.
     device : Device
     """
-    wanted, entries = re.sub(r"\s", "", name), cubin.read_image(data).entries
+    wanted, entries = re.sub(r"\s", "", name), reader.read_image(data).entries
     held = [any(wanted in (one, *_spelled(one)) for one in _kernels(entry)) for entry in entries]
-    ((index, _),) = cubin.choose(data, [device])
+    ((index, _),) = reader.choose(data, [device])
     if index is not None and held[index]:
         return []
     return [_target(entry) for entry, has in zip(entries, held, strict=True) if has]
@@ -110,7 +110,7 @@ def _is_open(entries: Sequence[Entry]) -> bool:
 def _kernels(entry: Entry) -> set[str]:
     if entry.kind not in ("cubin", "ptx"):
         return set()
-    return {kernel.name for kernel in cubin.read_kernels(entry.payload)}
+    return {kernel.name for kernel in reader.read_kernels(entry.payload)}
 
 
 def _target(entry: Entry) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..exceptions import ImageError
-from . import cubin
+from . import reader
 
 _HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of the entries
 _SIZES = struct.Struct("<4xIQ")  # of an entry's header: its size, and the size of the code
@@ -19,7 +19,7 @@ _TAG = 8  # bytes before the fatbin's header in the index
 class Piece(NamedTuple):
     """An entry of a fatbin."""
 
-    kind: str  # of `cubin.Entry`
+    kind: str  # of `reader.Entry`
     architecture: int
     variant: str  # "a" or "f" of sm_90a or sm_100f
     header: bytes
@@ -47,7 +47,7 @@ def pieces(image: bytes) -> list[Piece]:
     ImageError
         The bytes are no fatbin, or damaged.
     """
-    entries = cubin.read_fatbin(image)
+    entries = reader.read_fatbin(image)
     found = []
     for entry, header in zip(entries, _headers(image), strict=True):
         _, size = _SIZES.unpack_from(header)
@@ -59,8 +59,8 @@ def pieces(image: bytes) -> list[Piece]:
 
 
 def _headers(image: bytes) -> Iterator[bytes]:
-    """The header of each entry. `cubin.read_fatbin` has checked the sizes."""
-    if packed := cubin.is_packed(image):
+    """The header of each entry. `reader.read_fatbin` has checked the sizes."""
+    if packed := reader.is_packed(image):
         (size,) = struct.unpack_from("<I", image, 4)
         image = image[_INDEX + _TAG : _INDEX + size]
     at, end = _HEADER.size, len(image)

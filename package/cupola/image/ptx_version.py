@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from . import cubin
+from . import reader
 from .cxx_names import demangle
 
 
@@ -36,7 +36,7 @@ def required(text: bytes) -> Requirement:
     ImageError
         It does not begin with ``.version`` and ``.target``, or is no PTX at all.
     """
-    return Requirement(*cubin.ptx_version(text))
+    return Requirement(*reader.ptx_version(text))
 
 
 def lowered(image: bytes) -> tuple[bytes, list[tuple[str, Requirement]]]:
@@ -49,6 +49,6 @@ def lowered(image: bytes) -> tuple[bytes, list[tuple[str, Requirement]]]:
     ImageError
         It is no image, or has compressed PTX.
     """
-    texts = [one for one in cubin.read_image(image).entries if one.kind == "ptx"]
+    texts = [one for one in reader.read_image(image).entries if one.kind == "ptx"]
     found = [(f"PTX compute_{one.target}", required(one.payload)) for one in texts]
-    return cubin.lowered(image), found
+    return reader.lowered(image), found

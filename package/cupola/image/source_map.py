@@ -1,5 +1,5 @@
 # cupola/image/source_map.py - the source lines, labels and data sections of a PTX text.
-"""Reads labels and ``.section`` of PTX, and joins them to the lines that `cubin.read_lines` gives.
+"""Reads labels and ``.section`` of PTX, and joins them to the lines that `reader.read_lines` gives.
 
 The text is not trusted.
 """
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cupola.image import cubin
+from cupola.image import reader
 
 LABEL = re.compile(r"([\w$%.]+):")
 DATA = re.compile(r"\.(b8|b16|b32|b64)\s+(.*?);?$")
@@ -89,7 +89,7 @@ def read(text: str) -> SourceMap:
 
 
 def _locations(text: str, found: SourceMap) -> list[Inlined | None]:
-    read = cubin.read_lines(text.encode())
+    read = reader.read_lines(text.encode())
 
     callers: list[tuple[tuple[str, Location], ...]] = [()]
     for parent, file, line, column, function in read.calls[1:]:  # a parent stands before its calls

@@ -13,7 +13,7 @@ from typing import Any
 
 from cupola.exceptions import CompileError
 from cupola.image.contents import Contents, Resources
-from cupola.image.cubin import read_kernels
+from cupola.image.reader import read_kernels
 
 
 def add_resources(contents: Contents, program: Path, architecture: str) -> None:

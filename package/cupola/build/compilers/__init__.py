@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 
-from ...image.cubin import read_kernels
+from ...image.reader import read_kernels
 
 
 class SourceError(Exception):

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ...image.cubin import read_image
+from ...image.reader import read_image
 from .. import ptx
 from ..depfile import write_rule
 from ..error import BuildError

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...declare.element_types import C_TYPES
-from ...image.cubin import read_kernels
+from ...image.reader import read_kernels
 from ..instances import COMPILERS
 from . import SourceError, assembler, descriptor, parameter_count, renamed
 

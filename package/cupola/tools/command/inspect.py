@@ -159,7 +159,7 @@ def show_operations(file: str, kernels: list[Kernel]) -> None:
 
     if not file.endswith((".ptx", ".fatbin")):
         raise Error(f"{file}: --ir reads .ptx and .fatbin files")
-    from cupola.image.cubin import is_packed, read_image
+    from cupola.image.reader import is_packed, read_image
 
     with open(file, "rb") as opened:
         image = opened.read()

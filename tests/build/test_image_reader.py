@@ -1,4 +1,4 @@
-# tests/build/test_cubin.py - the readers of fatbins and cubins, on good bytes and on bad ones.
+# tests/build/test_image_reader.py - the readers of fatbins and cubins, on good and on bad bytes.
 import random
 import struct
 import subprocess
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from cupola.exceptions import ImageError
-from cupola.image import cubin
+from cupola.image import reader
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_kernels_of_a_cubin(built):
-    kernels = {k.name: k for k in cubin.read_kernels((built / "kernels.cubin").read_bytes())}
+    kernels = {k.name: k for k in reader.read_kernels((built / "kernels.cubin").read_bytes())}
     many = kernels["many"]
     assert [(p.offset, p.size) for p in many.parameters] == [
         (0, 8), (8, 1), (9, 1), (10, 2), (16, 8), (24, 8), (32, 8), (40, 4), (48, 16), (64, 1),
@@ -28,7 +28,7 @@ def test_kernels_of_a_cubin(built):
 
 
 def test_entries_of_a_fatbin(built):
-    entries = cubin.read_fatbin((built / "kernels.fatbin").read_bytes())
+    entries = reader.read_fatbin((built / "kernels.fatbin").read_bytes())
     assert sorted((entry.kind, entry.architecture) for entry in entries) == [
         ("cubin", 75),
         ("cubin", 80),
@@ -39,7 +39,7 @@ def test_entries_of_a_fatbin(built):
     assert b".version" in ptx and b".entry many(" in ptx and not ptx.endswith(b"\0")
     for entry in entries:
         if entry.kind == "cubin":
-            assert {k.name for k in cubin.read_kernels(entry.payload)} >= {
+            assert {k.name for k in reader.read_kernels(entry.payload)} >= {
                 "many",
                 "shared",
                 "empty",
@@ -59,7 +59,7 @@ def test_damaged_compressed_entries_are_errors(built):
     flags = struct.unpack_from("<Q", data, 16 + 40)[0]
     struct.pack_into("<Q", data, 16 + 40, flags | 0x8000)
     with pytest.raises(ImageError):
-        cubin.read_fatbin(bytes(data))
+        reader.read_fatbin(bytes(data))
 
 
 def lz4(text):
@@ -73,7 +73,7 @@ def test_blocks_of_lz4_are_decompressed():
     text = b"a" * 100 + b"bcdef"
 
     def unpacked(block, size):
-        (one,) = cubin.read_fatbin(entry(block, packed=len(block), flags=0x2000, unpacked=size))
+        (one,) = reader.read_fatbin(entry(block, packed=len(block), flags=0x2000, unpacked=size))
         assert (one.kind, one.architecture) == ("ptx", 75)
         return one.payload
 
@@ -89,61 +89,64 @@ def test_blocks_of_lz4_are_decompressed():
 
 def test_code_that_only_nvidias_tools_read_is_listed_and_not_shipped():
     data = entry(b"\x42\x43", kind=4)
-    assert [one.kind for one in cubin.read_image(data).entries] == ["kind 4"]
+    assert [one.kind for one in reader.read_image(data).entries] == ["kind 4"]
     with pytest.raises(ImageError, match="code of kind 4"):
-        cubin.read_fatbin(data)
+        reader.read_fatbin(data)
 
 
 def test_lto_ir_is_passed_on_as_it_is():
     code = b"\xedCN\x7f and what only NVIDIA's tools read.."
     data = entry(code, kind=8)
-    for image in (data, cubin.pack(data)):
-        (one,) = cubin.read_fatbin(image)
+    for image in (data, reader.pack(data)):
+        (one,) = reader.read_fatbin(image)
         assert (one.kind, one.architecture) == ("ltoir", 75)
         assert one.payload == code
 
 
 def test_what_a_build_ships_is_a_fatbin(built):
     with pytest.raises(ImageError, match="expected a fatbin, got a cubin"):
-        cubin.read_fatbin((built / "kernels.cubin").read_bytes())
+        reader.read_fatbin((built / "kernels.cubin").read_bytes())
 
 
 def test_kernels_of_ptx_are_those_of_the_code(built):
     """Comments and strings hold none."""
-    entries = cubin.read_fatbin((built / "kernels.fatbin").read_bytes())
+    entries = reader.read_fatbin((built / "kernels.fatbin").read_bytes())
     text = next(entry.payload for entry in entries if entry.kind == "ptx")
     text += b'// .entry one()\n/* .entry two() */\n.file 9 "a//.entry three()"\n'
     code = next(entry.payload for entry in entries if entry.kind == "cubin")
     layouts = [
-        {one.name: [(p.offset, p.size) for p in one.parameters] for one in cubin.read_kernels(data)}
+        {
+            one.name: [(p.offset, p.size) for p in one.parameters]
+            for one in reader.read_kernels(data)
+        }
         for data in (text, code)
     ]
     assert layouts[0] == layouts[1] and len(layouts[0]) == 5
-    kinds = {one.name: [p.kinds for p in one.parameters] for one in cubin.read_kernels(text)}
-    assert kinds["many"][8] == cubin.STRUCT and kinds["many"][1] == cubin.INTEGER
-    assert all(kind & cubin.POINTER for kind in (kinds["many"][0], kinds["many"][4]))
+    kinds = {one.name: [p.kinds for p in one.parameters] for one in reader.read_kernels(text)}
+    assert kinds["many"][8] == reader.STRUCT and kinds["many"][1] == reader.INTEGER
+    assert all(kind & reader.POINTER for kind in (kinds["many"][0], kinds["many"][4]))
 
 
 def test_a_list_of_parameters_that_cannot_be_read_is_unknown():
     head = b".version 9.0\n.target sm_90\n"
-    (kernel,) = cubin.read_kernels(head + b".entry k(.param .align x .b8 y[4]) {}")
+    (kernel,) = reader.read_kernels(head + b".entry k(.param .align x .b8 y[4]) {}")
     assert (kernel.name, kernel.parameters) == ("k", None)
-    assert cubin.read_image(head).entries[0].version == "9.0"
-    assert cubin.read_image(b".version 9.0\n").entries[0].version == ""
+    assert reader.read_image(head).entries[0].version == "9.0"
+    assert reader.read_image(b".version 9.0\n").entries[0].version == ""
 
 
 def test_heads_without_an_end_cost_linear_time():
     count = 30_000
     text = b".version 9.0\n.target sm_90\n" + b".entry k(.param .b8 x[4] " * count
     began = time.process_time()
-    kernels = cubin.read_kernels(text)
+    kernels = reader.read_kernels(text)
     assert len(kernels) == count and not any(one.parameters for one in kernels)
     assert time.process_time() - began < 20  # each read to the text's end: quadratic
 
 
-def survive(reader, data):
+def survive(read, data):
     try:
-        reader(bytes(data))
+        read(bytes(data))
     except ImageError as error:
         assert str(error)
         return False
@@ -154,9 +157,9 @@ def test_truncated_bytes_are_errors(built):
     fatbin = (built / "kernels.fatbin").read_bytes()
     code = (built / "kernels.cubin").read_bytes()
     for size in [*range(80), *range(80, len(fatbin), 997)]:
-        assert not survive(cubin.read_fatbin, fatbin[:size])
+        assert not survive(reader.read_fatbin, fatbin[:size])
     for size in [*range(80), *range(80, len(code) - 3000, 97)]:
-        assert not survive(cubin.read_kernels, code[:size])
+        assert not survive(reader.read_kernels, code[:size])
 
 
 def test_damaged_and_random_bytes_never_do_worse_than_an_error(built):
@@ -164,36 +167,38 @@ def test_damaged_and_random_bytes_never_do_worse_than_an_error(built):
     originals = [(built / name).read_bytes() for name in ("kernels.fatbin", "kernels.cubin")]
     outcomes = set()
     for round_ in range(1500):
-        reader, original = (
-            (cubin.read_fatbin, originals[0]) if round_ % 2 else (cubin.read_kernels, originals[1])
+        read, original = (
+            (reader.read_fatbin, originals[0])
+            if round_ % 2
+            else (reader.read_kernels, originals[1])
         )
         data = bytearray(original)
         limit = len(data) if round_ % 3 else 4096
         for _ in range(chance.choice((1, 2, 8, 64))):
             data[chance.randrange(limit)] = chance.choice((0, 1, 0x7F, 0x80, 0xFF, 65))
-        outcomes.add(survive(reader, data))
-        assert not survive(reader, chance.randbytes(chance.randrange(300)))
+        outcomes.add(survive(read, data))
+        assert not survive(read, chance.randbytes(chance.randrange(300)))
     assert outcomes == {True, False}
 
 
 def test_foreign_elf_files_are_refused():
     with pytest.raises(ImageError, match="not code for a CUDA device"):
-        cubin.read_kernels(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(80))
+        reader.read_kernels(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(80))
 
 
 def test_a_library_without_an_image_has_no_entries():
-    image = cubin.read_image(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(80))
+    image = reader.read_image(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(80))
     assert (image.kind, image.entries, image.fatbins, image.texts) == ("library", [], 0, 0)
 
 
 ALONE = """
 import pathlib, sys
-from cupola.image import cubin
+from cupola.image import reader
 if sys.argv[2:]:
-    cubin.use(sys.argv[2])
-entries = cubin.read_fatbin(pathlib.Path(sys.argv[1]).read_bytes())
+    reader.use(sys.argv[2])
+entries = reader.read_fatbin(pathlib.Path(sys.argv[1]).read_bytes())
 print([(one.kind, one.architecture, len(one.payload)) for one in entries])
-print([cubin.read_kernels(one.payload) for one in entries if one.kind == "cubin"])
+print([reader.read_kernels(one.payload) for one in entries if one.kind == "cubin"])
 maps = pathlib.Path("/proc/self/maps").read_text()
 assert "libcuda.so" not in maps and "libcupola_cpu" not in maps, maps
 assert ("libcupola_readers.so" in maps) is bool(sys.argv[2:]), maps
@@ -221,7 +226,7 @@ def test_machine_code_of_cuda_12():
     ptxas 12.4 made the file for sm_90a, of a kernel with 256 integers in shared memory.
     """
     data = Path(__file__).with_name("ptxas_12_4.cubin").read_bytes()
-    (entry,) = cubin.read_image(data).entries
+    (entry,) = reader.read_image(data).entries
     assert (entry.kind, entry.target) == ("cubin", "90a")
-    (kernel,) = cubin.read_kernels(data)
+    (kernel,) = reader.read_kernels(data)
     assert kernel.shared == 1024

@@ -1,4 +1,4 @@
-# cupola/image/cubin.py - the entries of images, and kernels' layouts in cubins, by the C ABI.
+# cupola/image/reader.py - the entries of images, and kernels' layouts in cubins, by the C ABI.
 """Images and cubins, as libcupola.so reads them (``cupola/image.h``). It loads no driver.
 
 cupola.build uses this module, also before cupola can be imported: its imports are relative.
@@ -36,8 +36,8 @@ def use(path: str | os.PathLike[str]) -> None:
     _chosen[:] = [os.fspath(path)]
 
 
-def reader() -> str:
-    """Path of the library that reads."""
+def library_path() -> str:
+    """The path of the library that reads images."""
     return _chosen[0] if _chosen else library.path()
 
 
@@ -240,7 +240,7 @@ def _made(what: str, image: bytes, *options: int) -> bytes:
     def take(_owner: int | None, bytes_: int, size: int) -> None:
         made.append(ctypes.string_at(bytes_, size))
 
-    calls = _loaded(reader())
+    calls = _loaded(library_path())
     content = (c_char_p(image), c_size_t(len(image)))
     make = getattr(calls, f"cupola_image_{what}")
     _check(calls, make(*content, *options, _TAKE(take), None))
@@ -291,7 +291,7 @@ def ptx_version(text: bytes) -> tuple[int, int, bool, int, str, str, str]:
     ImageError
         The text does not begin with ``.version`` and ``.target``, or is no PTX at all.
     """
-    calls, found = _loaded(reader()), _Version()
+    calls, found = _loaded(library_path()), _Version()
     _check(calls, calls.cupola_ptx_version_of(c_char_p(text), c_size_t(len(text)), byref(found)))
     names = [one.decode("utf-8", "replace") for one in (found.what, found.function, found.cuda)]
     return (found.written, found.needed, bool(found.known), found.line, *names)
@@ -345,7 +345,7 @@ def _loaded(path: str) -> Any:
 @contextmanager
 def _opened(what: str, data: bytes) -> Iterator[tuple[Any, c_void_p]]:
     """The functions, and a handle to what the bytes hold."""
-    calls, handle = _loaded(reader()), c_void_p()
+    calls, handle = _loaded(library_path()), c_void_p()
     read = getattr(calls, f"cupola_{what}_read")
     _check(calls, read(c_char_p(data), c_size_t(len(data)), byref(handle)))
     try:
