@@ -47,6 +47,8 @@ FIGURES = [
            "a launch of a CUDA program by cupola's libcudart"),
     Figure("launch", "pycuda-nvidia-h200", "kernel(..., block, grid): cupola",
            "a launch of a PyCUDA program by cupola.pycuda"),
+    Figure("launch", "link-nvidia-h200", "|a| < |b|: cupola.link",
+           "a shipped sort with a comparison of its user, linked by LTO"),
     Figure("operations", "ops-nvidia-h200", "torch: op(x, y, a)",
            "an operation on PyTorch tensors"),
     Figure("operations", "ops-nvidia-h200", "torch, tvm-ffi: op(x, y, a, out=out)",
