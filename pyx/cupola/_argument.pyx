@@ -22,14 +22,12 @@ import numpy as np
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_ERROR_TYPE, CUPOLA_ERROR_VALUE,
     CUPOLA_FLOAT, CUPOLA_HIDDEN, CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_STRUCT, cupola_address_find,
-    cupola_argument_bytes,
-    cupola_argument_count, cupola_argument_float, cupola_argument_int,
+    cupola_argument_bytes, cupola_argument_count, cupola_argument_float, cupola_argument_int,
     cupola_argument_pointer, cupola_argument_refuse, cupola_argument_uint, cupola_capture_hold,
     cupola_captures, cupola_device_count, cupola_driver_beside, cupola_kernel_device,
-    cupola_kernel_parameter_bytes,
-    cupola_kernel_parameter_count, cupola_kernel_parameters, cupola_kernel_release,
-    cupola_kernel_retain, cupola_memory_use, cupola_stream_handle, cupola_stream_retain,
-    cupola_stream_synchronize, text,
+    cupola_kernel_parameter_bytes, cupola_kernel_parameter_count, cupola_kernel_parameters,
+    cupola_kernel_release, cupola_kernel_retain, cupola_memory_use, cupola_stream_handle,
+    cupola_stream_retain, cupola_stream_synchronize, text,
 )
 from cupola._callback cimport drop, hold
 from cupola._foreign cimport Foreign, remember, try_read
@@ -41,7 +39,7 @@ from cupola.array_data cimport is_freed
 from cupola._dimensions cimport integer_text
 from cupola.device cimport device_text, is_same_driver
 from cupola.element cimport (
-    Element, element_fits, element_of, element_text, indirect_text, is_native, native_array,
+    Element, element_fits, element_of, indirect_text, is_native, native_array, wanted_text,
 )
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
@@ -233,15 +231,6 @@ cdef class ArrayDescriptor:
 
     def __cinit__(self):
         self.bytes = NULL
-
-
-cdef str wanted_text(const Element* element, const char* type, object dtype):
-    """The name of a dtype that fits a parameter, of the same kind as `dtype` where one is."""
-    cdef Py_ssize_t pair = 2 * element.size
-    if dtype.kind == "c" and element.kind == c"f" and element.vector and element.vector % pair == 0:
-        if pair > 4:  # NumPy has no complex numbers of two float16
-            return f"complex{8 * pair}"
-    return element_text(element, text(type))
 
 
 cdef class Signature:
@@ -712,10 +701,7 @@ cdef class Signature:
     cdef int refuse_element(
         self, size_t index, str came, object dtype, uint64_t address, str array
     ) except -1:
-        """For an array whose elements are not those of the parameter.
-
-        `array` is the expression that a message converts.
-        """
+        """For elements that the parameter does not take; `array` is the expression to convert."""
         cdef Element* element = &self.elements[index]
         if element_fits(element, dtype.kind.encode()[0], dtype.itemsize, 0):
             return self.refuse(
@@ -730,8 +716,7 @@ cdef class Signature:
     cdef int refuse_transfer(self, size_t index, Transfer value) except -1:
         """For a host array whose elements are not those of the parameter."""
         name = type(value).__name__
-        wanted = wanted_text(
-            &self.elements[index], self.parameters[index].type, value.array.dtype)
+        wanted = wanted_text(&self.elements[index], self.parameters[index].type, value.array.dtype)
         came = f"cupola.{name} of a numpy.ndarray of {value.array.dtype}"
         if wanted and value.outward:
             came += f"; convert it, y = array.astype({wanted!r}), and pass cupola.{name}(y)"
@@ -740,10 +725,7 @@ cdef class Signature:
         return self.refuse(index, came)
 
     cdef int refuse_array(self, size_t index, str came, str host) except -1:
-        """For an array where the kernel takes a number or a struct.
-
-        `host` is an expression for its elements on the host.
-        """
+        """For an array where a number or a struct is taken; `host` is its elements' expression."""
         return self.refuse(
             index, f"{came}; the parameter is no pointer: pass one element, {host}.ravel()[0]")
 

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, text
 from cupola.abi cimport require
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -74,9 +74,13 @@ cdef Element element_of(str type):
     return result
 
 
-cdef str element_text(const Element* element, str type):
+cdef str wanted_text(const Element* element, const char* type, object dtype):
+    cdef Py_ssize_t pair = 2 * element.size
+    if dtype.kind == "c" and element.kind == c"f" and element.vector and element.vector % pair == 0:
+        if pair > 4:  # NumPy has no complex numbers of two float16
+            return f"complex{8 * pair}"
     if element.kind == c"x":
-        return "bool" if "bool" in type.split() else "uint8"
+        return "bool" if "bool" in text(type).split() else "uint8"
     return np.dtype(f"{chr(element.kind)}{element.size}").name if element.kind else ""
 
 

@@ -24,6 +24,7 @@ _VERSION = "compilation 2"
 _VARIANTS = 16  # the maximum number of header sets for one source
 # Options by which a result has the folder's name inside.
 _LINES = {"-lineinfo", "--generate-line-info", "--device-debug"}
+_LTO = "code=lto_"
 
 
 def key(step: Step, root: Path) -> str | None:
@@ -88,7 +89,7 @@ def keep(key: str, step: Step, root: Path, headers: Iterable[str], output: str, 
     digests = {path: _digest(root / path) for path in headers}
     if None in digests.values():
         return
-    fixed = _LINES & set(step.command)
+    fixed = any(word in _LINES or _LTO in word for word in step.command)
     variant = {"root": str(root) if fixed else None, "headers": digests}
     about = {"sizes": [len(one) for one in contents], "output": output}
     _write(cache, _result_key(cache, key, variant), about, b"".join(contents))

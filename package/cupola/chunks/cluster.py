@@ -163,7 +163,9 @@ class _Run:
             try:
                 timeout = max(POLL, self.worker_timeout)
                 inputs = self.client.scatter(pieces, hash=False, timeout=timeout)
-            except (OSError, TimeoutError):  # a worker has just ended, or no worker has joined
+            # A worker has just ended, or no worker has joined. The scheduler's KeyError names a
+            # worker that left while it got inputs.
+            except (OSError, TimeoutError, KeyError):
                 self.unsent.extendleft(reversed(tasks))
                 self.look_at_workers()
                 return
