@@ -70,6 +70,12 @@ def test_forms_agree_on_what_they_tell(tmp_path):
         ]
 
 
+def test_targets_keep_their_suffix(tmp_path):
+    found = contents.read(images.fatbin("compute_90a", "sm_90a"))
+    assert [part.architecture for part in found.parts] == ["sm_90a", "compute_90a"]
+    assert {one.architecture for kernel in found.kernels for one in kernel.resources} == {"sm_90a"}
+
+
 def test_a_program_with_images_inside(tmp_path):
     """Two fatbins and a PTX text among other bytes, as a linker leaves them."""
     first, second = images.fatbin("compute_75", "sm_90"), images.fatbin("compute_75")

@@ -372,6 +372,14 @@ def test_what_nvjitlink_does_not_read(driver, pick):
         fragments.require_lto(one, linker)
 
 
+def test_the_cpu_device_asks_for_lto_ir_too(driver, built):
+    """A program that runs there must run on a GPU, too."""
+    fragments.require_lto(shipped(built["pick"]), None)
+    image = images.fatbin("compute_75", "sm_90").read_bytes()
+    with refused(cupola.CompileError, saying=("plain has no LTO-IR", "lto = true", "lto=False")):
+        fragments.require_lto(fragments.LinkedImage("plain", image, {}), None)
+
+
 def test_inspect_shows_what_is_open(built, capsys):
     import json
 

@@ -20,7 +20,7 @@ from .depfile import write_rule
 from .error import BuildError
 from .step import Step
 
-_VERSION = "compilation 2"
+_VERSION = "compilation 3"
 _VARIANTS = 16  # the maximum number of header sets for one source
 # Options by which a result has the folder's name inside.
 _LINES = {"-lineinfo", "--generate-line-info", "--device-debug"}

@@ -108,8 +108,8 @@ def merge(given: Sequence[Library], machine_code: Sequence[bool]) -> tuple[Libra
         if made and one.for_cpu() != merged.for_cpu():
             raise BuildError(
                 f"{one.place}: the machine code for the CPU device beside it was made of other PTX "
-                "than the merged image has: name the levels in the table, as in ptx = [75, 90], "
-                "and build again"
+                "than the merged image has: build it (cpu) in the wheel that has the newest target "
+                "without a suffix; or name the levels in a table of kernels, as in ptx = [75, 90]"
             )
     notes = [f"{name} left out, as in a build for all targets" for name in sorted(left)]
     return merged, notes

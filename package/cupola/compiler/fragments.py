@@ -63,7 +63,7 @@ def request_of(
     for one in images:
         one.entry = linkable(one.title, one.content, target, lto=lto and not cpu)
         one.ptx = _ptx(one, target)
-        if linker is not None and lto:
+        if lto:
             require_lto(one, linker)
     target = _with_features(target, images)
     objects = tuple(
@@ -116,8 +116,9 @@ def _ptx(image: LinkedImage, target: Target) -> str:
     return read.entries[0].payload.decode(errors="replace") if read.kind == "ptx" else ""
 
 
-def require_lto(image: LinkedImage, linker: NvJitLink) -> None:
-    """Refuse a package without LTO-IR, or with LTO-IR that the linker does not read.
+def require_lto(image: LinkedImage, linker: NvJitLink | None) -> None:
+    """Refuse a package without LTO-IR, or with LTO-IR that the linker does not read. Without a
+    linker, the CPU device links PTX; a program that runs there must run on a GPU, too.
 
     Raises
     ------
@@ -126,11 +127,14 @@ def require_lto(image: LinkedImage, linker: NvJitLink) -> None:
     """
     if image.declarations is None:
         return
-    if image.entry is None or image.entry.kind != "ltoir":
+    kinds = {image.entry.kind} if linker and image.entry else _kinds(image.content)
+    if "ltoir" not in kinds:
         raise CompileError(
             f"{image.title} has no LTO-IR: build it with lto = true in its table, or link its PTX "
             "with lto=False"
         )
+    if linker is None:
+        return
     read = _RELEASE.match(image.toolkit)
     made = (int(read[1]), int(read[2])) if read else linker.version
     if made[0] != linker.version[0] or made > linker.version:
@@ -141,3 +145,7 @@ def require_lto(image: LinkedImage, linker: NvJitLink) -> None:
             f"'nvidia-nvjitlink=={made[0]}.*,>={made[0]}.{made[1]}' (the extra cupola[compile] has "
             "one version), or link its PTX with lto=False"
         )
+
+
+def _kinds(content: bytes) -> set[str]:
+    return {entry.kind for entry in reader.read_image(content).entries}

@@ -218,7 +218,7 @@ def _title(image: Image) -> str:
 
 
 def _part(entry: Entry) -> Part:
-    architecture = {"cubin": "sm_", "ptx": "compute_"}.get(entry.kind, "") + str(entry.architecture)
+    architecture = {"cubin": "sm_", "ptx": "compute_"}.get(entry.kind, "") + entry.target
     if entry.kind == "cubin":
         return Part("machine code", architecture, len(entry.payload))
     if entry.kind == "ltoir":
@@ -245,7 +245,7 @@ def _add(kernels: dict[str, Kernel], known: dict[str, list[str]], entry: Entry) 
         if not kernel.resources and not kernel.parameters:
             kernel.parameters = _best(known, found.name, types)
         kernel.resources.append(
-            Resources(f"sm_{entry.architecture}", found.registers, found.shared, found.local)
+            Resources(f"sm_{entry.target}", found.registers, found.shared, found.local)
         )
 
 
