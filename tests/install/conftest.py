@@ -1,5 +1,6 @@
 # tests/install/conftest.py - clean copies of the checkout, and clean environments to install into.
 import copy
+import fcntl
 import json
 import os
 import shutil
@@ -173,6 +174,8 @@ def wheel(tmp_path_factory):
     # Metadata beside the sources would be found by tests that run meanwhile.
     command = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", folder]
     command += ["bdist_wheel", "--dist-dir", folder, "--bdist-dir", folder / "unpacked"]
-    call(command, ROOT, dict(os.environ))
+    with open(ROOT / "build" / "wheel.lock", "w") as lock:  # other workers build here, too
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        call(command, ROOT, dict(os.environ))
     (made,) = folder.glob("cupola-*.whl")
     return made
