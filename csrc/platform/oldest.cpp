@@ -46,6 +46,7 @@ CUPOLA_OLDEST("dlsym", CUPOLA_FIRST);
 CUPOLA_OLDEST("pthread_condattr_setclock", CUPOLA_SECOND);
 CUPOLA_OLDEST("pthread_create", CUPOLA_FIRST);
 CUPOLA_OLDEST("pthread_detach", CUPOLA_FIRST);
+CUPOLA_OLDEST("pthread_join", CUPOLA_FIRST);  // of zstd
 CUPOLA_OLDEST("pthread_mutex_trylock", CUPOLA_FIRST);
 CUPOLA_OLDEST("pthread_once", CUPOLA_FIRST);
 CUPOLA_OLDEST("pthread_rwlock_rdlock", CUPOLA_FIRST);
