@@ -1,0 +1,58 @@
+# cupola/tuning/device_facts.py - what a table says of the device that it was measured on.
+"""Name, memory, driver and clocks of a device."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+from cupola import driver
+from cupola.device import Device, is_cpu
+
+_CLOCK_RATE_ATTRIBUTE = 13  # CU_DEVICE_ATTRIBUTE_CLOCK_RATE, in kHz
+_NVML_SM = 1  # NVML_CLOCK_SM
+
+
+def device_facts(device: Device) -> dict[str, Any]:
+    """What a table says of a device: memory in bytes, the highest clock in kHz."""
+    major, minor = device.compute_capability
+    return {
+        "name": device.name,
+        "capability": f"{major}.{minor}",
+        "memory": device.memory.total,
+        "driver": driver.info().version,
+        "clock": device.attribute(_CLOCK_RATE_ATTRIBUTE),
+    }
+
+
+def sm_clock(device: Device) -> int | None:
+    """The current clock of a GPU's multiprocessors in MHz, which NVML knows; None without NVML."""
+    nvml = None if is_cpu(device.index) else _nvml()
+    if nvml is None:
+        return None
+    handle, found = ctypes.c_void_p(), ctypes.c_uint()
+    if nvml.nvmlDeviceGetHandleByPciBusId_v2(_bus(device.index), ctypes.byref(handle)):
+        return None
+    failed = nvml.nvmlDeviceGetClockInfo(handle, _NVML_SM, ctypes.byref(found))
+    return None if failed else found.value
+
+
+@functools.cache
+def _nvml() -> Any:
+    """NVIDIA's management library, initialised; None where it is not installed."""
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return None
+    return None if nvml.nvmlInit_v2() else nvml
+
+
+@functools.cache
+def _bus(index: int) -> bytes:
+    """The PCI address by which NVML knows a device: its order is another one than the driver's."""
+    text, handle = ctypes.create_string_buffer(32), ctypes.c_int()
+    native = ctypes.CDLL(driver.info().path)
+    native.cuDeviceGet(ctypes.byref(handle), index)
+    native.cuDeviceGetPCIBusId(text, len(text), handle)
+    return text.value
