@@ -140,47 +140,50 @@ class CaseRunner:
         """The family's declaration."""
         return self.family.declaration
 
-    def open(self, case: Case, reference_by_default: bool = False) -> Opened:
+    def open(self, case: Case) -> Opened:
         """Copy a case to the device.
-
-        Parameters
-        ----------
-        case : Case
-        reference_by_default : bool
-            Whether the declared default computes the reference; the case's own is ignored.
 
         Raises
         ------
         ArgumentError
             The arguments or the reference do not fit the kernel.
         """
-        self._case = self._call = None
-        self._pristine.clear()
-        self._references.clear()
         with self.device:
-            self._open(case)
-            assert self._call is not None
+            call = self._copy(case.positional, case.named)
             try:
-                key = self.declaration.key_of(self._call.given)
+                key = self.declaration.key_of(call.given)
             except ExpressionError as error:
                 raise ArgumentValueError(f"{self.family.name}: {case.title}: {error}") from None
-            if reference_by_default:
-                self._adopt_reference()
-            else:
-                self._references = case.references(self._names, self._call.arguments)
-        return Opened(self._call.types, key)
+            self._references = case.references(self._names, call.arguments)
+        self._case = case
+        return Opened(call.types, key)
 
-    def _open(self, case: Case) -> None:
+    def results(self, arguments: Sequence[Any]) -> dict[str | int, Any] | Failure:
+        """The arrays that the declared default may write, after a launch on these arguments."""
+        with self.device:
+            call = self._copy(arguments, {})
+            try:
+                self.family.launch(self.declaration.default, call)
+                return {place: call.arguments[place].get() for place in self._pristine}
+            except DriverError as error:
+                return Failure("fault", _first_line(error))
+
+    def _copy(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Call:
+        """Copy arguments to the device, in place of those of the case before."""
+
         def there(value: Any) -> Any:
             return to_device(value) if isinstance(value, np.ndarray) else value
 
-        positional = [there(value) for value in case.positional]
-        named = {name: there(value) for name, value in case.named.items()}
-        self._call = call = self.family.call(positional, named)
-        kernel = self.family.kernel(self.declaration.default, call.types)
-        parameters = kernel.params
+        self._case = self._call = None
+        self._pristine.clear()
+        self._references.clear()
+        self._call = call = self.family.call(
+            [there(value) for value in positional],
+            {name: there(value) for name, value in named.items()},
+        )
+        parameters = self.family.kernel(self.declaration.default, call.types).params
         self._names = [one.name for one in parameters]
-        values = dict(zip(self._names, case.positional, strict=False)) | case.named
+        values = dict(zip(self._names, positional, strict=False)) | dict(named)
         self._hosts = {
             place: values[name]
             for place, name in enumerate(self._names)
@@ -191,14 +194,7 @@ class CaseRunner:
             for place in self._hosts
             if not parameters[place].const
         }
-        self._case = case
-
-    def _adopt_reference(self) -> None:
-        """Take the default's results as the reference."""
-        self._fresh()
-        assert self._call is not None
-        self.family.launch(self.declaration.default, self._call)
-        self._references = {place: self._call.arguments[place].get() for place in self._pristine}
+        return call
 
     def _fresh(self) -> None:
         assert self._call is not None

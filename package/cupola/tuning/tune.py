@@ -20,6 +20,7 @@ from cupola.tuning.device_facts import device_facts
 from cupola.tuning.family import Call, CompiledSource, Family
 from cupola.tuning.journal import Journal
 from cupola.tuning.measure import EventClock
+from cupola.tuning.outcomes import Failure
 from cupola.tuning.progress import progress_report
 from cupola.tuning.race import Race
 from cupola.tuning.results import Row, Tuning
@@ -169,17 +170,20 @@ def tune_at_first_use(family: Family, call: Call) -> Row | None:
     Returns
     -------
     Row or None
-        None where an argument can't be copied, such as a pointer, or where the default fails.
+        None where an argument can't be copied, no array is written, or the default fails, as it
+        does for a pointer of another process.
     """
     copies = [_copied(one) for one in call.arguments]
     if any(one is None for one in copies):
         return None
     settings = Settings(EventClock(), _first_use_seconds())
     deadline = time.monotonic() + settings.budget
-    case = Case(copies, {0: 0})  # the reference is the default's result
     device = _for_process(Device())
     with Worker(family, device, settings.clock, settings.timeout) as worker:
-        opened = worker.open(case, True)
+        reference = worker.results(copies)
+        if isinstance(reference, Failure) or not reference:
+            return None
+        opened = worker.open(Case(copies, reference))
         key = opened.types, opened.key
         race = Race(worker, family.declaration.default, deadline)
         if race.start() is not None:

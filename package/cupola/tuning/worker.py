@@ -65,7 +65,7 @@ class Worker:
         self._limit = _FIRST * timeout
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
-        self._opened: tuple[Case, bool] | None = None
+        self._opened: Case | None = None
         self._is_checked = False
         self._stopped = False
 
@@ -79,8 +79,8 @@ class Worker:
         found: int | None = self._ask_surely("sm_clock")
         return found
 
-    def open(self, case: Case, reference_by_default: bool = False) -> Opened:
-        """Send a case, as `CaseRunner.open` takes it.
+    def open(self, case: Case) -> Opened:
+        """Send a case.
 
         Raises
         ------
@@ -89,9 +89,15 @@ class Worker:
         """
         self._opened, self._is_checked = None, False
         self._limit = _FIRST * self._timeout
-        opened: Opened = self._ask_surely("open", case, reference_by_default)
-        self._opened = case, reference_by_default
+        opened: Opened = self._ask_surely("open", case)
+        self._opened = case
         return opened
+
+    def results(self, arguments: Sequence[Any]) -> dict[str | int, Any] | Failure:
+        """The arrays that the declared default may write, after a launch on these arguments."""
+        self._opened = None
+        found: dict[str | int, Any] | Failure = self._measured("results", arguments)
+        return found
 
     def compile(self, variants: Sequence[Variant]) -> list[Failure | Footprint]:
         """Compile variants, all at a time, and one by one where that loses the process."""
@@ -142,10 +148,10 @@ class Worker:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _measured(self, name: str, variant: Variant) -> Any:
+    def _measured(self, name: str, argument: Any) -> Any:
         """An answer to a request that launches; the process ends after a fault."""
         try:
-            answer = self._ask(self._limit, name, variant)
+            answer = self._ask(self._limit, name, argument)
         except _LostError as lost:
             return lost.failure
         if isinstance(answer, Failure) and answer.kind == "fault":
@@ -153,7 +159,7 @@ class Worker:
         return answer
 
     def _ask_surely(self, name: str, *arguments: Any) -> Any:
-        """An answer to a request that launches no variant but the default."""
+        """An answer to a request that launches nothing."""
         try:
             return self._ask(_COMPILE_SECONDS, name, *arguments)
         except _LostError as lost:
@@ -165,7 +171,7 @@ class Worker:
         if self._process is None:
             self._start()
             if self._opened is not None:
-                self._exchange(_COMPILE_SECONDS, "open", *self._opened)
+                self._exchange(_COMPILE_SECONDS, "open", self._opened)
         return self._exchange(limit, name, *arguments)
 
     def _exchange(self, limit: float, name: str, *arguments: Any) -> Any:
