@@ -133,7 +133,7 @@ def test_an_argument_begins_equal_for_each_variant():
 
 def test_a_default_that_misses_the_reference_is_an_error(tmp_path):
     for case, saying in (
-        (scale_case(8, 8, wrong=1), "rows=8 columns=8: the declared default (TX=8 TY=1) wrong"),
+        (scale_case(8, 8, wrong=1), "rows=8 columns=8: the declared default (TX=8 TY=1) is wrong"),
         (scale_case(8, 8, wrong=1e-3, name="near"), "scale, near: the declared default"),
     ):
         words = ["out[0, 0]: got", "64 of 64 elements differ; nothing was stored"]
@@ -197,6 +197,7 @@ def test_arguments_of_tune():
     says(cupola.ArgumentValueError, "budget= is a number of seconds above 0", budget=0)
     says(cupola.ArgumentTypeError, "timeout= is a number of seconds", timeout="1")
     says(cupola.ArgumentValueError, "search='al': expected one of all, random", search="al")
+    says(cupola.ArgumentTypeError, "seed= is an int", seed=0.5)
     says(cupola.ArgumentTypeError, "progress= is True for a bar", progress=3)
     says(cupola.ArgumentValueError, "device= is an empty list", device=[])
     says(cupola.ArgumentValueError, "names a device twice", device=[0, 0])

@@ -6,6 +6,7 @@ Processes that measure import it.
 import math
 import os
 import signal
+import time
 
 import numpy as np
 
@@ -113,4 +114,13 @@ class EndingClock(FormulaClock):
     def seconds(self, variant, launch, restore):
         if variant == self.end:
             os.kill(os.getpid(), signal.SIGKILL)
+        return super().seconds(variant, launch, restore)
+
+
+class SlowClock(FormulaClock):
+    """Waits for a minute where there is a file beside the log."""
+
+    def seconds(self, variant, launch, restore):
+        if os.path.exists(f"{self.log}.slow"):
+            time.sleep(60)
         return super().seconds(variant, launch, restore)

@@ -13,7 +13,7 @@ from cupola.declare.family import Variant
 # The kinds of a failure, with what each says in tables.
 FAILURES = {
     "compile": "does not compile",
-    "wrong": "wrong",
+    "wrong": "is wrong",
     "launch": "can't be launched",
     "fault": "faults",
     "hang": "hangs",

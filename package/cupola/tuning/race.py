@@ -38,7 +38,7 @@ class Race:
     ----------
     runner : Runner
     default : tuple
-        The declared default, which is measured in each round.
+        The declared default, which is measured first.
     deadline : float
         When to stop, by `now`.
     known : iterable of Outcome
@@ -215,18 +215,12 @@ class Race:
         return sorted(near, key=lambda one: self._timing(one).seconds)
 
     def _still_racing(self, racing: Sequence[Variant]) -> list[Variant]:
-        """The variants that may be the best, and the default."""
+        """The variants that may be the best."""
         racing = [one for one in racing if self._runs(one)]
         if not racing:
             return []
         best = min((self._timing(one) for one in racing), key=lambda one: one.seconds)
-        return [
-            one
-            for one in racing
-            if one == self.default
-            or self._timing(one).ties(best)
-            or self._timing(one).seconds <= best.seconds
-        ]
+        return [one for one in racing if self._timing(one).ties(best)]
 
     def _is_precise(self, variant: Variant) -> bool:
         found = self._timing(variant)

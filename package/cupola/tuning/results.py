@@ -60,6 +60,8 @@ class Tuning:
         What was measured of each case, in the order of the cases.
     unmeasured : bool
         Whether the budget ended before the last case.
+    file : str or None
+        The table that has the rows now; None where they are not stored.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Tuning:
         self._declaration = declaration
         self.family, self.digest, self.device = family, digest, dict(device)
         self.cases, self.unmeasured = tuple(cases), unmeasured
+        self.file: str | None = None
 
     @property
     def rows(self) -> tuple[Row, ...]:

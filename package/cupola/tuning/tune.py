@@ -8,6 +8,7 @@ import math
 import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from cupola import cache, driver
 from cupola.device import Device, is_cpu
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, Error
 from cupola.tuning.cases import Case
-from cupola.tuning.device_facts import device_facts
 from cupola.tuning.family import Call, CompiledSource, Family
 from cupola.tuning.journal import Journal
 from cupola.tuning.measure import EventClock
@@ -24,6 +24,7 @@ from cupola.tuning.outcomes import Failure
 from cupola.tuning.progress import progress_report
 from cupola.tuning.race import Race
 from cupola.tuning.results import Row, Tuning
+from cupola.tuning.rows_file import store_rows
 from cupola.tuning.search import SEARCHES
 from cupola.tuning.session import Session, Settings, key_text, search, tuned
 from cupola.tuning.worker import Worker
@@ -44,7 +45,7 @@ def tune(
     seed: int = 0,
     resume: bool = True,
     progress: Any = True,
-    store: bool = True,
+    store: bool | str | os.PathLike[str] = True,
     timeout: float = 10.0,
 ) -> Tuning:
     """Measure the variants of a family on cases, and store the best for each key.
@@ -78,8 +79,9 @@ def tune(
     progress : bool or callable
         True shows a bar on a terminal, where tqdm is installed. A function is called with the
         numbers of measured and of all variants; the second is 0 where it is not known.
-    store : bool
-        Whether the rows go to the user's table of the device.
+    store : bool or path-like
+        Whether the rows go to the user's table of the device; a path is the folder of another
+        table, such as ``tuning`` in a package.
     timeout : float
         Seconds after which a launch counts as hanging.
 
@@ -108,7 +110,7 @@ def tune(
         EventClock(bool(flush)),
         _checked_seconds("budget", budget),
         _checked_search(search),
-        seed,
+        _checked_seed(seed),
         _checked_seconds("timeout", timeout),
     )
     return tune_with(
@@ -124,35 +126,55 @@ def tune_with(
     device: Any = None,
     resume: bool = True,
     progress: Any = None,
-    store: bool = True,
+    store: bool | str | os.PathLike[str] = True,
 ) -> Tuning:
     """As `tune`, with any clock."""
     if not isinstance(family, Family):
         raise ArgumentTypeError(f"tune takes a cupola.Family, got {type(family).__name__}")
-    devices = _devices(device)
-    facts = device_facts(devices[0])
     digest = digest_of(family)
-    measured_by = [type(settings.clock).__name__, getattr(settings.clock, "flush", None)]
-    journal = Journal(digest, {**facts, "clock of times": measured_by}, resume)
-    session = Session(family, cases, settings)
-    workers = [
-        Worker(family, _for_process(one), settings.clock, settings.timeout) for one in devices
-    ]
-    with progress_report(progress) as report:
+    with contextlib.ExitStack() as opened, progress_report(progress) as report:
+        workers = [
+            opened.enter_context(
+                Worker(family, _for_process(one), settings.clock, settings.timeout)
+            )
+            for one in _devices(device)
+        ]
+        session = Session(family, cases, settings)
+        facts = _facts(workers)
+        timed = [type(settings.clock).__name__, getattr(settings.clock, "flush", None)]
+        journal = Journal(digest, {**facts, "timed": timed}, resume)
+
+        def keep(rows: Sequence[Row]) -> str | None:
+            if store is False or not rows:
+                return None
+            folder = None if store is True else store
+            return store_rows(family.declaration, family.name, digest, facts, rows, folder)
+
         try:
             session.run(workers, journal, report)
         except KeyboardInterrupt:
-            if store:
-                store_rows(family, digest, facts, [one.row for one in session.cases])
+            keep([one.row for one in session.cases])
             raise
     found = Tuning(
         family.declaration, family.name, digest, facts, session.cases, session.unmeasured
     )
-    if store:
-        store_rows(family, digest, facts, found.rows)
-        if not session.unmeasured and all(one.is_complete for one in found.cases):
-            journal.remove()
+    found.file = keep(found.rows)
+    if not session.unmeasured and all(one.is_complete for one in found.cases):
+        journal.remove()
     return found
+
+
+def _facts(workers: Sequence[Worker]) -> dict[str, Any]:
+    """What is known of the devices, which are of one kind."""
+    with ThreadPoolExecutor(len(workers)) as pool:
+        first, *others = pool.map(Worker.facts, workers)
+    for one in others:
+        if one != first:
+            raise ArgumentValueError(
+                f"device= names devices of two kinds ({first['name']} and {one['name']}), whose "
+                "times differ: tune on each kind alone"
+            )
+    return first
 
 
 def tune_at_first_use(family: Family, call: Call) -> Row | None:
@@ -222,25 +244,14 @@ def digest_of(family: Family) -> str:
     return cache.key_of([table, texts, source.options, source.headers])
 
 
-def store_rows(family: Family, digest: str, facts: dict[str, Any], rows: Sequence[Row]) -> None:
-    """Store rows in the user's table of the device."""
-
-
 def _devices(asked: Any) -> list[Device]:
-    """The devices of an argument, all of one kind."""
+    """The devices of an argument."""
     listed = list(asked) if isinstance(asked, (list, tuple)) else [asked]
     found = [Device(one) for one in listed]
     if not found:
         raise ArgumentValueError("device= is an empty list: expected at least one device")
     if len(set(found)) < len(found):
         raise ArgumentValueError("device= names a device twice")
-    kinds = {(one.name, one.compute_capability, one.memory.total) for one in found}
-    if len(kinds) > 1:
-        names = ", ".join(one.name for one in found)
-        raise ArgumentValueError(
-            f"device= names devices of several kinds ({names}), whose times differ: tune on each "
-            "kind alone"
-        )
     return found
 
 
@@ -262,6 +273,12 @@ def _checked_search(name: Any) -> str:
     if name not in SEARCHES:
         raise ArgumentValueError(f"search={name!r}: expected one of {', '.join(SEARCHES)}")
     return str(name)
+
+
+def _checked_seed(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ArgumentTypeError(f"seed= is an int, got {value!r}")
+    return int(value)
 
 
 def _first_use_seconds() -> float:
