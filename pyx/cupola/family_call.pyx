@@ -8,7 +8,7 @@ from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_captures, cupola_stream_pop, cupola_stream_push,
@@ -33,7 +33,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     MOST_ENTRIES = 4096  # launches that a family keeps
-    RECENT = 64  # a power of two
+    RECENT = 256  # a power of two
+    MOST_NAMED = 32  # arguments by name whose places are kept
 
 # How a call gives a size.
 cdef enum Kind:
@@ -54,6 +55,9 @@ cdef class CallableFamily:
     cdef void* vectorcall
     cdef tuple parameters  # names; None until the first call
     cdef dict positions
+    cdef tuple recent_names  # of a call, with the number of its arguments by position
+    cdef Py_ssize_t recent_count
+    cdef Py_ssize_t places[MOST_NAMED]  # the parameter of each of these names; -1: the stream
     cdef Reader readers[MOST_SIZES]
     cdef Py_ssize_t typed[MOST_SIZES]  # positions of the arguments in the declaration's `types`
     cdef Py_ssize_t sizes, types
@@ -116,24 +120,45 @@ cdef class CallableFamily:
         PyObject** stream
     ) except -1:
         """Put the arguments into the order of the parameters."""
-        cdef Py_ssize_t i, k, given = count, total = len(self.parameters)
+        cdef Py_ssize_t i, k, place, named = 0 if names == NULL else len(<tuple>names)
+        cdef Py_ssize_t given = count, total = len(self.parameters)
+        cdef Py_ssize_t places[MOST_NAMED]
         cdef PyObject* position
+        if named and names == <PyObject*>self.recent_names:
+            with cython.critical_section(self):
+                if names == <PyObject*>self.recent_names and count == self.recent_count:
+                    for i in range(count):
+                        ordered[i] = arguments[i]
+                    for k in range(named):
+                        if self.places[k] < 0:
+                            stream[0] = arguments[count + k]
+                        else:
+                            ordered[self.places[k]] = arguments[count + k]
+                    return 0
         if count > total:
             self.refuse(count, names)
         for i in range(total):
             ordered[i] = arguments[i] if i < count else NULL
-        for k in range(0 if names == NULL else len(<tuple>names)):
+        for k in range(named):
             name = (<tuple>names)[k]
+            place = -1
             if name == "stream":
                 stream[0] = arguments[count + k]
-                continue
-            position = PyDict_GetItem(self.positions, name)
-            if position == NULL or ordered[<Py_ssize_t><object>position] != NULL:
-                self.refuse(count, names)
-            ordered[<Py_ssize_t><object>position] = arguments[count + k]
-            given += 1
+            else:
+                position = PyDict_GetItem(self.positions, name)
+                if position == NULL or ordered[<Py_ssize_t><object>position] != NULL:
+                    self.refuse(count, names)
+                place = <Py_ssize_t><object>position
+                ordered[place] = arguments[count + k]
+                given += 1
+            if k < MOST_NAMED:
+                places[k] = place
         if given != total:
             self.refuse(count, names)
+        if 0 < named <= MOST_NAMED:
+            with cython.critical_section(self):
+                memcpy(self.places, places, named * sizeof(Py_ssize_t))
+                self.recent_names, self.recent_count = <tuple>names, count
         return 0
 
     cdef int refuse(self, Py_ssize_t count, PyObject* names) except -1:

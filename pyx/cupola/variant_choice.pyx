@@ -147,9 +147,9 @@ cdef int take(tuple given, int64_t* out) except -1:
     return 0
 
 
-cdef inline tuple axes(const int64_t* found, Py_ssize_t count):
+cdef inline object axes(const int64_t* found, Py_ssize_t count):
     if count == 1:
-        return (found[0],)
+        return found[0]
     if count == 2:
         return (found[0], found[1])
     return (found[0], found[1], found[2])
@@ -317,7 +317,6 @@ cdef class Chooser:
         const int64_t* given
     ) except -1:
         """Whether the device can launch the variant."""
-        cdef tuple grid, block
         try:
             kernel = self.kernels[variant]
             if kernel is None:
@@ -325,8 +324,8 @@ cdef class Chooser:
                 self.kernels[variant] = kernel
             grid, block, shared = self.steps.dimensions(code, slots, variant, given)
             # An array without elements needs no blocks: its arguments are checked alone.
-            entry.configured = (
-                kernel.forall(0) if 0 in grid else kernel[grid, block, None, shared])
+            empty = 0 in <tuple>grid if type(grid) is tuple else grid == 0
+            entry.configured = kernel.forall(0) if empty else kernel[grid, block, None, shared]
         except REFUSALS as error:
             entry.refused[variant] = error
             return False
