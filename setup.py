@@ -24,6 +24,7 @@ PACKAGE = ROOT / "package" / "cupola"
 # third of their compile time, and adds 1 % to the instructions of their calls, 5 % at most.
 HOT_MODULES = {"launch", "kernel", "elementwise_call", "ufuncs", "graph_exec", "array_data"}
 HOT_MODULES |= {"_argument", "_dimensions", "_foreign", "array_access", "eager_call"}
+HOT_MODULES |= {"family_call", "variant_choice"}
 OTHER_FLAGS = ("-Og", "-finline-small-functions", "-Wno-ignored-optimization-argument")
 # Code that Cython would otherwise put into each module.
 SHARED = "cupola._shared"

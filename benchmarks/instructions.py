@@ -124,6 +124,36 @@ def ways():
         for _ in range(count):
             prepared[0] = 3.0
 
+    family, rows = saxpy_family()
+    tuples = (grid,), (block,)
+
+    def constant_calls(count):
+        blocks, threads = tuples
+        for _ in range(count):
+            kernel[blocks, threads](2.0, x, y, out, n)
+
+    def family_calls(count):
+        for _ in range(count):
+            family(2.0, x, y, out, n)
+
+    def family_named_calls(count):
+        for _ in range(count):
+            family(a=2.0, x=x, y=y, out=out, n=n)
+
+    def alternating_family_calls(count):
+        for number in range(count):
+            family(2.0, x, y, out, 1 + number % 32)
+
+    def new_keys(count):
+        first = rows[0]
+        rows[0] += count
+        for number in range(first, first + count):
+            family(2.0, x, y, out, number)
+
+    def kept_sizes(count):
+        for number in range(count):
+            kernel[tuples[0], tuples[1]](2.0, x, y, out, 1 + number % 32)
+
     z = cupola.empty_like(x)
     saxpy = cupola.op(kernel, "saxpy", **bench_ops.SAXPY)
 
@@ -167,6 +197,12 @@ def ways():
         "kernel[grid, block](...), arrays by __cuda_array_interface__": foreign_calls,
         "kernel[grid, block](...), such arrays that name another, idle stream": elsewhere_calls,
         "kernel[grid, block] alone": items,
+        "kernel[(1,), (32,)](...)": constant_calls,
+        "family(...), the same key": family_calls,
+        "family(...) by name, the same key": family_named_calls,
+        "kernel[(1,), (32,)](...), 32 sizes in turn": kept_sizes,
+        "family(...), 32 keys in turn": alternating_family_calls,
+        "family(...), a new key, 40 rows": new_keys,
         "op(x, y, a, out=out)": operations,
         "op(x, y, a)": allocating_operations,
         "cupola.empty(32, float32), and its end": arrays,
@@ -180,6 +216,39 @@ def ways():
         "event.record(stream)": records,
         **{f"a .pyx: {k}": v for k, v in bench_extension.ways(kernel, x, y, out).items()},
     }
+
+
+def saxpy_family():
+    """A family with 40 measured rows, on a kernel that returns at once; and its next new size."""
+    import cupola
+    from cupola.declare.tuning_table import Row
+    from cupola.tuning import tables
+
+    source = """extern "C" __global__ void empty(
+        float a, const float* x, const float* y, float* out, int n) {}"""
+    os.environ["CUPOLA_TUNE"] = "tables"
+    family = cupola.family(
+        source,
+        kernel="empty",
+        tunables={"BLOCK": [32, 64, 128, 256]},
+        default={"BLOCK": 128},
+        key=["n", "size(x)"],
+        grid="ceildiv(n, 16 * BLOCK)",
+        block="BLOCK",
+    )
+    rows = [
+        Row((), (1 << at, 1 << at % 7), {"BLOCK": 32}, 1e-6, 0.0, None, 4, tables.now())
+        for at in range(40)
+    ]
+    with tempfile.TemporaryDirectory(prefix="cupola-tables-") as folder:
+        before, os.environ["CUPOLA_CACHE_DIR"] = os.environ.get("CUPOLA_CACHE_DIR"), folder
+        tables.store(tables.device_record(cupola.Device()), family.rows(rows))
+        family(2.0, *3 * [cupola.empty(32, "float32")], 32)
+        if before is None:
+            del os.environ["CUPOLA_CACHE_DIR"]
+        else:
+            os.environ["CUPOLA_CACHE_DIR"] = before
+    return family, [1000]
 
 
 def serve():

@@ -68,7 +68,7 @@ def test_the_table_names_each_case_and_its_best():
         found.rows[0].seconds / found.rows[0].default_seconds, abs=1e-3
     )
     assert lines[3].startswith("high ") and len(lines) == 4
-    assert found.device["name"] == cupola.Device().name
+    assert found.device.name == cupola.Device().name
 
 
 def test_the_real_clock_finds_a_variant_that_is_no_slower():

@@ -1,5 +1,6 @@
 """cupola.tune goes on where an earlier process was killed or interrupted."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest
 from tuned_families import FormulaClock, SlowClock, mode_case, mode_family, scale_case, scale_family
 
 import cupola
+from cupola.declare.tuning_table import DeviceRecord
 from cupola.tuning.journal import Journal
 from cupola.tuning.outcomes import Failure, Footprint, Outcome, Timing
 from cupola.tuning.session import Settings
@@ -133,7 +135,7 @@ def test_a_finished_case_is_not_measured_again(tmp_path, cache):
     assert launches(log) == at and first.rows[0].variants == 9
     assert not journals(cache)  # it came to its end
     again = tuned(scale_family(), scale_case(4, 4), clock, store=False)
-    assert launches(log) > at and again.rows[0][:-1] == first.rows[0][:-1]
+    assert launches(log) > at and again.rows[0].variant == first.rows[0].variant
 
 
 def test_resume_is_refused(tmp_path, cache):
@@ -145,29 +147,38 @@ def test_resume_is_refused(tmp_path, cache):
     assert launches(log) > at
 
 
+DEVICE = DeviceRecord("a", "9.0", 1 << 30, 13000, 1000)
+
+
 def test_a_journal_of_other_code_is_not_read(cache):
     outcome = Outcome((0,), None, Footprint(8, 64, 0), Timing(1.0, 1.0, 1.0, 3))
     failed = Outcome((1,), Failure("wrong", "out[0]: got 1, expected 2"), None, None)
-    key = ((), (100,))
-    journal = Journal("digest", {"name": "a"}, True)
+    family, key = mode_family([0, 1]), ((), (100,))
+    journal = Journal(family, DEVICE, ["clock"], True)
     journal.append(key, outcome)
     journal.append(key, failed)
-    same = Journal("digest", {"name": "a"}, True)
+    same = Journal(family, DEVICE, ["clock"], True)
     assert same.known(key) == [outcome, failed] and not same.is_complete(key)
     same.complete(key)
-    assert Journal("digest", {"name": "a"}, True).is_complete(key)
-    for digest, about in (("other", {"name": "a"}), ("digest", {"name": "b"})):
-        assert Journal(digest, about, True).known(key) == []
-    assert Journal("digest", {"name": "a"}, False).known(key) == []
+    assert Journal(family, DEVICE, ["clock"], True).is_complete(key)
+    for other in (
+        (mode_family([0, 1, 2]), DEVICE, ["clock"]),
+        (scale_family(), DEVICE, ["clock"]),
+        (family, dataclasses.replace(DEVICE, driver=13010), ["clock"]),
+        (family, DEVICE, ["another"]),
+    ):
+        assert Journal(*other, True).known(key) == []
+    assert Journal(family, DEVICE, ["clock"], False).known(key) == []
     assert not journals(cache)
 
 
-def test_a_journal_that_others_wrote_is_left_out_line_by_line(cache):
-    journal = Journal("digest", {}, True)
-    journal.append(((), (1,)), Outcome((0,), None, Footprint(8, 64, 0), Timing(1, 1, 1, 3)))
+def test_a_journal_that_others_wrote_is_left_out_line_by_line():
+    key = ((), (1,))
+    journal = Journal(mode_family([0, 1]), DEVICE, [], True)
+    journal.append(key, Outcome((0,), None, Footprint(8, 64, 0), Timing(1, 1, 1, 3)))
     with open(journal.path, "ab") as file:
         file.write(b'\n5\n[]\n[1, 2]\nnull\n[[], [1], 5, 6, 7, 8]\n\xff\n{"a": 1}\n')
-    assert len(Journal("digest", {}, True).known(((), (1,)))) == 1
+    assert len(Journal(mode_family([0, 1]), DEVICE, [], True).known(key)) == 1
 
 
 def test_without_a_cache_nothing_is_written(monkeypatch, cache):

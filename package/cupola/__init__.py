@@ -38,6 +38,7 @@ _HOMES = {
     "CudaArray": "texture",
     "Device": "device",
     "Event": "event",
+    "Family": "tuning.family",
     "Graph": "graph",
     "GraphExec": "graph_exec",
     "In": "transfer",
@@ -96,6 +97,7 @@ _HOMES = {
     "empty_pinned": "creation",
     "expand_dims": "arrays.shapes",
     "extract": "arrays.selection",
+    "family": "tuning.declared",
     "flatnonzero": "arrays.selection",
     "flip": "arrays.arrangement",
     "fliplr": "arrays.arrangement",
@@ -198,6 +200,7 @@ _registry.homes.update(
     run_on_cluster="chunks.cluster",
     take_array="creation",
     take_from_package="core.pickled_images",
+    tune_at_first_use="tuning.tune",
     version_of="core.pickled_images",
 )
 _SUBMODULES = (

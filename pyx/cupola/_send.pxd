@@ -1,6 +1,6 @@
 # cupola/_send.pxd - sends packed launches to the driver; internal: it needs cupola.h.
 
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 
 from cupola._abi cimport (
@@ -89,6 +89,17 @@ cdef extern from *:
     PyObject** tuple_items "cupola_tuple_items"(tuple items)
     void cupola_set_vectorcall(type kind, Py_ssize_t offset)
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
+
+# The same for a class that keeps its __call__, which must do the same.
+cdef extern from *:
+    """
+    static inline void cupola_add_vectorcall(PyTypeObject* type, Py_ssize_t offset) {
+        type->tp_vectorcall_offset = offset;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+        PyType_Modified(type);
+    }
+    """
+    void cupola_add_vectorcall(PyTypeObject* kind, Py_ssize_t offset)
 
 # The general call, with a tuple and a dict of arguments.
 cdef object call_generic(

@@ -15,23 +15,12 @@ from cupola._operation cimport (
     cupola_op_plan_launch, cupola_op_plan_release,
 )
 from cupola._send cimport (
-    PyVectorcall_NARGS, begin_traced, call_generic, end_traced, tuple_items,
+    PyVectorcall_NARGS, begin_traced, call_generic, cupola_add_vectorcall, end_traced, tuple_items,
 )
 from cupola.abi cimport require
 from cupola.array_access cimport GENERAL, MADE, WRITTEN, Allocation, ArrayAccess, access_of
 from cupola.error cimport check
 from cupola.stream cimport current_stream
-
-cdef extern from *:
-    """
-    /* The class keeps its __call__, which must do the same. */
-    static void cupola_add_vectorcall(PyTypeObject* type, Py_ssize_t offset) {
-        type->tp_vectorcall_offset = offset;
-        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
-        PyType_Modified(type);
-    }
-    """
-    void cupola_add_vectorcall(PyTypeObject* kind, Py_ssize_t offset)
 
 cdef enum:
     MAX_PLANS = 256  # the most plans that an operation keeps

@@ -78,7 +78,24 @@ def scan_file(path: str) -> Scan | None:
 def digest(
     sources: Iterable[tuple[str, bytes]], headers: Mapping[str, str], folders: Iterable[str]
 ) -> bytes | None:
-    """A hash of all files that the sources may include.
+    """A hash of the paths and contents of all files that the sources may include.
+
+    The parameters are those of `included`. None where a macro makes an include line, so that its
+    file is unknown.
+    """
+    found = included(sources, headers, folders)
+    if found is None:
+        return None
+    total = hashlib.sha256()
+    for path, content in sorted(found):
+        total.update(os.fsencode(path) + b"\0" + content)
+    return total.digest()
+
+
+def included(
+    sources: Iterable[tuple[str, bytes]], headers: Mapping[str, str], folders: Iterable[str]
+) -> list[tuple[str, bytes]] | None:
+    """The path and the SHA-256 of each file that the sources may include.
 
     Parameters
     ----------
@@ -91,7 +108,7 @@ def digest(
 
     Returns
     -------
-    bytes or None
+    list or None
         None where a macro makes an include line, so that its file is unknown.
     """
     folders = list(dict.fromkeys(folders))
@@ -119,7 +136,4 @@ def digest(
                 if mark not in followed:
                     followed.add(mark)
                     waiting.append((where, inside))
-    total = hashlib.sha256()
-    for path, content in sorted(found):
-        total.update(os.fsencode(path) + b"\0" + content)
-    return total.digest()
+    return found

@@ -3,59 +3,34 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cupola.declare.expression import ExpressionError
-from cupola.declare.family import FamilyDeclaration, Variant
-from cupola.exceptions import ArgumentError, ArgumentTypeError
+from cupola.declare.family import FamilyDeclaration, Value, Variant, read
+from cupola.declare.operation import DeclarationError
+from cupola.declare.tuning_table import FamilyRows, Row
+from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError, ImageError
+from cupola.family_call import CallableFamily, with_vectorcall
+from cupola.tuning import candidates
+from cupola.tuning import mode as modes
+from cupola.tuning.explanation import Explanation, Neighbour
+from cupola.tuning.first_use import FirstUse
+from cupola.tuning.launch_steps import launch_steps
+from cupola.tuning.sources import CompiledSource as CompiledSource
+from cupola.tuning.sources import KernelSource, library_of, package_source
+
+__all__ = ["Family"]
 
 if TYPE_CHECKING:
-    import os
-
     from cupola.device import Device
     from cupola.kernel import Kernel
     from cupola.stream import Stream
+    from cupola.variant_choice import Chooser, LaunchSteps
 
-
-class KernelSource(Protocol):
-    """Where the kernels of a family come from; it can be pickled."""
-
-    def kernel(
-        self, declaration: FamilyDeclaration, variant: Variant, types: tuple[str, ...], index: int
-    ) -> Kernel:
-        """The kernel of a variant for the device of an index."""
-
-
-class CompiledSource(NamedTuple):
-    """CUDA sources, compiled at run time by `cupola.compile`."""
-
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-    options: tuple[str, ...] = ()
-    include: tuple[str | os.PathLike[str], ...] = ()
-    headers: Mapping[str, str] | None = None
-
-    def kernel(
-        self, declaration: FamilyDeclaration, variant: Variant, types: tuple[str, ...], index: int
-    ) -> Kernel:
-        """Compile the variant alone, and load it. The disk cache keeps the image."""
-        from cupola.compiler import compile as compile_source
-
-        name = declaration.kernel_of(variant, types)
-        macros = declaration.macros_of(variant)
-        module = compile_source(
-            self.source,
-            options=[
-                *self.options,
-                *(f"-D{macro}={value}" for macro, value in macros.items()),
-                *declaration.options_of(variant),
-            ],
-            include=self.include,
-            headers=self.headers,
-            name_expressions=[name] if declaration.is_template else [],
-            device=index,
-        )
-        return module[name]
+_NEIGHBOURS = 5  # of an explanation
 
 
 class Call(NamedTuple):
@@ -66,8 +41,26 @@ class Call(NamedTuple):
     types: tuple[str, ...]  # element types of the arguments in `types`
 
 
-class Family:
+@with_vectorcall
+class Family(CallableFamily):
     """A kernel in several variants: a call launches the one that suits its sizes and device.
+
+    `cupola.family` makes it, and the module ``families`` of a package that ships variants::
+
+        step(u, out, rows, columns)
+        step.explain(u, out, rows, columns)    # which variant, and why
+
+    Grid, block and shared memory are computed from the arguments, which are those of the kernel. A
+    call returns as soon as the launch is queued, as for a kernel. The choice and the launch for a
+    device, element types and sizes are kept, so that a repeated call costs little more than a
+    launch.
+
+    The variant is that of the nearest measured row: first of the tables of a device of this name,
+    then of the same compute capability. Of a table's rows with other element types none counts.
+    Distances are Euclidean, in ``log2(1 + size)`` of the key's sizes. Without a row it is the
+    declared default. A variant that the device can't launch is never chosen. ``CUPOLA_TUNE``
+    changes this; see the reference of environment variables. It is read at the first call with
+    given types on a device, and after `reload`.
 
     Parameters
     ----------
@@ -81,6 +74,10 @@ class Family:
         self.declaration = declaration
         self.source = source
         self._kernels: dict[tuple[Variant, tuple[str, ...], int], Kernel] = {}
+        self._choosers: dict[tuple[int, tuple[str, ...]], Chooser] = {}
+        self._candidates: dict[tuple[int, tuple[str, ...]], candidates.Candidates] = {}
+        self._loading = threading.RLock()
+        self._first_use = FirstUse()
 
     @property
     def name(self) -> str:
@@ -89,8 +86,93 @@ class Family:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The variants that the restrictions allow."""
+        """The variants that the restrictions allow, each a value for each tunable."""
         return self.declaration.variants
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies the code of the kernels: a table with another digest is ignored."""
+        return self.source.digest(self.declaration)
+
+    def __call__(self, *args: Any, stream: Any = None, **named: Any) -> None:
+        """Launch the variant that suits the arguments.
+
+        Parameters
+        ----------
+        *args, **named
+            The kernel's arguments, as for `Kernel`. A parameter called ``stream`` must be given by
+            position.
+        stream : Stream or an object with ``__cuda_stream__``, optional
+            By default this thread's current one. The launch is on the stream's device.
+
+        Raises
+        ------
+        ArgumentTypeError
+            An argument is missing, or its length or its value is not known.
+        ArgumentError
+            Sizes or arguments do not fit the kernel.
+        """
+        self._run(args, named if stream is None else {**named, "stream": stream})
+
+    def choose(self, *args: Any, stream: Any = None, **named: Any) -> dict[str, Value]:
+        """The variant that a call takes, by the names of the tunables. Nothing is measured.
+
+        Parameters
+        ----------
+        *args, stream, **named
+            As for a call.
+        """
+        call = self.call(args, named)
+        entry = self._chosen(call, _index(stream))
+        return self.declaration.values(self.variants[entry.variant])
+
+    def explain(self, *args: Any, stream: Any = None, **named: Any) -> Explanation:
+        """The variant that a call takes, and why. Nothing is measured.
+
+        Parameters
+        ----------
+        *args, stream, **named
+            As for a call.
+
+        Returns
+        -------
+        Explanation
+            ``print(family.explain(...))`` shows the device, the key, the variant, the table that
+            has it, the nearest rows with their times, and what was ignored.
+        """
+        from cupola.device import Device
+
+        call, index = self.call(args, named), _index(stream)
+        entry = self._chosen(call, index)
+        declaration, found = self.declaration, self._candidates[index, call.types]
+        key = declaration.key_of(call.given)
+        distances = self._choosers[index, call.types].distances(key)
+        near = [
+            Neighbour(
+                distance,
+                dict(zip(declaration.key, one.key, strict=True)),
+                declaration.values(one.variant),
+                one.row.seconds,
+                one.row.default_seconds,
+                one.path,
+                one.device,
+            )
+            for distance, one in zip(distances, found.rows, strict=True)
+        ]
+        refused = [
+            f"{declaration.text(self.variants[variant])}: {error}"
+            for variant, error in entry.refused.items()
+        ]
+        return Explanation(
+            family=self.name,
+            device=Device(index).name,
+            types=call.types,
+            key=dict(zip(declaration.key, key, strict=True)),
+            variant=declaration.values(self.variants[entry.variant]),
+            row=None if entry.row < 0 else near[entry.row],
+            neighbours=tuple(sorted(near, key=lambda one: one.distance)[:_NEIGHBOURS]),
+            ignored=(*found.ignored, *refused),
+        )
 
     def kernel(
         self,
@@ -111,11 +193,7 @@ class Family:
         """
         from cupola.device import Device
 
-        key = variant, types, Device(device).index
-        found = self._kernels.get(key)
-        if found is None or not found.module.loaded:
-            found = self._kernels[key] = self.source.kernel(self.declaration, *key)
-        return found
+        return self._kernel(variant, types, Device(device).index)
 
     def call(self, arguments: Sequence[Any], named: Mapping[str, Any] | None = None) -> Call:
         """The sizes and types of a call, by the names of the kernel's parameters.
@@ -125,64 +203,8 @@ class Family:
         ArgumentTypeError
             An argument is missing, or its length or its value is not known.
         """
-        declaration = self.declaration
-        first = declaration.type_choices[0]
-        names = [one.name for one in self.kernel(declaration.default, first).params]
-        values = dict(zip(names, arguments, strict=False))
-        values.update(named or {})
-        if len(arguments) > len(names) or set(values) != set(names):
-            listed = ", ".join(names)
-            raise ArgumentTypeError(
-                f"{self.name} takes {len(names)} arguments ({listed}), got {len(arguments)} by "
-                f"position and {', '.join(named or {}) or 'none'} by name"
-            )
-        given = {symbol: self._size(symbol, values) for symbol in declaration.symbols}
-        types = tuple(self._type(argument, values[argument]) for argument in declaration.types)
-        return Call(tuple(values[name] for name in names), given, types)
-
-    def _size(self, symbol: str, values: Mapping[str, Any]) -> int:
-        head, bracket, rest = symbol.partition("(")
-        if not bracket:
-            if symbol not in values:
-                raise ArgumentTypeError(
-                    f"{self.name}: the declaration uses {symbol}, which is no parameter of its "
-                    f"kernel; known are {', '.join(values)}"
-                )
-            value = values[symbol]
-            if isinstance(value, bool) or not hasattr(value, "__index__"):
-                raise ArgumentTypeError(
-                    f"{self.name}: argument {symbol}: expected an int, which the launch is "
-                    f"computed from, got {type(value).__name__}"
-                )
-            return int(value.__index__())
-        name, _, axis = rest.rstrip(")").partition(", ")
-        shape = getattr(values.get(name), "shape", None)
-        if shape is None:
-            raise ArgumentTypeError(
-                f"{self.name}: argument {name}: expected an array, whose shape the launch is "
-                f"computed from, got {type(values.get(name)).__name__}"
-            )
-        if head == "size":
-            count = 1
-            for length in shape:
-                count *= int(length)
-            return count
-        if int(axis) >= len(shape):
-            raise ArgumentTypeError(
-                f"{self.name}: argument {name}: expected at least {int(axis) + 1} axes, got "
-                f"{len(shape)}"
-            )
-        return int(shape[int(axis)])
-
-    def _type(self, argument: str, value: Any) -> str:
-        known = self.declaration.types[argument]
-        found = str(getattr(value, "dtype", type(value).__name__)).rpartition(".")[2]
-        if found not in known:
-            raise ArgumentTypeError(
-                f"{self.name}: argument {argument}: there are kernels for {', '.join(known)}, got "
-                f"{found}"
-            )
-        return found
+        ordered, sizes, types = self._read(arguments, named)
+        return Call(ordered, dict(zip(self.declaration.symbols, sizes, strict=True)), types)
 
     def launch(self, variant: Variant, call: Call, stream: Stream | None = None) -> None:
         """Queue one variant.
@@ -212,3 +234,148 @@ class Family:
         """Grid, block and bytes of dynamic shared memory of a launch."""
         found = self.declaration.launch(variant, call.given)
         return found.grid, found.block, found.shared
+
+    def reload(self) -> None:
+        """Read the tables and ``CUPOLA_TUNE`` again, at the next call."""
+        self._choosers, self._candidates = {}, {}
+        super().reload()
+
+    def rows(self, rows: Sequence[Row]) -> FamilyRows:
+        """Measured rows with what identifies this family's code, as tables have them."""
+        declaration = self.declaration
+        return FamilyRows(
+            self.name, self.digest, tuple(declaration.tunables), declaration.key, tuple(rows)
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Family, (self.declaration, self.source)
+
+    def __repr__(self) -> str:
+        count = len(self.variants)
+        return f"<cupola.Family {self.name}: {count} variant{'s' if count != 1 else ''}>"
+
+    def _kernel(self, variant: Variant, types: tuple[str, ...], index: int) -> Kernel:
+        key = variant, types, index
+        found = self._kernels.get(key)
+        if found is None or not found.module.loaded:
+            with self._loading:
+                found = self._kernels.get(key)
+                if found is None or not found.module.loaded:
+                    found = self.source.kernel(self.declaration, *key)
+                    self._kernels[key] = found
+        return found
+
+    @cached_property
+    def _steps(self) -> LaunchSteps:
+        try:
+            return launch_steps(self.declaration)
+        except ArgumentValueError as error:
+            raise ArgumentValueError(f"{self.name}: {error}") from None
+
+    def _chosen(self, call: Call, index: int) -> Any:
+        chooser = self._chooser(index, call.types)
+        try:
+            return chooser.choose_for(self, tuple(call.given.values()))
+        except ExpressionError as error:
+            raise ArgumentError(f"{self.name}: {error}") from None
+
+    def _chooser(self, index: int, types: tuple[str, ...]) -> Chooser:
+        """The choice among rows of tables, for a device and element types."""
+        from cupola.device import Device, is_cpu
+        from cupola.variant_choice import Chooser
+
+        found = self._choosers.get((index, types))
+        if found is not None:
+            return found
+        rows = candidates.find(self, index, types)
+        places = {variant: at for at, variant in enumerate(self.variants)}
+        major, minor = Device(index).compute_capability
+        # The CPU device runs the PTX of an image, and machine code alone is dropped for a target.
+        lost: set[Variant] = set()
+        if not is_cpu(index):
+            lost = self.source.dropped(10 * major + minor, types, self.variants)
+        made = Chooser(
+            self._steps,
+            index,
+            types,
+            [(one.level, one.key, places[one.variant]) for one in rows.rows],
+            places[self.declaration.default],
+            [places[variant] for variant in lost],
+            modes.mode() in (modes.FIRST_USE, modes.ASK),
+        )
+        self._candidates[index, types] = rows
+        self._choosers[index, types] = made
+        return made
+
+    def _bound(self) -> tuple[tuple[str, ...], list[tuple[int, int, int]], list[int]]:
+        """The parameters' names, how each size is read, and the positions of typed arguments."""
+        declaration = self.declaration
+        names = self.source.parameters(declaration)
+        if names is None:
+            kernel = self.kernel(declaration.default, declaration.type_choices[0])
+            names = tuple(one.name for one in kernel.params)
+            shown = tuple(kernel.__signature__.parameters)
+            if len(shown) != len(names):
+                names = shown  # a Python object fills several parameters
+        self._steps  # noqa: B018 - refuses too many sizes
+        sizes = [self._reader(symbol, names) for symbol in declaration.symbols]
+        return names, sizes, [self._position(one, one, names) for one in declaration.types]
+
+    def _reader(self, symbol: str, names: tuple[str, ...]) -> tuple[int, int, int]:
+        head, _, rest = symbol.partition("(")
+        name, _, axis = rest.rstrip(")").partition(", ")
+        if not rest:
+            return 0, self._position(symbol, head, names), 0
+        return 1 if head == "shape" else 2, self._position(symbol, name, names), int(axis or 0)
+
+    def _position(self, symbol: str, name: str, names: tuple[str, ...]) -> int:
+        if name not in names:
+            known = ", ".join(filter(None, names)) or "none: the image has no manifest with names"
+            raise ArgumentTypeError(
+                f"{self.name}: the declaration uses {symbol}, which is no parameter of its "
+                f"kernel; known are {known}"
+            )
+        return names.index(name)
+
+    def _tuned(self, arguments: tuple[Any, ...], stream: Stream | None) -> bool:
+        """Measure a key at its first use, if the user allows it; whether it was measured."""
+        if self._first_use.measure(self, self.call(arguments), stream, _index(stream)):
+            self.reload()
+            return True
+        return False
+
+
+def _index(stream: Any) -> int:
+    """The device of a call's stream."""
+    from cupola.device import Device
+    from cupola.stream import Stream
+
+    return stream.device_index if isinstance(stream, Stream) else Device().index
+
+
+def from_library(library: str, name: str) -> Family:
+    """A family that the build of a package has compiled.
+
+    Parameters
+    ----------
+    library : str
+        The library whose manifest has it, such as ``"heat.kernels"``.
+    name : str
+        Its name in the package, such as ``"step"``.
+
+    Raises
+    ------
+    ImageError
+        The manifest has no such family, or is malformed.
+    """
+    manifest = library_of(library).manifest()
+    listed = [] if manifest is None else manifest.head.get("families", [])
+    try:
+        for entry in listed:
+            if str(entry["table"]["name"]).rpartition(".")[2] == name:
+                return Family(read(entry["table"]), package_source(library, entry))
+    except (DeclarationError, TypeError, KeyError) as error:
+        raise ImageError(f"the manifest of {library} is malformed: families: {error}") from None
+    raise ImageError(
+        f"the manifest of {library} has no family {name}: it is of another build than the package"
+    )

@@ -6,15 +6,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from cupola import cache
 from cupola.declare.family import Variant
+from cupola.declare.tuning_table import DeviceRecord
+from cupola.tuning import tables
+from cupola.tuning.family import Family
 from cupola.tuning.outcomes import Failure, Footprint, Outcome, Timing
 
 Key = tuple[tuple[str, ...], tuple[int, ...]]  # types and sizes of a case
-_FOLDER = "tuning"
 
 
 class Journal:
@@ -22,19 +24,21 @@ class Journal:
 
     Parameters
     ----------
-    digest : str
-        That of the family.
-    about : mapping
-        The device, and how times are measured.
+    family : Family
+    device : DeviceRecord
+    timed : list
+        How times are measured, for JSON.
     resume : bool
         Whether to read what an earlier process has written. Otherwise the file begins again.
     """
 
-    def __init__(self, digest: str, about: Mapping[str, Any], resume: bool) -> None:
-        folder = cache.folder()
-        self.path = folder and os.path.join(
-            folder, _FOLDER, f"{cache.key_of([digest, dict(about)])}.journal"
-        )
+    def __init__(
+        self, family: Family, device: DeviceRecord, timed: list[Any], resume: bool
+    ) -> None:
+        table = {key: value for key, value in family.declaration.table.items() if key != "cases"}
+        name = cache.key_of([family.digest, table, asdict(device), timed])
+        folder = tables.user_folder()
+        self.path = folder and os.path.join(folder, f"{name}.journal")
         self._known: dict[Key, dict[Variant, Outcome]] = {}
         self._complete: set[Key] = set()
         if self.path is None:
@@ -45,7 +49,7 @@ class Journal:
             self.remove()
 
     def known(self, key: Key) -> list[Outcome]:
-        """What an earlier process measured of a case."""
+        """The outcomes of a case that an earlier process measured."""
         return list(self._known.get(key, {}).values())
 
     def is_complete(self, key: Key) -> bool:

@@ -25,11 +25,13 @@ from cupola.exceptions import (
     ImageError,
     OutOfMemoryError,
 )
+from cupola.kernel import Kernel
+from cupola.launch import PreparedLaunch
 from cupola.tuning.cases import Case
 from cupola.tuning.comparison import difference
-from cupola.tuning.device_facts import sm_clock
 from cupola.tuning.family import Call, Family
 from cupola.tuning.outcomes import Failure, Footprint
+from cupola.tuning.sm_clock import sm_clock
 
 _L2_ATTRIBUTE = 38  # CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 _LEAST_FLUSH = 8 << 20  # bytes
@@ -130,6 +132,7 @@ class CaseRunner:
         self.device = Device(device)
         self._case: Case | None = None
         self._call: Call | None = None
+        self._kernels: dict[tuple[Variant, tuple[str, ...]], Kernel] = {}
         self._names: list[str] = []
         self._hosts: dict[int, Any] = {}
         self._pristine: dict[int, Any] = {}
@@ -163,7 +166,7 @@ class CaseRunner:
         with self.device:
             call = self._copy(arguments, {})
             try:
-                self.family.launch(self.declaration.default, call)
+                self._prepared(self.declaration.default)()
                 return {place: call.arguments[place].get() for place in self._pristine}
             except DriverError as error:
                 return Failure("fault", _first_line(error))
@@ -181,7 +184,7 @@ class CaseRunner:
             [there(value) for value in positional],
             {name: there(value) for name, value in named.items()},
         )
-        parameters = self.family.kernel(self.declaration.default, call.types).params
+        parameters = self._kernel(self.declaration.default).params
         self._names = [one.name for one in parameters]
         values = dict(zip(self._names, positional, strict=False)) | dict(named)
         self._hosts = {
@@ -215,7 +218,7 @@ class CaseRunner:
         assert self._call is not None
         try:
             with self.device:
-                kernel = self.family.kernel(variant, self._call.types, self.device)
+                kernel = self._kernel(variant)
                 _, block, shared = self.family.dimensions(variant, self._call)
                 threads = math.prod(block)
                 return Footprint(kernel.registers, threads, kernel.shared_bytes + shared)
@@ -230,7 +233,7 @@ class CaseRunner:
         with self.device:
             try:
                 self._fresh()
-                self.family.launch(variant, self._call)
+                self._prepared(variant)()
                 self.device.synchronize()
                 for place, expected in self._references.items():
                     found = difference(
@@ -262,6 +265,21 @@ class CaseRunner:
                 return self.clock.seconds(self.declaration.values(variant), prepared, self._restore)
             except DriverError as error:
                 return Failure("fault", _first_line(error))
+
+    def _kernel(self, variant: Variant) -> Kernel:
+        """A variant's kernel. Several threads compile different variants at once."""
+        assert self._call is not None
+        key = variant, self._call.types
+        if key not in self._kernels:
+            self._kernels[key] = self.family.source.kernel(
+                self.declaration, *key, self.device.index
+            )
+        return self._kernels[key]
+
+    def _prepared(self, variant: Variant) -> PreparedLaunch:
+        assert self._call is not None
+        grid, block, shared = self.family.dimensions(variant, self._call)
+        return self._kernel(variant).prepare(grid, block, *self._call.arguments, shared=shared)
 
     def sm_clock(self) -> int | None:
         """The current clock of the multiprocessors, in MHz; None where it is not known."""

@@ -6,27 +6,15 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cupola.declare.family import FamilyDeclaration, Value, Variant
+from cupola.declare.tuning_table import DeviceRecord, Row
 from cupola.tuning.heat_map import Cell, heat_map
 from cupola.tuning.outcomes import Outcome, Timing
 
 _HEAD = ("case", "variant", "time", "spread", "over default", "measured", "wrong", "failed")
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
-
-
-class Row(NamedTuple):
-    """The best variant for one key, as a table of a device has it."""
-
-    types: tuple[str, ...]  # element types of the arguments in the declaration's `types`
-    key: tuple[int, ...]
-    variant: Mapping[str, Value]
-    seconds: float  # the median
-    spread: float  # the distance of the quartiles over the median
-    default_seconds: float
-    variants: int  # that were measured
-    date: str  # UTC, "2026-11-29T06:00:00Z"
 
 
 class TunedCase(NamedTuple):
@@ -53,11 +41,11 @@ class Tuning:
     family : str
         The family's name.
     digest : str
-        It identifies the declaration and the code.
-    device : dict
+        It identifies the code of the kernels.
+    device : DeviceRecord
         ``name``, ``capability``, ``memory`` in bytes, ``driver``, ``clock`` in kHz.
     cases : tuple of TunedCase
-        What was measured of each case, in the order of the cases.
+        The measurements of each case, in the order of the cases.
     unmeasured : bool
         Whether the budget ended before the last case.
     file : str or None
@@ -69,12 +57,12 @@ class Tuning:
         declaration: FamilyDeclaration,
         family: str,
         digest: str,
-        device: Mapping[str, Any],
+        device: DeviceRecord,
         cases: Sequence[TunedCase],
         unmeasured: bool,
     ) -> None:
         self._declaration = declaration
-        self.family, self.digest, self.device = family, digest, dict(device)
+        self.family, self.digest, self.device = family, digest, device
         self.cases, self.unmeasured = tuple(cases), unmeasured
         self.file: str | None = None
 
@@ -84,7 +72,7 @@ class Tuning:
         return tuple(one.row for one in self.cases)
 
     def __str__(self) -> str:
-        lines = [f"{self.family} on {self.device['name']}"]
+        lines = [f"{self.family} on {self.device.name}"]
         lines += _aligned([_HEAD, *(self._cells(one) for one in self.cases)])
         for one in self.cases:
             lines += [f"{one.title}: {text}" for text in self._failures(one)]
@@ -120,7 +108,7 @@ class Tuning:
         y = next(name for name in names if name != x) if y is None else y
         heat_map(
             path,
-            f"{self.family} on {self.device['name']}: time over the best",
+            f"{self.family} on {self.device.name}: time over the best",
             (x, tunables.get(x)),
             (y, tunables.get(y, ("",) if y == "" else None)),
             lambda values: self._cell(dict(zip((x, y), values, strict=True))),
@@ -156,7 +144,7 @@ class Tuning:
             variant,
             duration(row.seconds),
             f"{100 * row.spread:.1f} %",
-            f"{row.seconds / row.default_seconds:.3f}",
+            f"{row.seconds / (row.default_seconds or row.seconds):.3f}",
             str(row.variants),
             str(wrong),
             str(failed),

@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any
 
 from cupola.exceptions import ArgumentValueError, Error
@@ -23,6 +22,7 @@ from cupola.tuning.progress import Report
 from cupola.tuning.race import Race
 from cupola.tuning.results import TunedCase, row_of
 from cupola.tuning.search import SEARCHES
+from cupola.tuning.tables import now
 from cupola.tuning.worker import Stopped, Worker
 
 _PART = 8  # of the time that is left: the share of a case where the number of cases is not known
@@ -227,8 +227,7 @@ def tuned(
     outcomes = tuple(race.outcomes.values())
     found = race.outcomes[best].timing
     assert found is not None
-    date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    row = row_of(family.declaration, key, found, best, outcomes, date)
+    row = row_of(family.declaration, key, found, best, outcomes, now())
     return TunedCase(title, row, outcomes, clocks, is_complete)
 
 

@@ -13,18 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from cupola import cache, driver
+from cupola import driver
+from cupola.declare.tuning_table import DeviceRecord, Row
 from cupola.device import Device, is_cpu
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, Error
+from cupola.tuning import tables
 from cupola.tuning.cases import Case
-from cupola.tuning.family import Call, CompiledSource, Family
+from cupola.tuning.family import Call, Family
 from cupola.tuning.journal import Journal
 from cupola.tuning.measure import EventClock
 from cupola.tuning.outcomes import Failure
 from cupola.tuning.progress import progress_report
 from cupola.tuning.race import Race
-from cupola.tuning.results import Row, Tuning
-from cupola.tuning.rows_file import store_rows
+from cupola.tuning.results import Tuning
 from cupola.tuning.search import SEARCHES
 from cupola.tuning.session import Session, Settings, key_text, search, tuned
 from cupola.tuning.worker import Worker
@@ -131,7 +132,6 @@ def tune_with(
     """As `tune`, with any clock."""
     if not isinstance(family, Family):
         raise ArgumentTypeError(f"tune takes a cupola.Family, got {type(family).__name__}")
-    digest = digest_of(family)
     with contextlib.ExitStack() as opened, progress_report(progress) as report:
         workers = [
             opened.enter_context(
@@ -140,15 +140,15 @@ def tune_with(
             for one in _devices(device)
         ]
         session = Session(family, cases, settings)
-        facts = _facts(workers)
+        record = _record(workers)
         timed = [type(settings.clock).__name__, getattr(settings.clock, "flush", None)]
-        journal = Journal(digest, {**facts, "timed": timed}, resume)
+        journal = Journal(family, record, timed, resume)
 
         def keep(rows: Sequence[Row]) -> str | None:
             if store is False or not rows:
                 return None
-            folder = None if store is True else store
-            return store_rows(family.declaration, family.name, digest, facts, rows, folder)
+            folder = None if store is True else os.fspath(store)
+            return tables.store(record, family.rows(rows), folder)
 
         try:
             session.run(workers, journal, report)
@@ -156,7 +156,7 @@ def tune_with(
             keep([one.row for one in session.cases])
             raise
     found = Tuning(
-        family.declaration, family.name, digest, facts, session.cases, session.unmeasured
+        family.declaration, family.name, family.digest, record, session.cases, session.unmeasured
     )
     found.file = keep(found.rows)
     if not session.unmeasured and all(one.is_complete for one in found.cases):
@@ -164,15 +164,15 @@ def tune_with(
     return found
 
 
-def _facts(workers: Sequence[Worker]) -> dict[str, Any]:
-    """What is known of the devices, which are of one kind."""
+def _record(workers: Sequence[Worker]) -> DeviceRecord:
+    """The record of the devices, which are of one kind."""
     with ThreadPoolExecutor(len(workers)) as pool:
-        first, *others = pool.map(Worker.facts, workers)
+        first, *others = pool.map(Worker.device_record, workers)
     for one in others:
         if one != first:
             raise ArgumentValueError(
-                f"device= names devices of two kinds ({first['name']} and {one['name']}), whose "
-                "times differ: tune on each kind alone"
+                f"device= names devices of two kinds ({first.name} and {one.name}), whose times "
+                "differ: tune on each kind alone"
             )
     return first
 
@@ -228,20 +228,6 @@ def _copied(value: Any) -> Any:
 
         return from_dlpack(value).get()
     return None
-
-
-def digest_of(family: Family) -> str:
-    """A hash of a family's declaration and code."""
-    declaration, source = family.declaration, family.source
-    table = {
-        key: declaration.table[key] for key in declaration.table if key not in ("cases", "doc")
-    }
-    if not isinstance(source, CompiledSource):
-        return cache.key_of([table, source.digest(declaration)])  # type: ignore[attr-defined]
-    from cupola.compiler.source_files import sources_of
-
-    texts = [one.text for one in sources_of(source.source, None)]
-    return cache.key_of([table, texts, source.options, source.headers])
 
 
 def _devices(asked: Any) -> list[Device]:

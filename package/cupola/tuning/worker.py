@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from cupola.declare.family import Variant
+from cupola.declare.tuning_table import DeviceRecord
 from cupola.exceptions import Error
 from cupola.tuning.cases import Case
 from cupola.tuning.family import Family
@@ -69,9 +70,9 @@ class Worker:
         self._is_checked = False
         self._stopped = False
 
-    def facts(self) -> dict[str, Any]:
-        """What is known of the device."""
-        found: dict[str, Any] = self._ask_surely("facts")
+    def device_record(self) -> DeviceRecord:
+        """The device as tables describe it."""
+        found: DeviceRecord = self._ask_surely("device_record")
         return found
 
     def sm_clock(self) -> int | None:

@@ -11,9 +11,9 @@ from queue import SimpleQueue
 from typing import Any
 
 from cupola.exceptions import Error
-from cupola.tuning.device_facts import device_facts
 from cupola.tuning.family import Family
 from cupola.tuning.measure import CaseRunner
+from cupola.tuning.tables import device_record
 
 
 def serve(descriptor: int) -> None:
@@ -29,9 +29,9 @@ def serve(descriptor: int) -> None:
             if name == "setup":
                 declaration, source, device, clock = arguments
                 runner = CaseRunner(Family(declaration, source), device, clock)
-            elif name == "facts":
+            elif name == "device_record":
                 assert runner is not None
-                answer = device_facts(runner.device)
+                answer = device_record(runner.device)
             else:
                 answer = getattr(runner, name)(*arguments)
         except Exception as error:

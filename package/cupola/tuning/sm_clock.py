@@ -1,5 +1,5 @@
-# cupola/tuning/device_facts.py - what a table says of the device that it was measured on.
-"""Name, memory, driver and clocks of a device."""
+# cupola/tuning/sm_clock.py - the clock at which a GPU runs.
+"""Clocks, which NVML knows."""
 
 from __future__ import annotations
 
@@ -10,20 +10,7 @@ from typing import Any
 from cupola import driver
 from cupola.device import Device, is_cpu
 
-_CLOCK_RATE_ATTRIBUTE = 13  # CU_DEVICE_ATTRIBUTE_CLOCK_RATE, in kHz
 _NVML_SM = 1  # NVML_CLOCK_SM
-
-
-def device_facts(device: Device) -> dict[str, Any]:
-    """What a table says of a device: memory in bytes, the highest clock in kHz."""
-    major, minor = device.compute_capability
-    return {
-        "name": device.name,
-        "capability": f"{major}.{minor}",
-        "memory": device.memory.total,
-        "driver": driver.info().version,
-        "clock": device.attribute(_CLOCK_RATE_ATTRIBUTE),
-    }
 
 
 def sm_clock(device: Device) -> int | None:

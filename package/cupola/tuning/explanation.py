@@ -1,0 +1,88 @@
+# cupola/tuning/explanation.py - why a launch of a family takes its variant.
+"""`Explanation`, which `Family.explain` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cupola.declare.family import Value
+from cupola.declare.tuning_table import DeviceRecord
+
+
+class Neighbour(NamedTuple):
+    """A measured row near the key of a call."""
+
+    distance: float
+    """The root of the sum of the squares of the differences of ``log2(1 + size)``."""
+    key: dict[str, int]
+    variant: dict[str, Value]
+    seconds: float
+    default_seconds: float | None
+    path: str
+    device: DeviceRecord
+
+    @property
+    def gain(self) -> float | None:
+        """The time of the declared default over that of the variant; None: not measured."""
+        return None if self.default_seconds is None else self.default_seconds / self.seconds
+
+    def __str__(self) -> str:
+        sizes = _listed(self.key) or "no size"
+        gain = "" if self.gain is None else f", {self.gain:.2f} times as fast as the default"
+        return (
+            f"{sizes}: {_listed(self.variant)}, {self.seconds * 1e6:.3g} us{gain}, distance "
+            f"{self.distance:.2f}, {self.device.name}, {self.path}"
+        )
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The choice for one call; printed as text.
+
+    Attributes
+    ----------
+    family : str
+        The name.
+    device : str
+        The device's name.
+    types : tuple of str
+        The element types of the arguments that the declaration lists.
+    key : dict of str to int
+        The sizes that decide.
+    variant : dict
+        The chosen one.
+    row : Neighbour or None
+        The measured row that has it; None for the declared default.
+    neighbours : tuple of Neighbour
+        The nearest rows of all tables, at most five.
+    ignored : tuple of str
+        Tables for other code and variants that can't be launched, with the reasons.
+    """
+
+    family: str
+    device: str
+    types: tuple[str, ...]
+    key: dict[str, int]
+    variant: dict[str, Value]
+    row: Neighbour | None
+    neighbours: tuple[Neighbour, ...]
+    ignored: tuple[str, ...]
+
+    def __str__(self) -> str:
+        typed = f" of {', '.join(self.types)}" if self.types else ""
+        lines = [
+            f"{self.family}{typed} on {self.device}, {_listed(self.key) or 'no key'}: "
+            f"{_listed(self.variant)}"
+        ]
+        if self.row is None:
+            lines.append("  the declared default: no table has a row that can be used")
+        else:
+            lines.append(f"  by the row of {self.row}")
+        lines += [f"  near: {one}" for one in self.neighbours if one != self.row]
+        lines += [f"  ignored: {text}" for text in self.ignored]
+        return "\n".join(lines)
+
+
+def _listed(values: dict[str, int] | dict[str, Value]) -> str:
+    return " ".join(f"{name}={value}" for name, value in values.items())
