@@ -148,7 +148,9 @@ def tune_with(
             if store is False or not rows:
                 return None
             folder = None if store is True else os.fspath(store)
-            return tables.store(record, family.rows(rows), folder)
+            place = tables.store(record, family.rows(rows), folder)
+            family.reload()
+            return place
 
         try:
             session.run(workers, journal, report)
