@@ -92,7 +92,11 @@ def _equal(ours: Any, theirs: Any, rtol: float, atol: float) -> Any:
         both = (ours != ours) & (theirs != theirs)
         return (ours == theirs) | both
     wide = np.complex128 if "c" in (ours.dtype.kind, theirs.dtype.kind) else np.float64
+    ours, theirs = ours.astype(wide), theirs.astype(wide)
     with np.errstate(invalid="ignore"):
-        return np.isclose(
-            ours.astype(wide), theirs.astype(wide), rtol=rtol, atol=atol, equal_nan=True
-        )
+        limit = atol + rtol * np.abs(theirs)
+        near = (np.abs(ours - theirs) <= limit) & (limit < np.inf)
+        # numpy.isclose takes several times as long, and knows NaN and infinities.
+        if near.all():
+            return near
+        return np.isclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=True)
