@@ -26,7 +26,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .family import MOST_KEY, MOST_VALUES, MOST_VARIANTS, Value
 
@@ -56,8 +56,7 @@ class DeviceRecord:
     clock: int  # kHz
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """The best variant for one key."""
 
     types: tuple[str, ...]  # element types of the arguments in the declaration's `types`
