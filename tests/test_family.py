@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import families
 import numpy as np
@@ -236,9 +237,7 @@ def test_a_table_of_the_cpu_device_says_nothing_about_gpus(family, driver, monke
 
 def test_a_damaged_table_leaves_the_default(family, folder):
     path = families.store(family, row([100], 32))
-    content = open(path).read()
-    with open(path, "w") as file:
-        file.write(content[:-40])
+    Path(path).write_text(Path(path).read_text()[:-40])
     with pytest.warns(RuntimeWarning, match="this table of measurements is not used"):
         assert ran(family, 100) == 64
 

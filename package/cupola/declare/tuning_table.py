@@ -15,8 +15,8 @@
 ``memory`` is in bytes, ``clock`` in kHz, ``driver`` as CUDA numbers it. ``seconds`` is the median
 time of a launch of the variant, and ``spread`` the relative spread of its times.
 ``default_seconds`` is the median of the declared default; null: it was not measured. ``variants``
-is the number of variants that were measured. ``digest`` identifies the code. A file is untrusted. Only the standard library
-is imported: the build joins tables, too.
+is the number of variants that were measured. ``digest`` identifies the code. A file is untrusted.
+Only the standard library is imported: the build joins tables, too.
 """
 
 from __future__ import annotations
