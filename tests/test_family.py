@@ -440,7 +440,7 @@ def test_names_that_are_no_parameters():
         ({"grid": "m // BLOCK"}, "grid: 'm // BLOCK': write / for a division"),
         ({"block": ["1"] * 4}, "block: "),
         ({"key": ["BLOCK"]}, "key: 'BLOCK'"),
-        ({"kernel": "mark<{BLOK}>"}, "kernel: "),
+        ({"kernel": "mark<{BLOCKS}>"}, "kernel: "),
         ({"macros": ["OTHER"]}, "macros: "),
         ({"types": {"x": {"float33": "float"}}}, "types.x: "),
         ({"cases": "cases"}, "cases: 'cases': expected a function"),

@@ -104,11 +104,11 @@ def test_a_hostile_table_is_refused_by_field(text, said):
 
 
 def test_a_table_has_a_limited_size():
-    with pytest.raises(TableError, match="it has more than 16,777,216 bytes"):
+    with pytest.raises(TableError, match="it has more than 4,194,304 bytes"):
         tuning_table.read(b" " * (tuning_table.MOST_BYTES + 1))
     whole = json.loads(TEXT)
     whole["families"][1]["rows"] = [None] * (tuning_table.MOST_ROWS + 1)
-    with pytest.raises(TableError, match="65,537 entries, and at most 65,536 are read"):
+    with pytest.raises(TableError, match="16,385 entries, and at most 16,384 are read"):
         tuning_table.read(json.dumps(whole))
     whole["families"] = [whole["families"][0]] * (tuning_table.MOST_FAMILIES + 1)
     with pytest.raises(TableError, match="4,097 entries"):
@@ -197,6 +197,17 @@ def test_rows_of_eight_versions_of_a_code_are_kept(folder):
         path = tables.store(DEVICE, rows(row(1, 1, date=date), digest=f"{number:064x}"))
     kept = {int(one.digest, 16) for one in tables.load(path).families}
     assert kept == set(range(4, 12))
+
+
+def test_a_table_that_grows_keeps_its_newest_rows(folder):
+    listed = [row(number, 0, date=f"2026-01-{1 + number // 100:02}T00:00:00Z")
+              for number in range(2500)]  # fmt: skip
+    for number in range(10):
+        path = tables.store(DEVICE, rows(*listed, name=f"family {number}"))
+    kept = {one.name: one.rows for one in tables.load(path).families}
+    assert all(len(one) == 2048 for one in kept.values())
+    assert min(one.key[0] for one in kept["family 9"]) >= 400
+    assert 2 < len(kept) <= 8 and "family 9" in kept
 
 
 def test_rows_of_another_declaration_replace_those_of_the_same_code(folder):

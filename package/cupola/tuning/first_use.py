@@ -10,7 +10,6 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from cupola.core.registry import registered
-from cupola.declare.tuning_table import Row
 from cupola.exceptions import Error
 from cupola.tuning import mode as modes
 from cupola.tuning import tables
@@ -56,7 +55,7 @@ class FirstUse:
                 return False
             from cupola.device import Device
 
-            tables.store(tables.device_record(Device(index)), family.rows([Row(*row)]))
+            tables.store(tables.device_record(Device(index)), family.rows([row]))
             return True
 
     def _asked(self, family: Family) -> bool:
