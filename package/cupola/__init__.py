@@ -33,6 +33,7 @@ from cupola import abi as _abi  # noqa: E402, F401 - checks that the library is 
 # The module of each public name, by its __all__; tools/public_names.py writes this table.
 _HOMES = {
     "Array": "array",
+    "Case": "tuning.cases",
     "Chunk": "pipelines",
     "CudaArray": "texture",
     "Device": "device",
@@ -174,6 +175,7 @@ _HOMES = {
     "trace": "arrays.matrices",
     "tril": "arrays.matrices",
     "triu": "arrays.matrices",
+    "tune": "tuning.tune",
     "union1d": "arrays.sets",
     "unique": "arrays.sets",
     "unravel_index": "arrays.flat_indices",

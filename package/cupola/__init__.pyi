@@ -176,8 +176,10 @@ from cupola.tools.timeline import profile as profile
 from cupola.transfer import In as In
 from cupola.transfer import InOut as InOut
 from cupola.transfer import Out as Out
+from cupola.tuning.cases import Case as Case
 from cupola.tuning.declared import family as family
 from cupola.tuning.family import Family as Family
+from cupola.tuning.tune import tune as tune
 from cupola.version import __version__ as __version__
 
 __all__: list[str]

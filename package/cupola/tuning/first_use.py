@@ -41,7 +41,7 @@ class FirstUse:
             self._known.add(first_use)
             try:
                 with stream if stream is not None else contextlib.nullcontext():
-                    row = registered("tune_at_first_use")(family, call)
+                    row: Row | None = registered("tune_at_first_use")(family, call)
             except Error as error:
                 warnings.warn(
                     f"{family.name}: the measurement at the first use of "

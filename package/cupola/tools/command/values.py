@@ -29,6 +29,14 @@ def coordinate(text: str) -> float:
     return value
 
 
+def duration(text: str) -> float:
+    """An option's seconds, above 0."""
+    value = coordinate(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"must be above 0, got {text}")
+    return value
+
+
 def port(text: str) -> int:
     """A TCP port, for argparse; 0 lets the system choose."""
     if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > 65535:

@@ -1,0 +1,106 @@
+# cupola/tuning/journal.py - measurements that a later process continues with.
+"""The journal of a tuning: a file of JSON lines in the cache folder, until its end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import asdict
+from typing import Any
+
+from cupola import cache
+from cupola.declare.family import Variant
+from cupola.declare.tuning_table import DeviceRecord
+from cupola.tuning import tables
+from cupola.tuning.family import Family
+from cupola.tuning.outcomes import Failure, Footprint, Outcome, Timing
+
+Key = tuple[tuple[str, ...], tuple[int, ...]]  # types and sizes of a case
+
+
+class Journal:
+    """The outcomes of one family on one kind of device.
+
+    Parameters
+    ----------
+    family : Family
+    device : DeviceRecord
+    timed : list
+        How times are measured, for JSON.
+    resume : bool
+        Whether to read what an earlier process has written. Otherwise the file begins again.
+    """
+
+    def __init__(
+        self, family: Family, device: DeviceRecord, timed: list[Any], resume: bool
+    ) -> None:
+        table = {key: value for key, value in family.declaration.table.items() if key != "cases"}
+        name = cache.key_of([family.digest, table, asdict(device), timed])
+        folder = tables.user_folder()
+        self.path = folder and os.path.join(folder, f"{name}.journal")
+        self._known: dict[Key, dict[Variant, Outcome]] = {}
+        self._complete: set[Key] = set()
+        if self.path is None:
+            return
+        if resume:
+            self._read(self.path)
+        else:
+            self.remove()
+
+    def known(self, key: Key) -> list[Outcome]:
+        """The outcomes of a case that an earlier process measured."""
+        return list(self._known.get(key, {}).values())
+
+    def is_complete(self, key: Key) -> bool:
+        """Whether an earlier process measured a case to its end."""
+        return key in self._complete
+
+    def append(self, key: Key, outcome: Outcome) -> None:
+        """Add an outcome; a later one of the same variant replaces it."""
+        self._write([*key, *outcome])
+
+    def complete(self, key: Key) -> None:
+        """Add that a case was measured to its end."""
+        self._write([*key])
+
+    def _write(self, fields: list[Any]) -> None:
+        """Append a line. One write of a whole line is not mixed with those of other processes."""
+        if self.path is None:
+            return
+        os.makedirs(os.path.dirname(self.path), 0o700, exist_ok=True)
+        line = json.dumps(fields).encode()
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(file, b"\n" + line + b"\n")  # after a torn line, too
+        finally:
+            os.close(file)
+
+    def remove(self) -> None:
+        """Remove the file: its rows are in a table."""
+        if self.path is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+
+    def _read(self, path: str) -> None:
+        try:
+            with open(path, "rb") as file:
+                lines = file.read().splitlines()
+        except FileNotFoundError:
+            return
+        for line in lines:
+            # A line that a killed process has not finished is left out.
+            with contextlib.suppress(ValueError, TypeError):
+                types, sizes, *fields = json.loads(line)
+                key = tuple(types), tuple(sizes)
+                if not fields:
+                    self._complete.add(key)
+                    continue
+                variant, failure, footprint, timing = fields
+                outcome = Outcome(
+                    tuple(variant),
+                    failure and Failure(*failure),
+                    footprint and Footprint(*footprint),
+                    timing and Timing(*timing),
+                )
+                self._known.setdefault(key, {})[outcome.variant] = outcome
