@@ -10,6 +10,7 @@ from project import TABLE, Project
 
 from cupola.build.error import BuildError
 from cupola.build.wheel_merge import merge_wheels
+from cupola.declare import tuning_table
 from cupola.exceptions import ImageError, MissingFileError
 from cupola.image import fatbin, wheel
 from cupola.image.manifest_text import recorded, written
@@ -84,6 +85,43 @@ def test_the_order_of_the_wheels_and_a_target_in_both(built, tmp_path):
     merge_wheels(made, tmp_path / NAME)
     one, other = wheel.read(tmp_path / NAME), wheel.read(built / "all" / NAME)
     assert one.contents == other.contents
+
+
+TUNED = "slope/tuning/h200-sm90.json"
+
+
+def measured(*rows, digest="ab" * 32):
+    """A table of measurements: its rows have a key, a value of the tunable and a date."""
+    device = tuning_table.DeviceRecord("NVIDIA H200", "9.0", 1, 1, 1)
+    made = [
+        tuning_table.Row((), (key,), {"TX": value}, 1e-6, 0.0, None, 2, f"2026-01-0{day}T00:00:00Z")
+        for key, value, day in rows
+    ]
+    family = tuning_table.FamilyRows("step", digest, ("TX",), ("n",), tuple(made))
+    return tuning_table.written(tuning_table.Table(device, (family,))).encode()
+
+
+def test_tables_of_measurements_are_joined(wheels, tmp_path):
+    first, second = wheels
+    changed(first, lambda c: c.update({TUNED: measured((1, 16, 1), (2, 16, 1))}))
+    other = TUNED.replace("h200", "a100")
+    changed(
+        second, lambda c: c.update({TUNED: measured((2, 32, 2), (3, 32, 1)), other: measured()})
+    )
+    lines = merge_wheels(wheels, tmp_path / "out" / NAME)
+    assert f"{TUNED}: joined" in lines
+    contents = wheel.read(tmp_path / "out" / NAME).contents
+    assert contents[TUNED] == measured((1, 16, 1), (2, 32, 2), (3, 32, 1))
+    assert contents[other] == measured()
+
+
+def test_tables_of_other_code_and_damaged_ones_are_refused(wheels):
+    first, second = wheels
+    changed(first, lambda c: c.update({TUNED: measured()}))
+    changed(second, lambda c: c.update({TUNED: measured(digest="cd" * 32)}))
+    refused(wheels, f"{second}: {TUNED}: family step: one table is for code with the digest abab")
+    changed(second, lambda c: c.update({TUNED: measured()[:-9]}))
+    refused(wheels, f"{second}: {TUNED}: it is no JSON")
 
 
 def edited(name, change):

@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
+from ..declare import tuning_table
 from ..image import wheel
 from ..image.wheel import Wheel
 from .error import BuildError
 from .image_merge import Library, merge
 
 _MACHINE_CODE = re.compile(r"(.+)\.(x86-64-v\d|aarch64|generic)\.so")
+_MEASUREMENTS = re.compile(r".+/tuning/[^/]+\.json")
 _GENERATOR = re.compile(rb"^Generator: .*\n", re.MULTILINE)
 
 
@@ -29,7 +31,8 @@ def merge_wheels(paths: Sequence[Path], output: Path) -> list[str]:
     Raises
     ------
     BuildError
-        The wheels are not of the same sources, or have other code for one target.
+        The wheels are not of the same sources, have other code for one target, or have tables of
+        measurements for different code.
     ImageError, MissingFileError
         A file is no wheel, or is damaged.
     """
@@ -73,8 +76,26 @@ def _contents(wheels: Sequence[Wheel]) -> tuple[dict[str, bytes], list[str]]:
         pairs = zip(wheels, found, strict=True)
         if all(one.contents.get(f"{stem}.pyi") == library.stub for one, library in pairs):
             changed[f"{stem}.pyi"] = merged.stub
+    for name in filter(_MEASUREMENTS.fullmatch, names):
+        if len({one.contents.get(name) for one in wheels}) > 1:
+            changed[name] = _measurements(wheels, name)
+            lines.append(f"{name}: joined")
     same = {name: changed.get(name) or _same(wheels, name) for name in names}
     return same, lines
+
+
+def _measurements(wheels: Sequence[Wheel], name: str) -> bytes:
+    """A table with the newest row for each key, of the wheels that have the table."""
+    owners = [one for one in wheels if name in one.contents]
+    joined = None
+    for one in owners:
+        try:
+            table = tuning_table.read(one.contents[name])
+            joined = table if joined is None else tuning_table.merge(joined, table)
+        except tuning_table.TableError as error:
+            raise BuildError(f"{one.path}: {name}: {error}") from None
+    assert joined is not None
+    return tuning_table.written(joined).encode()
 
 
 def _library(one: Wheel, stem: str) -> Library:

@@ -15,8 +15,8 @@
 ``memory`` is in bytes, ``clock`` in kHz, ``driver`` as CUDA numbers it. ``seconds`` is the median
 time of a launch of the variant, and ``spread`` the relative spread of its times.
 ``default_seconds`` is the median of the declared default; null: it was not measured. ``variants``
-is the number of variants that were measured. ``digest`` identifies the code. A file is untrusted. Only the standard library
-is imported: the build joins tables, too.
+is the number of variants that were measured. ``digest`` identifies the code. A file is untrusted.
+Only the standard library is imported: the build joins tables, too.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from .family import MOST_KEY, MOST_VALUES, MOST_VARIANTS, Value
 
 FORMAT = 1
-MOST_BYTES = 16 << 20  # of a file
+MOST_BYTES = 4 << 20  # of a file
 MOST_FAMILIES = 4096
-MOST_ROWS = 1 << 16  # of a file
+MOST_ROWS = 1 << 14  # of a file
+_MOST_VERSIONS = 8  # of a family's code, in a table that grows
+_MOST_OF_ONE = 2048  # rows of one version
 _MOST_TEXT = 256
 _MOST_SIZE = 2**63 - 1
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
@@ -56,8 +58,7 @@ class DeviceRecord:
     clock: int  # kHz
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """The best variant for one key."""
 
     types: tuple[str, ...]  # element types of the arguments in the declaration's `types`
@@ -174,21 +175,39 @@ def merge(one: Table, other: Table) -> Table:
     return Table(device, tuple(families.values()))
 
 
-def with_rows(table: Table, added: FamilyRows, most: int) -> Table:
+def with_rows(table: Table, added: FamilyRows) -> Table:
     """The table with the rows of a family, of two rows for one key the newer.
 
-    Rows for at most `most` versions of the family's code are kept, those with the newest dates.
+    Rows for the newest versions of the family's code are kept, and as many newest rows of all
+    families as a table can have.
     """
-    same = [one for one in table.families if one.name == added.name]
-    known = next((one for one in same if one.digest == added.digest), None)
-    others = sorted(
-        (one for one in same if one is not known),
-        key=lambda one: max((row.date for row in one.rows), default=""),
-        reverse=True,
+    for known in table.families:
+        if (known.name, known.digest) == (added.name, added.digest):
+            added = _joined(known, added)
+    rows = sorted(added.rows, key=lambda row: row.date, reverse=True)[:_MOST_OF_ONE]
+    added = replace(added, rows=tuple(rows))
+    kept, versions = [added], 1
+    for one in sorted(table.families, key=_newest, reverse=True):
+        if one.name == added.name:
+            versions += one.digest != added.digest
+            if one.digest == added.digest or versions > _MOST_VERSIONS:
+                continue
+        kept.append(one)
+    while len(kept) > 1 and not _fits(kept, table.device):
+        del kept[-1]
+    return Table(table.device, tuple(kept))
+
+
+def _newest(family: FamilyRows) -> str:
+    return max((row.date for row in family.rows), default="")
+
+
+def _fits(families: list[FamilyRows], device: DeviceRecord) -> bool:
+    return (
+        len(families) <= MOST_FAMILIES
+        and sum(len(one.rows) for one in families) <= MOST_ROWS
+        and len(written(Table(device, tuple(families)))) <= MOST_BYTES
     )
-    kept = [one for one in table.families if one.name != added.name]
-    newest = added if known is None else _joined(known, added)
-    return Table(table.device, (*kept, newest, *others[: most - 1]))
 
 
 def _joined(one: FamilyRows, other: FamilyRows) -> FamilyRows:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -240,11 +240,15 @@ class Family(CallableFamily):
         self._choosers, self._candidates = {}, {}
         super().reload()
 
-    def rows(self, rows: Sequence[Row]) -> FamilyRows:
-        """Measured rows with what identifies this family's code, as tables have them."""
+    def rows(self, rows: Iterable[tuple[Any, ...]]) -> FamilyRows:
+        """Measured rows, of the fields of `Row`, beside the digest of this family's code."""
         declaration = self.declaration
         return FamilyRows(
-            self.name, self.digest, tuple(declaration.tunables), declaration.key, tuple(rows)
+            self.name,
+            self.digest,
+            tuple(declaration.tunables),
+            declaration.key,
+            tuple(Row(*row) for row in rows),
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -10,7 +10,6 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from cupola.core.registry import registered
-from cupola.declare.tuning_table import Row
 from cupola.exceptions import Error
 from cupola.tuning import mode as modes
 from cupola.tuning import tables

@@ -40,7 +40,6 @@ FOLDER = "tuning"
 _SUFFIX = ".json"
 _LOCK = ".lock"
 _MOST_FILES = 256  # of a folder
-_MOST_VERSIONS = 8  # of a family's code that a user's file keeps rows of
 _CLOCK_RATE = 13  # CU_DEVICE_ATTRIBUTE_CLOCK_RATE, kHz
 # The last content of each path: its size, its time of change and its inode, and the table.
 _read: dict[str, tuple[tuple[int, int, int], Table | None]] = {}
@@ -191,7 +190,7 @@ def store(record: DeviceRecord, rows: FamilyRows, folder: str | None = None) -> 
         os.makedirs(place, 0o700 if folder is None else 0o777, exist_ok=True)
         with _locked(place):
             table = _before(path, record)
-            _replace(path, written(with_rows(table, rows, _MOST_VERSIONS)))
+            _replace(path, written(with_rows(table, rows)))
     except OSError as error:
         warnings.warn(
             f"{path}: measurements of {rows.name} are not kept: {error.strerror or error}",
