@@ -226,6 +226,8 @@ def _losses(one: FamilyTable, dropped: Mapping[str, Sequence[Mapping[str, Any]]]
     for target, every in dropped.items():
         reasons: dict[str, dict[str, None]] = {}
         for lost in every:
+            if lost["reason"] == _ABSENT:
+                continue  # the notes of the library have a table of these
             types = f" of {lost['types']}" if lost["types"] else ""
             text = one.declaration.text(tuple(lost["variant"]))
             text = text if tuple(lost["variant"]) in one.faults else text + types

@@ -19,7 +19,6 @@ _SETTINGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN",
              "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")  # fmt: skip
 _COMPILER = ("-ccbin", "--compiler-bindir")
 _INCLUDE = ("-I", "--include-path", "-isystem", "--system-include")
-_REGISTERS = ("-maxrregcount", "--maxrregcount")
 _SEED = ("-frandom-seed", "--frandom-seed")
 _KNOWS_SEED = (12, 9)  # the first release of nvcc with that option
 
@@ -69,9 +68,8 @@ def describe_source(
 ) -> Step:
     """A step that makes a cubin with debug information, and keeps the file of `kept`."""
     folder = target.with_suffix(".kept")
-    # Debug information contains line numbers. ptxas warns of a limit of registers that is too low
-    # for code without optimisation, whose registers are not described.
-    code = _without(options, _REGISTERS, ("-lineinfo", "--generate-line-info"))
+    # Debug information contains line numbers.
+    code = [one for one in options if one not in ("-lineinfo", "--generate-line-info")]
     keep = ["--keep", "--keep-dir", str(folder)]
     step = compile_source(
         toolkit,
@@ -117,19 +115,6 @@ def _host_compiler(options: Sequence[str]) -> list[str]:
     if path is None:
         return []
     return [os.path.realpath(path), str(os.path.getsize(path)), native.version(path)]
-
-
-def _without(options: Sequence[str], with_value: Sequence[str], alone: Sequence[str]) -> list[str]:
-    """The options but those of these names."""
-    found, words = [], iter(options)
-    for word in words:
-        name, joined, _ = word.partition("=")
-        if name in with_value:
-            if not joined:
-                next(words, "")
-        elif word not in alone:
-            found.append(word)
-    return found
 
 
 def _values(options: Sequence[str], names: Sequence[str]) -> Iterator[str]:

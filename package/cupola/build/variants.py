@@ -26,7 +26,6 @@ _MARKED = re.compile(rf"^(?:\.visible\s+)?\.global[^=;]*\b{_MARK}(\d+)\s*=\s*([\
 # A kernel's address has the kernel's declaration before it.
 _DECLARED = re.compile(r"^(?:\.(?:visible|weak)\s+)?\.entry\b[^{;]*;\n?", re.M)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_KERNEL = re.compile(r"\b__global__\b[^;{]*?\b(\w+)\s*\(")
 # "instantiation of "void step<TX, TY>(float *) [with TX=16, TY=4]""
 _INSTANCE = re.compile(r'instantiation of "[^"\n]*?\b(\w+)<[^"\n]*\[with ([^"\n\]]*)\]"')
 _SUFFIX = re.compile(r"(?<=\d)[uUlL]+\b")
@@ -91,7 +90,7 @@ class Requested:
             compiled = one.family.declaration.compiled
             values = one.family.declaration.values(one.variants[0])
             words = " ".join(f"{name}={values[name]}" for name in compiled)
-            said = [_told(one.family, f"variants with {words}")]
+            said = [_told(one.family, f"variants with {words} do not compile: ")]
         return said[0] if said else ""
 
 
@@ -123,15 +122,17 @@ def _failed(one: VariantKernels, requested: Requested, output: str) -> list[str]
         name, _, arguments = kernel.removesuffix(">").partition("<")
         words = tuple(map(_word, arguments.split(",")))
         instance = (name.rpartition("::")[2], words)
-        if kernel in spelled or (arguments and instance in with_values):
-            text = one.family.declaration.text(variant)
-            found.append(_told(one.family, f"the variant {text} ({kernel})"))
+        if f'identifier "{instance[0]}" is undefined' in output:
+            source = requested.instances.get(kernel, "the library")
+            found.append(_told(one.family, f"{source} has no kernel template {instance[0]!r}: "))
+        elif kernel in spelled or (arguments and instance in with_values):
+            text = f"the variant {one.family.declaration.text(variant)} ({kernel})"
+            found.append(_told(one.family, f"{text} does not compile: "))
     return found
 
 
 def _told(family: FamilyTable, what: str) -> str:
-    verb = "do" if what.startswith("variants") else "does"
-    return str(family.wrong("kernel", f"{what} {verb} not compile: "))
+    return str(family.wrong("kernel", what))
 
 
 def _word(text: str) -> str:
@@ -169,7 +170,7 @@ def _source(family: FamilyTable, name: str, kernels: Kernels, root: Path) -> str
         return given
     if len(sources) == 1:
         return str(sources[0])
-    found = [source for source in sources if name in _templates(root / source)]
+    found = [source for source in sources if _has_kernel(root / source, name)]
     if len(found) != 1:
         text = " and ".join(found) or "none of them"
         raise family.wrong(
@@ -179,9 +180,10 @@ def _source(family: FamilyTable, name: str, kernels: Kernels, root: Path) -> str
     return found[0]
 
 
-def _templates(source: Path) -> set[str]:
-    """The names of the kernels in a source."""
-    return set(_KERNEL.findall(_COMMENT.sub("", source.read_text(errors="replace"))))
+def _has_kernel(source: Path, name: str) -> bool:
+    """Whether a source has a kernel of a name."""
+    text = _COMMENT.sub("", source.read_text(errors="replace"))
+    return re.search(rf"\b__global__\b[^;{{]*\b{name}\s*\(", text) is not None
 
 
 def unmarked(text: str) -> tuple[str, dict[int, str]]:
