@@ -135,7 +135,7 @@ def test_the_module():
 
 WRONG = [
     ("TX = 32,", "TX = 8,", 13, "default: TX = 8 is none of its values"),
-    ("block = ", "blocks = ", 17, "unknown key 'blocks': did you mean 'block'"),
+    ("block = ", "blocks = ", 17, "blocks: this is an unknown key: did you mean 'block'"),
     ('name = "heat.step"', 'name = "step"', 10, "name: 'step': write package.name"),
     ('name = "heat.step"', 'name = "heat.in"', 10, "name: in is a keyword of Python"),
     ('name = "heat.step"', 'name = "cold.step"', 10, "the package cold has 0 kernel libraries"),
