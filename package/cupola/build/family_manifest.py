@@ -221,7 +221,7 @@ def _line(one: FamilyTable, stored: Mapping[str, Any], place: Path) -> str:
 
 
 def _losses(one: FamilyTable, dropped: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
-    """What was dropped, by reason, once for all targets with the same."""
+    """The dropped variants by reason, once for all targets with the same."""
     alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for target, every in dropped.items():
         reasons: dict[str, dict[str, None]] = {}

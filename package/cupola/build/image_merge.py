@@ -18,7 +18,7 @@ from .error import BuildError
 from .stub import stub
 from .targets import Target, read
 
-# What wheels may differ in.
+# The keys in which wheels may differ.
 _OF_THE_TARGETS = ("image", "architectures", "ptx_version", family_merge.KEY, "kernels")
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 _CPU_DEVICE = reader.Device(90, machine_code=False)

@@ -109,7 +109,7 @@ def _symbol(
 
 
 def _failed(one: VariantKernels, requested: Requested, output: str) -> list[str]:
-    """What to say of each variant of a family that the compiler's output names."""
+    """A message for each variant of a family that the compiler's output names."""
     numbers = dict(enumerate(requested.instances))
     lines = {int(number) for number in re.findall(rf"\b{_MARK}(\d+)\b", output)}
     spelled = [numbers[number] for number in sorted(lines) if number in numbers]
@@ -213,7 +213,7 @@ def refusals(output: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a build made of a library's variants."""
+    """The kernels of a library's variants after a build."""
 
     kernels: Mapping[str, str]  # symbols, by the table's spelling
     refused: Mapping[str, Mapping[str, str]]  # by target (sm_75): symbols, and why ptxas refuses
