@@ -250,7 +250,9 @@ def read(table: Mapping[str, Any]) -> FamilyDeclaration:
         sizes[name] = _expression(f"sizes.{name}", text, (), tunables)
         for symbol in sizes[name].symbols:
             if symbol in table["sizes"] and symbol not in known:
-                raise DeclarationError(f"sizes.{name}", f"{symbol} is declared after it: move it up")
+                raise DeclarationError(
+                    f"sizes.{name}", f"{symbol} is declared after it: move it up"
+                )
         known.append(name)
     key = _texts("key", table.get("key", []))
     for name in key:
@@ -301,7 +303,8 @@ def _check_space(declaration: FamilyDeclaration) -> None:
         raise DeclarationError("restrictions", str(error)) from None
     if not variants:
         raise DeclarationError(
-            "restrictions", f"they exclude each of the {count} variants: {_contradiction(declaration)}"
+            "restrictions",
+            f"they exclude each of the {count} variants: {_contradiction(declaration)}",
         )
     if len(variants) > MOST_VARIANTS:
         raise DeclarationError(
@@ -416,12 +419,15 @@ def _restriction(text: str, numbers: list[str], tunables: Mapping[str, Any]) -> 
 
 
 def _expression(
-    key: str, given: Any, numbers: Iterator[str] | list[str] | tuple[()], tunables: Mapping[str, Any]
+    key: str,
+    given: Any,
+    numbers: Iterator[str] | list[str] | tuple[()],
+    tunables: Mapping[str, Any],
 ) -> Expression:
     """An expression of sizes, and of the tunables in ``numbers``."""
 
     def find(name: str) -> str:
-        if name in numbers or NAME.fullmatch(name) and name not in tunables:
+        if name in numbers or (NAME.fullmatch(name) and name not in tunables):
             return ""
         if name in tunables:
             if type(tunables[name][0]) is int:
