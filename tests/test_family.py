@@ -355,7 +355,25 @@ class Exchange:
         return self.array.__dlpack_device__()
 
 
-@pytest.mark.parametrize("wrapped", [lambda x: x, Interface, Exchange])
+class Tensor(Interface):
+    """An array as PyTorch's: its shape is a class of its own, and so is its dtype."""
+
+    class Size(tuple):
+        __slots__ = ()
+
+    class Dtype:
+        def __init__(self, name):
+            self.name = name
+
+        def __str__(self):
+            return f"torch.{self.name}"
+
+    def __init__(self, array):
+        super().__init__(array)
+        self.shape, self.dtype = self.Size(array.shape), self.Dtype(array.dtype.name)
+
+
+@pytest.mark.parametrize("wrapped", [lambda x: x, Interface, Exchange, Tensor])
 def test_sizes_and_types_of_each_kind_of_array(family, wrapped):
     families.store(family, row([100], 32), row([100], 128, types=["float64"]))
     for dtype, block in [(np.float32, 32), (np.float64, 128)]:

@@ -257,6 +257,21 @@ def test_a_folder_that_can_not_be_written_is_a_warning(folder):
         assert tables.store(DEVICE, rows(row(1, 1))) is None
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (row(-1, 1), "key: expected an integer from 0"),
+        (row(1, 1, seconds=float("nan")), "Out of range float values are not JSON compliant"),
+        (row(1, 1, variant={"TX": 1.5, "WORD": "a"}), "TX: expected an integer"),
+    ],
+)
+def test_rows_that_no_table_can_have_are_not_written(folder, wrong, said):
+    path = tables.store(DEVICE, rows(row(1, 1)))
+    with pytest.warns(RuntimeWarning, match=f"measurements of step are not kept: .*{said}"):
+        assert tables.store(DEVICE, rows(wrong)) is None
+    assert len(tables.load(path).families[0].rows) == 1
+
+
 def test_without_a_cache_nothing_is_stored(monkeypatch):
     monkeypatch.setenv("CUPOLA_CACHE_DIR", "none")
     assert tables.store(DEVICE, rows(row(1, 1))) is None and tables.find() == []

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from setuptools import Command, Distribution
 
 from ..image.processor_levels import LEVELS
-from . import executor, host_library, library, source_distribution
+from . import executor, families, host_library, library, source_distribution
 from .error import BuildError
 from .kernels import Kernels
 from .project import Project
@@ -169,6 +169,8 @@ class BuildKernels(Command):
         for kernels in self.libraries:
             found += [*kernels.sources, *kernels.headers(self.root)]
             found += ["pyproject.toml"] if kernels.makers else []
+        for folder in {self._package_folder(one) for one in self.libraries if one.families}:
+            found += [str(path.relative_to(self.root)) for path in families.tables_in(folder)]
         return list(dict.fromkeys(found))
 
 
@@ -188,6 +190,7 @@ def add(distribution: Distribution, given: Iterable[Kernels]) -> None:
     for name, wrap in (
         ("build", _with_kernels),
         ("build_ext", _in_place),
+        ("build_py", _with_tuning),
         ("install_lib", _installed),
         ("sdist", partial(source_distribution.without_products, kernels_command=NAME)),
     ):
@@ -208,6 +211,20 @@ def _with_kernels(base: type[Any]) -> type[Any]:
 
     Build.__name__ = base.__name__
     return Build
+
+
+def _with_tuning(base: type[Any]) -> type[Any]:
+    class BuildPy(base):  # type: ignore[misc]
+        """``build_py`` that installs the tables of tuned families as data of their package."""
+
+        def find_data_files(self, package: str, src_dir: str) -> list[str]:
+            found: list[str] = super().find_data_files(package, src_dir)
+            if any(one.families and one.package == package for one in known(self.distribution)):
+                found += [str(path) for path in families.tables_in(Path(src_dir))]
+            return list(dict.fromkeys(found))
+
+    BuildPy.__name__ = base.__name__
+    return BuildPy
 
 
 def _in_place(base: type[Any]) -> type[Any]:

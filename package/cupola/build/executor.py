@@ -138,9 +138,24 @@ def _execute(step: Step, root: Path, progress: Progress) -> float:
         if said:
             progress.say(said)
         return 0.0
+    output, code, seconds = process(step.command, root, step.name)
+    if code:
+        (root / step.target).unlink(missing_ok=True)
+        raise BuildError(failure_text(step, output, code))
+    if output.strip():
+        progress.say(output.rstrip())
+    if key is not None:
+        compile_cache.keep(key, step, root, read_files(step, root), output.rstrip(), began)
+    return seconds
+
+
+def process(command: Sequence[str], root: Path, name: str) -> tuple[str, int, float]:
+    """Run a command; returns its output, its exit status, and the processor time of it and its
+    children, in seconds.
+    """
     try:
-        process = subprocess.Popen(
-            step.command,
+        started = subprocess.Popen(
+            command,
             cwd=root,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -149,17 +164,10 @@ def _execute(step: Step, root: Path, progress: Progress) -> float:
             errors="replace",
         )
     except OSError as error:
-        raise BuildError(f"{step.name}: {step.command[0]} cannot be run: {error}") from error
-    with process:
-        assert process.stdout is not None
-        output = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        (root / step.target).unlink(missing_ok=True)
-        raise BuildError(failure_text(step, output, process.returncode))
-    if output.strip():
-        progress.say(output.rstrip())
-    if key is not None:
-        compile_cache.keep(key, step, root, read_files(step, root), output.rstrip(), began)
-    return usage.ru_utime + usage.ru_stime
+        raise BuildError(f"{name}: {command[0]} cannot be run: {error}") from error
+    with started:
+        assert started.stdout is not None
+        output = started.stdout.read()
+        _, status, usage = os.wait4(started.pid, 0)
+        started.returncode = os.waitstatus_to_exitcode(status)
+    return output, started.returncode, usage.ru_utime + usage.ru_stime

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..image import cxx_names, reader
 from ..image import fatbin as fatbins
-from . import assemble, depfile, line_information, link, older_drivers
+from . import assemble, depfile, family_manifest, line_information, link, older_drivers
 from .architectures import PTX, Architectures
 from .executor import jobs
 from .nvcc import compile_source, describe_source, kept
@@ -19,8 +19,10 @@ from .selection import Selection
 from .step import Step
 from .targets import Target
 from .toolkit import Toolkit
+from .variants import outcome_file
 
 if TYPE_CHECKING:
+    from .families import FamilyTable
     from .operations import OperationTable
 
 STANDARD = ("-std=c++17", "--expt-relaxed-constexpr")
@@ -40,6 +42,7 @@ def steps(
     relocatable: bool = False,
     title: str = "",
     operations: Sequence[OperationTable] = (),
+    families: Sequence[FamilyTable] = (),
     verify: bool = False,
     packed: bool = False,
     selected: Selection | None = None,
@@ -63,11 +66,20 @@ def steps(
     fatbin = plain(image) if packed else image
     if lines and "-lineinfo" in code:
         code.remove("-lineinfo")
-    joining = []
+    variants = None if selected is None else selected.variants
+    texts = {} if variants is None else variants.texts()
+    joining, generated, compiled = [], dict[Path, Path](), sources
     if len(sources) > 1 and not relocatable:
-        joining = [_join(sources, image.with_suffix(".cu"), root)]
+        compiled = [image.with_suffix(".cu")]
+        joining = [_join(sources, compiled[0], root, "".join(texts.values()))]
+    else:  # a source that instances follow is included by a generated one
+        generated = {
+            Path(name): (image.parent / "instances" / name).with_suffix(".variants.cu")
+            for name in texts
+        }
+        joining = [_join([one], at, root, texts[str(one)]) for one, at in generated.items()]
+    if joining:
         code += ["-I."]  # sources' names are relative to it
-    compiled = [image.with_suffix(".cu")] if joining else sources
     by_source: dict[Path, tuple[Path, Path]] = {}
     if selected is not None:
         made, references, by_source = assemble.steps(
@@ -79,6 +91,8 @@ def steps(
             code,
             selected,
             relocatable=relocatable,
+            generated=generated,
+            outcome=None if variants is None else outcome_file(manifest),
             lines=lines,
             title=title,
         )
@@ -121,6 +135,8 @@ def steps(
         folders = tuple({path.parent for path in sources})  # the joined source has another folder
         made = [replace(one, searched=(*one.searched, *folders)) for one in made]
 
+    if variants is not None:
+        made = [replace(one, explain=variants.explain) for one in made]
     debugged, compilations = [debug for debug, _ in described], tuple(made)
     made += shipped(fatbin, image, root, title)
     rule = manifest.with_name(f"{manifest.name}.d")
@@ -139,16 +155,21 @@ def steps(
             toolkit=toolkit.release,
             package=package,
             operations=operations,
+            families=families,
             sources={name: root / path for name, path in read.items()},
             verify=verify,
             origins=[str(source) for source in by_source],
         )
 
-    declared = [(one.declaration.table, sorted(one.lines.items())) for one in operations]
+    tables: list[OperationTable | FamilyTable] = [*operations, *families]
+    declared = [(one.declaration.table, sorted(one.lines.items())) for one in tables]
     made.append(
         Step(
             target=manifest,
-            inputs=(image, *references, *debugged, *sources, *_readers()),
+            inputs=(
+                *(image, *references, *debugged, *sources, *_readers()),
+                *family_manifest.inputs(families, manifest),
+            ),
             action=write,
             depfile=rule,
             key=("manifest", toolkit.release, package, str(verify), *map(repr, declared)),
@@ -245,9 +266,9 @@ def compile_code(
     return compile_source(toolkit, source, target, arguments)
 
 
-def _join(sources: Sequence[Path], target: Path, root: Path) -> Step:
-    """A step that makes one source that includes several."""
-    text = "".join(f'#include "{source.as_posix()}"\n' for source in sources)
+def _join(sources: Sequence[Path], target: Path, root: Path, more: str = "") -> Step:
+    """A step that makes one source that includes several, before a text of its own."""
+    text = "".join(f'#include "{source.as_posix()}"\n' for source in sources) + more
 
     def write() -> None:
         (root / target).write_text(text)

@@ -8,15 +8,18 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from ..declare.stored_family import families_of
 from ..exceptions import ImageError
 from ..image import fatbin, reader
 from ..image.fatbin import Piece
 from ..image.manifest_text import recorded, written
+from . import family_merge
 from .error import BuildError
 from .stub import stub
 from .targets import Target, read
 
-_OF_THE_TARGETS = ("image", "architectures", "ptx_version", "kernels")  # what wheels may differ in
+# The keys in which wheels may differ.
+_OF_THE_TARGETS = ("image", "architectures", "ptx_version", family_merge.KEY, "kernels")
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 _CPU_DEVICE = reader.Device(90, machine_code=False)
 
@@ -53,6 +56,7 @@ class Library:
         list(checked.values())  # raises for malformed kernels
         for name in checked:
             checked.fixed(name)
+        families_of(checked.head, checked.place)
         self.manifest: dict[str, Any] = json.loads(text)
         try:
             self.stub = stub(self.manifest).encode()
@@ -133,6 +137,7 @@ def _compare(first: Library, other: Library) -> None:
             f"{first.place} has {key} {mine!r}, and {other.place} has {theirs!r}: build both of "
             "the same sources, with the same toolkit"
         )
+    family_merge.compare(first.manifest, other.manifest, (first.place, other.place))
     names = sorted(first.kernels.keys() ^ other.kernels.keys())
     if names:
         has, lacks = (first, other) if names[0] in first.kernels else (other, first)
@@ -192,6 +197,7 @@ def renewed(given: Sequence[Library], image: bytes) -> dict[str, Any]:
         "architectures": {
             kind: [target.in_manifest for target in found] for kind, found in targets.items()
         },
+        **family_merge.merged([one.manifest for one in given], _described(targets)),
         "kernels": [
             _kernel([library.kernels[name] for library in given], targets)
             for name in given[0].kernels
@@ -201,16 +207,17 @@ def renewed(given: Sequence[Library], image: bytes) -> dict[str, Any]:
 
 def _kernel(given: Sequence[dict[str, Any]], targets: dict[str, list[Target]]) -> dict[str, Any]:
     """The entry of a kernel, with the resources of all targets that the image has."""
-    resources = dict(_resources(given))
-    # The oldest level of PTX describes the kernels.
-    kept = {*targets.get("cubin", []), *targets.get("ptx", [])[:1]}
-    merged = {
-        **given[0],
-        "resources": {f"sm_{one}": resources[one] for one in sorted(resources) if one in kept},
-    }
+    kept = _described(targets)
+    resources = {f"sm_{one}": used for one, used in sorted(dict(_resources(given)).items())}
+    merged = {**given[0], "resources": {one: resources[one] for one in resources if one in kept}}
     if "shared" in merged:
         merged["shared"] = max(one["shared"] for one in given)
     return merged
+
+
+def _described(targets: dict[str, list[Target]]) -> set[str]:
+    """The targets whose resources a manifest has. The oldest level of PTX describes the kernels."""
+    return {f"sm_{one}" for one in (*targets.get("cubin", []), *targets.get("ptx", [])[:1])}
 
 
 def _resources(given: Sequence[dict[str, Any]]) -> Iterator[tuple[Target, Any]]:

@@ -81,6 +81,12 @@ class Kernels:
         may call functions that no source defines.
     operations : sequence of OperationTable
         The operations of ``[[tool.cupola.ops]]``.
+    families : sequence of FamilyTable
+        The families of ``[[tool.cupola.variants]]`` whose default the library has.
+    variants : sequence of VariantKernels
+        The kernels that variants of families need in the library.
+    variants_alone : bool
+        Whether the library has these kernels alone: the build adds such libraries.
     makers : sequence
         The tables ``[[tool.cupola.makers]]``, of which the source is generated.
     compiler : str
@@ -113,6 +119,9 @@ class Kernels:
     without: Sequence[str] = ()
     lto: bool = False
     operations: Sequence[Any] = ()
+    families: Sequence[Any] = ()
+    variants: Sequence[Any] = ()
+    variants_alone: bool = False
     makers: Sequence[Any] = ()
     compiler: str = instances.NVCC
     instances: Sequence[Any] = ()
@@ -252,7 +261,7 @@ class Kernels:
     @property
     def selects(self) -> bool:
         """Whether the kernels of an image differ between targets, or some are left out."""
-        return bool(self.source_targets or self.only or self.without)
+        return bool(self.source_targets or self.only or self.without or self.variants)
 
     def expand(self, root: Path) -> Kernels:
         """A copy with patterns replaced by files; each must match at least one."""
@@ -301,7 +310,8 @@ def from_tables(tables: Any, *, host: bool = False) -> list[Kernels]:
         raise BuildError(f"[{name}] must be a list: write [[{name}]]")
     if not isinstance(tables, list):
         raise BuildError(f"{name} must be a list: write tables [[{name}]]")
-    no_keys = ("operations", "makers", "host", "source_targets")
+    no_keys = ("operations", "families", "variants", "variants_alone", "makers", "host",
+               "source_targets")  # fmt: skip
     known = [one.name for one in fields(Kernels) if one.name not in no_keys]
     found = []
     for table in tables:

@@ -12,7 +12,17 @@ from typing import Any
 
 from ..declare import compiled, parameter_names
 from ..image import devices, reader
-from . import ahead, host_library, image, makers, operations, python_image
+from . import (
+    ahead,
+    families,
+    family_manifest,
+    host_library,
+    image,
+    makers,
+    operations,
+    python_image,
+    variants,
+)
 from .architectures import Architectures
 from .instances import NVCC
 from .kernels import Kernels
@@ -77,7 +87,12 @@ def steps(
     if kernels.compiler == NVCC:
         selected = None
         if kernels.selects:
-            selected = Selection(kernels.only, kernels.without, kernels.source_targets)
+            selected = Selection(
+                kernels.only,
+                kernels.without,
+                kernels.source_targets,
+                variants.requested(kernels, root),
+            )
         compiled = image.steps(
             toolkit,
             architectures,
@@ -91,6 +106,7 @@ def steps(
             relocatable=kernels.links,
             title=kernels.library,
             operations=kernels.operations,
+            families=kernels.families,
             verify=kernels.verify,
             packed=True,
             selected=selected,
@@ -106,7 +122,11 @@ def steps(
             root,
             package=package,
             operations=kernels.operations,
+            families=kernels.families,
         )
+        if kernels.variants:
+            text = variants.outcome_text({}, {})
+            compiled.append(_write(root, variants.outcome_file(made[".fatbin"]), text))
 
     stub_source = Path(__file__).with_name("stub.py")
     generators = (Path(__file__), stub_source, Path(parameter_names.__file__))
@@ -136,6 +156,14 @@ def steps(
             )
         ]
         declared += [_compiled(root, work, manifest, one) for one in kernels.operations]
+    if kernels.families:
+        declared += [
+            _write(root, work / f"{families.MODULE}{suffix}", text, manifest)
+            for suffix, text in (
+                (".py", families.module_text(kernels)),
+                (".pyi", families.stub_text(kernels)),
+            )
+        ]
     modules = [write(".py", partial(module_text, kernels)), write(".pyi", stub)]
     if kernels.makers:
         texts = {".py": makers.module_text(kernels, _MARK), ".pyi": makers.stub_text(kernels)}
@@ -198,6 +226,8 @@ def products(kernels: Kernels, folder: Path, levels: Sequence[str] = ()) -> list
     if kernels.operations:
         found += [folder / f"{operations.MODULE}{suffix}" for suffix in (".py", ".pyi")]
         found += [folder / _file_name(one) for one in kernels.operations]
+    if kernels.families:
+        found += [folder / f"{families.MODULE}{suffix}" for suffix in (".py", ".pyi")]
     return found
 
 
@@ -205,12 +235,15 @@ def in_the_way(kernels: Kernels, folder: Path) -> Path | None:
     """A file in the package's folder with the library's name that no build made, or None."""
     others = [folder / kernels.name, folder / f"{kernels.name}.pyx"]
     if not made_here(kernels, folder):
-        others += products(replace(kernels, operations=()), folder)
-    if kernels.operations:
-        module = folder / f"{operations.MODULE}.py"
-        others += [folder / operations.MODULE, folder / f"{operations.MODULE}.pyx"]
-        if module.exists() and not _has_mark(module, operations.MARK):
-            others.append(module)
+        others += products(replace(kernels, operations=(), families=()), folder)
+    for tables, name, mark in (
+        (kernels.operations, operations.MODULE, operations.MARK),
+        (kernels.families, families.MODULE, families.MARK),
+    ):
+        module = folder / f"{name}.py"
+        if tables:
+            others += [folder / name, folder / f"{name}.pyx"]
+            others += [module] if module.exists() and not _has_mark(module, mark) else []
     return next((path for path in others if path.exists()), None)
 
 
@@ -223,14 +256,15 @@ def _has_mark(module: Path, mark: str) -> bool:
     return module.is_file() and module.read_text(errors="replace").startswith(mark)
 
 
-def notes(kernels: Kernels, folder: Path) -> list[str]:
-    """Lines about a library that was built in a folder: its names that are not obvious, and the
-    devices for which kernels have no code.
+def notes(kernels: Kernels, root: Path, folder: Path) -> list[str]:
+    """Lines about a library of a project that was built in a folder: its families, its names that
+    are not obvious, and the devices for which kernels have no code.
     """
-    if kernels.makers or kernels.host:
+    if kernels.makers or kernels.host or kernels.variants_alone:
         return []
     manifest = json.loads((folder / f"{kernels.name}.json").read_text())
-    lines = [
+    lines = family_manifest.notes(kernels, manifest, root, folder)
+    lines += [
         f"{kernels.library}.{name} is {demangled.removeprefix('void ')}"
         for name, demangled in uncommon(manifest).items()
     ]

@@ -20,7 +20,8 @@
 for that of another image. ``sources`` has the SHA-256 of each source and each of the project's
 headers. ``verify`` is true where the package's table says so.
 
-A library with declared operations has their tables before ``kernels``, as ``operations``.
+A library with declared operations has their tables before ``kernels``, as ``operations``. A library
+with families of variants has them as ``families`` (`cupola.build.family_manifest`).
 
 A library of another compiler than nvcc names it as ``compiler``. Its kernels have ``block`` (three
 numbers of threads) and ``shared`` (bytes of dynamic shared memory), the only ones that launches can
@@ -60,7 +61,9 @@ from ..image.cxx_names import demangle
 from ..image.manifest_text import recorded, written
 from ..image.ptx_functions import Symbol, symbols
 from ..image.reader import Entry, Kernel, read_fatbin, read_image, read_kernels
+from . import family_manifest
 from .error import BuildError
+from .families import FamilyTable
 from .intermediate import Declaration, read_declarations, read_prototype
 from .layout import dtype, notes
 from .merge import merge
@@ -81,6 +84,7 @@ def write_manifest(
     package: str,
     declarations: Sequence[Path] = (),
     operations: Sequence[OperationTable] = (),
+    families: Sequence[FamilyTable] = (),
     sources: Mapping[str, Path] | None = None,
     verify: bool = False,
     origins: Sequence[str] = (),
@@ -108,7 +112,8 @@ def write_manifest(
             f"user links them, since no source defines {names}; define it, or remove the operation"
         )
     known = digests(image, sources or {}, verify)
-    path.write_text(written(store({**known, **text}, operations)))
+    stored = store({**known, **text}, operations)
+    path.write_text(written(family_manifest.store(stored, families, path)))
 
 
 def digests(image: Path, sources: Mapping[str, Path], verify: bool) -> dict[str, Any]:

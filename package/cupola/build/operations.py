@@ -16,7 +16,7 @@ from ..declare.record import Record
 from .error import BuildError
 from .kernels import Kernels
 from .operation_arguments import filled
-from .stub import attributes, given_parameters, spelled, title
+from .stub import attributes, given_parameters, named, spelled, title
 from .table_lines import lines_of, wrong
 
 MODULE = "ops"  # of the package
@@ -148,16 +148,11 @@ def _kernel(
     manifest: dict[str, Any], one: OperationTable, types: tuple[str, ...]
 ) -> dict[str, Any]:
     """The manifest's kernel for the element types."""
-    name, known = one.declaration.kernels[types], attributes(manifest)
-    by_symbol = {kernel["name"]: kernel for kernel in manifest["kernels"]}
-    named = [
-        kernel
-        for symbol, kernel in by_symbol.items()
-        if name in (symbol, kernel["demangled"], title(kernel["demangled"]))
-    ]
-    found = by_symbol.get(known.get(name, "")) or (named[0] if len(named) == 1 else None)
+    name = one.declaration.kernels[types]
+    found = named(manifest, name)
     if found is None:
-        raise one.wrong(_key(types), f"there is no kernel {name!r}; there are {', '.join(known)}")
+        known = ", ".join(attributes(manifest))
+        raise one.wrong(_key(types), f"there is no kernel {name!r}; there are {known}")
     return found
 
 

@@ -78,9 +78,10 @@ class Project:
             )
         except BuildError as error:
             raise BuildError(f"kernels {kernels.library}: {error}; by {compiler}") from None
-        print(f"{kernels.library}: {chosen}, by {compiler}", flush=True)
-        if chosen.note:
-            print(chosen.note, flush=True)
+        if not kernels.variants_alone:  # these are for the same targets as the declared library
+            print(f"{kernels.library}: {chosen}, by {compiler}", flush=True)
+            if chosen.note:
+                print(chosen.note, flush=True)
         return library.steps(
             kernels,
             compiler,
@@ -114,7 +115,7 @@ class Project:
             for made, target in placed:
                 place(self.root / made, target)
         for kernels, _ in planned:
-            for line in library.notes(kernels, self.root / self.folder(kernels)):
+            for line in library.notes(kernels, self.root, self.root / self.folder(kernels)):
                 print(line, flush=True)
 
     def _otherwise(self, kernels: Kernels) -> str:

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import family_manifest
 from .architectures import Architectures
 from .error import BuildError
 from .image import as_compiled, plain, shipped
@@ -25,6 +26,7 @@ from .step import Step
 from .toolkit import Toolkit
 
 if TYPE_CHECKING:
+    from .families import FamilyTable
     from .operations import OperationTable
 
 
@@ -38,6 +40,7 @@ def steps(
     *,
     package: str = "",
     operations: Sequence[OperationTable] = (),
+    families: Sequence[FamilyTable] = (),
 ) -> list[Step]:
     """Steps that make ``image`` (a packed fatbin) and ``manifest`` (JSON) of a library's instances.
 
@@ -79,9 +82,12 @@ def steps(
         found = described(every, (root / image).read_bytes(), reference, toolkit.release, package)
         sources = {source: root / source for source in kernels.sources}
         known = digests(root / image, sources, kernels.verify)
-        (root / manifest).write_text(written(store({**known, **found}, operations)))
+        stored = store({**known, **found}, operations)
+        stored = family_manifest.store(stored, families, root / manifest)
+        (root / manifest).write_text(written(stored))
 
-    declared = [(one.declaration.table, sorted(one.lines.items())) for one in operations]
+    tables: list[OperationTable | FamilyTable] = [*operations, *families]
+    declared = [(one.declaration.table, sorted(one.lines.items())) for one in tables]
     return [
         *(_compile(kernels, n, cubins[n], release) for n in numbers),
         Step(
@@ -95,7 +101,10 @@ def steps(
         *shipped(plain(image), image, root, kernels.library),
         Step(
             target=manifest,
-            inputs=(image, *cubins.values(), *map(Path, kernels.sources), Path(__file__)),
+            inputs=(
+                *(image, *cubins.values(), *map(Path, kernels.sources), Path(__file__)),
+                *family_manifest.inputs(families, manifest),
+            ),
             action=write,
             key=("manifest", toolkit.release, package, str(kernels.verify), *map(repr, declared)),
             label=f"describe {image.name}",

@@ -1,5 +1,7 @@
 # package/cupola/build/selection.py - chooses the kernels of a library, and the source of each.
-"""Which kernels each target's code has: by `only` and `without`, and by the sources' targets."""
+"""Which kernels each target's code has: by `only` and `without`, by the sources' targets, and those
+of variants.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from ..image.cxx_names import demangle
 from . import source_entries
 from .error import BuildError
 from .targets import Target
+from .variants import Requested
 
 # By target, the names of the kernels that each source gives.
 Choice = dict[Target, dict[str, list[str]]]
@@ -29,18 +32,26 @@ class Selection:
         No kernel has one of these names.
     source_targets : dict of str to sequence of Target
         By source, its targets, where it is not for all.
+    variants : Requested, optional
+        The kernels of variants, which the library needs, or has alone.
     """
 
     only: Sequence[str] = ()
     without: Sequence[str] = ()
     source_targets: Mapping[str, Sequence[Target]] | None = None
+    variants: Requested | None = None
 
     @property
     def own(self) -> Mapping[str, Sequence[Target]]:
         """The targets of sources that have their own."""
         return self.source_targets or {}
 
-    def choose(self, found: Mapping[Target, Mapping[str, Iterable[str]]], library: str) -> Choice:
+    def choose(
+        self,
+        found: Mapping[Target, Mapping[str, Iterable[str]]],
+        library: str,
+        of_variants: Mapping[str, str] | None = None,
+    ) -> Choice:
         """The kernels of each target.
 
         Parameters
@@ -49,6 +60,8 @@ class Selection:
             By target, the kernels that the compiler made of each source, as in machine code.
         library : str
             For messages.
+        of_variants : dict of str to str
+            The symbols of variants' kernels, by their spelling in tables.
 
         Raises
         ------
@@ -56,7 +69,15 @@ class Selection:
             A name fits no kernel, no kernel is left, or two sources have one for a target.
         """
         every = {kernel for of in found.values() for names in of.values() for kernel in names}
-        kept = self._kept(every, library)
+        wanted = of_variants or {}
+        alone = self.variants is not None and self.variants.alone
+        kept = set(wanted.values()) if alone else self._kept(every, library)
+        for kernel, symbol in wanted.items():
+            if symbol not in kept:
+                raise BuildError(
+                    f"kernels {library}: `only` and `without` leave out {kernel}, which is a "
+                    "variant's kernel: change them, or the family"
+                )
         return {target: self._of_target(target, of, kept) for target, of in found.items()}
 
     def _kept(self, every: set[str], library: str) -> set[str]:

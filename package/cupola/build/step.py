@@ -39,6 +39,7 @@ class Step:
     extras: tuple[Path, ...] = ()  # further products of the command
     cached: bool = False  # whether a cached result of the same files may be used
     searched: tuple[Path, ...] = ()  # folders that the command searches for headers
+    explain: Callable[[str], str] | None = None  # of a failed command's output: words before it
 
     @property
     def record(self) -> Path:
@@ -76,6 +77,8 @@ def failure_text(step: Step, output: str, code: int) -> str:
         r"^\S+\.p(?:yx|xd):\d+:\d+: .*$", output, re.MULTILINE
     )  # Cython's errors lack the word "error"
     headline = first[0].strip() if first else f"{step.name}: exit status {code}"
+    if step.explain is not None:
+        headline = step.explain(output) + headline
     return f"{headline}\n\n{with_remedies(output.rstrip())}\n\nfailed: {shlex.join(step.command)}"
 
 

@@ -86,6 +86,20 @@ def attributes(manifest: dict[str, Any]) -> dict[str, str]:
     return found
 
 
+def named(manifest: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """The kernel that a declaration names: by its attribute, its symbol or its C++ name; None where
+    there is none, or several.
+    """
+    by_symbol: dict[str, dict[str, Any]] = {one["name"]: one for one in manifest["kernels"]}
+    found = [
+        kernel
+        for symbol, kernel in by_symbol.items()
+        if name in (symbol, kernel["demangled"], title(kernel["demangled"]))
+    ]
+    attribute = by_symbol.get(attributes(manifest).get(name, ""))
+    return attribute or (found[0] if len(found) == 1 else None)
+
+
 def uncommon(manifest: dict[str, Any]) -> dict[str, str]:
     """The C++ names by attribute, of the kernels that neither their base name nor their whole name
     leads to.

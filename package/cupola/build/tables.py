@@ -1,5 +1,7 @@
 # package/cupola/build/tables.py - the tables [tool.cupola] of a project's pyproject.toml.
-"""Kernel libraries of a project: kernels, host libraries, operations and makers in one list."""
+"""Kernel libraries of a project: kernels, host libraries, operations, families and makers in one
+list.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import kernels, makers, operations
+from . import families, kernels, makers, operations
 from .error import BuildError
 from .kernels import Kernels
 
-TABLES = ("kernels", "libraries", "ops", "makers")
+TABLES = ("kernels", "libraries", "ops", "variants", "makers")
 
 
 def read(path: Path) -> tuple[dict[str, Any], str]:
@@ -69,6 +71,8 @@ def libraries(ours: Any, text: str, given: Iterable[Kernels] = ()) -> list[Kerne
         found += kernels.from_tables(ours["libraries"], host=True)
     if "ops" in ours:
         found = operations.from_tables(ours["ops"], found, text)
+    if families.TABLE in ours:
+        found = families.from_tables(ours[families.TABLE], found, text)
     if "makers" in ours:  # after the operations, which search the other kernel libraries
         found += makers.from_tables(ours["makers"], text)
     return found

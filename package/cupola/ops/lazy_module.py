@@ -1,12 +1,12 @@
 # cupola/ops/lazy_module.py - modules of packages whose attributes are made when they are used.
-"""The part that the modules of a package's operations and of its makers share."""
+"""The part that the modules of a package's operations, makers and families share."""
 
 from __future__ import annotations
 
 import difflib
 import sys
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 
@@ -21,12 +21,21 @@ class LazyModule:
         Its attributes, in their order.
     noun : str
         The word for them in messages, such as ``"operations"``.
+    make : callable, optional
+        Makes an attribute of its name; by default a method of the subclass does.
     """
 
-    def __init__(self, name: str, names: Collection[str], noun: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        names: Collection[str],
+        noun: str,
+        make: Callable[[str], Any] | None = None,
+    ) -> None:
         self.name = name
         self._names = names
         self._noun = noun
+        self._given = make
         self._lock = threading.RLock()
 
     def attribute(self, name: str) -> Any:
@@ -60,7 +69,9 @@ class LazyModule:
         return sorted({*vars(sys.modules[self.name]), *self._names})
 
     def _make(self, name: str) -> Any:
-        raise NotImplementedError
+        if self._given is None:
+            raise NotImplementedError
+        return self._given(name)
 
     def _added(self, made: Any) -> None:
         """Called once the module has a new attribute."""

@@ -15,6 +15,7 @@ from cupola.tuning import mode as modes
 from cupola.tuning import tables
 
 if TYPE_CHECKING:
+    from cupola.declare.tuning_table import Row
     from cupola.stream import Stream
     from cupola.tuning.family import Call, Family
 

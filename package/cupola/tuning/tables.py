@@ -179,8 +179,8 @@ def store(record: DeviceRecord, rows: FamilyRows, folder: str | None = None) -> 
     Returns
     -------
     str or None
-        The file; None where the cache is disabled, or the folder can't be written, of which a
-        warning says why.
+        The file; None where the cache is disabled. Also where the folder can't be written, or a
+        table can't have the rows: then a warning says why.
     """
     place = user_folder() if folder is None else folder
     if place is None:
@@ -189,11 +189,13 @@ def store(record: DeviceRecord, rows: FamilyRows, folder: str | None = None) -> 
     try:
         os.makedirs(place, 0o700 if folder is None else 0o777, exist_ok=True)
         with _locked(place):
-            table = _before(path, record)
-            _replace(path, written(with_rows(table, rows)))
-    except OSError as error:
+            text = written(with_rows(_before(path, record), rows))
+            read(text)  # a file that can't be read would hide the other rows
+            _replace(path, text)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         warnings.warn(
-            f"{path}: measurements of {rows.name} are not kept: {error.strerror or error}",
+            f"{path}: measurements of {rows.name} are not kept: {why}",
             RuntimeWarning,
             stacklevel=2,
         )
