@@ -66,6 +66,24 @@ class Expression:
                 stack.append(values[step] if isinstance(step, str) else step)
         return stack[0]
 
+    def substituted(self, texts: Mapping[str, str]) -> str:
+        """The expression as a text, with symbols replaced by expressions.
+
+        Parameters
+        ----------
+        texts : mapping of str to str
+            By symbol. Other symbols stay.
+        """
+        stack: list[str] = []
+        for step in self.steps:
+            if isinstance(step, tuple):
+                right, left = stack.pop(), stack.pop()
+                infix = f"({left} {step[0]} {right})"
+                stack.append(f"{step[0]}({left}, {right})" if step[0].isalpha() else infix)
+            else:
+                stack.append(texts.get(step, step) if isinstance(step, str) else str(step))
+        return stack[0]
+
     def sides(self, values: Mapping[str, Any]) -> tuple[Any, Any]:
         """The two values that a comparison compares."""
         comparison = Expression(self.text, (*self.steps[:-1], ("pair",)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cupola.array_access import Allocation, has_access
 from cupola.declare.element_types import ELEMENT_TYPES
@@ -13,6 +13,10 @@ from cupola.declare.operation import Declaration, Tensor
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.ops.operation import Call, Operation
 from cupola.ops.sizes import Sizes
+
+if TYPE_CHECKING:
+    from cupola.declare.family import Variant
+    from cupola.native_operation import NativeOperation
 
 
 class View(NamedTuple):
@@ -72,6 +76,7 @@ class Plan(NamedTuple):
     types: tuple[str, ...]
     outputs: tuple[tuple[tuple[int, ...], str], ...]  # shapes and element types
     workspaces: tuple[tuple[tuple[int, ...], str], ...]
+    variant: Variant  # of the operation's family
 
 
 _MOST_PLANS = 256  # the most plans that an operation keeps
@@ -90,6 +95,7 @@ def plan_of(operation: Operation, call: Call, views: dict[str, View]) -> Plan:
         tuple([(name, view.shape, view.element, view.strides) for name, view in views.items()]),
         tuple([value for value in call.scalars.values() if type(value) is int]),
         tuple([value for value in call.scalars.values() if type(value) is bool]),
+        next(iter(views.values())).device,
     )
     found: Plan | None = operation._plans.get(key)
     if found is not None:
@@ -108,7 +114,9 @@ def plan_of(operation: Operation, call: Call, views: dict[str, View]) -> Plan:
     )
     if len(operation._plans) >= _MOST_PLANS:
         operation._plans.clear()
-    found = operation._plans[key] = Plan(types, outputs, workspaces)
+    device = next(iter(views.values())).device
+    variant = operation.variant_of(sizes.values, types, device)
+    found = operation._plans[key] = Plan(types, outputs, workspaces, variant)
     return found
 
 
@@ -137,7 +145,8 @@ def call_arrays(operation: Operation, call: Call, arrays: Arrays) -> Any:
     for index, one in enumerate(declaration.workspaces):
         value = arrays.allocate(*plan.workspaces[index], declaration.align, device)
         given[one.name], views[one.name] = value, arrays.view(value)
-    launch_native(operation, plan.types, device, given, views, call, arrays)
+    native = operation.native(plan.types, device, plan.variant)
+    launch_native(operation, native, device, given, views, call, arrays)
     if all(given[name] is value for name, value in call.inputs.items()):  # none was copied
         _remember(operation, plan, device, views, call, arrays)
     return results_of(results)
@@ -169,7 +178,7 @@ def _remember(
     count = len(plan.outputs)
     operation.eager.remember(
         (*inputs, *call.scalars.values()),
-        operation.native(plan.types, device),
+        operation.native(plan.types, device, plan.variant),
         tuple(forms[:count]),
         tuple(forms[count:]),
     )
@@ -177,7 +186,7 @@ def _remember(
 
 def launch_native(
     operation: Operation,
-    types: tuple[str, ...],
+    native: NativeOperation,
     device: int,
     given: Mapping[str, Any],
     views: Mapping[str, View],
@@ -193,7 +202,7 @@ def launch_native(
         ]
     )
     scalars = tuple(call.scalars.values())
-    operation.native(types, device).launch(tensors, scalars, **batch, **arrays.stream(call, device))
+    native.launch(tensors, scalars, **batch, **arrays.stream(call, device))
 
 
 def copied(arrays: Arrays, value: Any, view: View, align: int) -> Any:

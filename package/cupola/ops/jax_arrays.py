@@ -12,7 +12,7 @@ import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -29,6 +29,9 @@ from cupola.ops.cupola_arrays import dtype_of
 from cupola.ops.jax_scalars import Scalars, no_gradient, scalars_of
 from cupola.ops.operation import Call, Operation
 from cupola.ops.sizes import Sizes
+
+if TYPE_CHECKING:
+    from cupola.declare.family import Variant
 
 if not hasattr(jax, "ffi"):
     raise ImportError(
@@ -67,7 +70,7 @@ class JaxOperation:
         # A package's operation has the same name in each process, so that compiled programs fit.
         unique = "" if operation.library is not None else f" {next(_numbers)}"
         self.name = f"{self.declaration.name} {digest}{unique}"
-        operation._native.register(self.name)
+        self._names: dict[Variant, str] = {}  # of the variants that are registered
 
     def compiled(self, given: tuple[str, ...], scalars: Scalars) -> Callable[..., Any]:
         """The function of a call, compiled for each shape; `_MOST_FUNCTIONS` of them are kept."""
@@ -127,7 +130,7 @@ class JaxOperation:
             types,
             batch=batch,
         )
-        self._bind(types)
+        variant = self._bind(types, sizes)
         lead = (batch,) if batched is not None else ()
         results, aliases = [], {}
         for one in declaration.outputs:
@@ -143,7 +146,7 @@ class JaxOperation:
             dtype = dtype_of(declaration.element_of(one, types))
             results.append(jax.ShapeDtypeStruct(sizes.shape(one), dtype))
         attributes: dict[str, Any] = {
-            "cupola_operation": self.name,
+            "cupola_operation": self._registered(variant),
             "cupola_given": "".join("01"[one.name in by_name] for one in declaration.inputs),
         }
         attributes["cupola_scalars"] = scalars.text
@@ -163,15 +166,30 @@ class JaxOperation:
         found = function(*arrays, **attributes)
         return tuple(found[:kept])
 
-    def _bind(self, types: tuple[str, ...]) -> None:
-        """Load the kernel on the devices that JAX has."""
+    def _bind(self, types: tuple[str, ...], sizes: Sizes) -> Variant:
+        """Load the kernel on the devices that JAX has. The variant is that of the first GPU."""
         host = host_device()
         devices = [] if host < 0 else [host]
         gpus = [one.local_hardware_id for one in jax.local_devices() if one.platform == "gpu"]
         if gpus and driver.info().kind == "cuda":
-            devices += gpus
+            devices = [*gpus, *devices]
+        first = devices[0] if devices else -1
+        variant = self.operation.variant_of(sizes.values, types, first)
         for device in devices:
-            self.operation.native(types, device)
+            self.operation.native(types, device, variant)
+        return variant
+
+    def _registered(self, variant: Variant) -> str:
+        """The name by which XLA's handler finds a variant. A package's operation has the same name
+        in each process.
+        """
+        with _lock:
+            found = self._names.get(variant)
+            if found is None:
+                found = " ".join([self.name, *map(str, variant)])
+                self.operation.native_of(variant).register(found)
+                self._names[variant] = found
+        return found
 
     # -- vmap -------------------------------------------------------------------------------------
 

@@ -21,7 +21,9 @@ from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueErr
 from cupola.native_operation import NativeOperation
 
 if TYPE_CHECKING:
+    from cupola.declare.family import Variant
     from cupola.kernel import Kernel
+    from cupola.ops.variants import VariantKernels
 
 # The module that calls operations with the arrays of a library, by the library's first name.
 _KINDS = {
@@ -76,11 +78,13 @@ class Operation(CallableOperation):
     def __init__(
         self,
         declaration: Declaration,
-        find: Callable[[str, int], Kernel],
+        find: Callable[[str, int], Kernel] | None = None,
         library: Any = None,
         backward: Operation | None = None,
+        variants: VariantKernels | None = None,
     ) -> None:
         self.declaration = declaration
+        self.variants = variants  # of the family that the operation launches
         self.library = library  # the OperationLibrary of its package; None for `cupola.op`
         self._backward = backward  # that of `cupola.op`
         self._find = find
@@ -89,8 +93,9 @@ class Operation(CallableOperation):
             *(one.name for one in declaration.scalars),
         )
         self._lock = threading.Lock()
-        self._variants = {types: index for index, types in enumerate(declaration.kernels)}
-        self._native = NativeOperation(compiled(declaration))
+        self._indices = {types: index for index, types in enumerate(declaration.kernels)}
+        self._natives: dict[Variant, NativeOperation] = {}
+        self.native_of(() if variants is None else variants.family.declaration.default)
         self._plans: dict[Any, Any] = {}  # plans of `cupola.ops.array_call`
         self.eager = EagerCall(
             tuple([(one.name, one.mutated) for one in declaration.inputs]),
@@ -307,7 +312,7 @@ class Operation(CallableOperation):
                         f"{where}{other}, which is {variable} by argument {by}, got {element}"
                     )
         types = tuple(found[variable][0] for variable in declaration.variables)
-        if types not in self._variants:
+        if types not in self._indices:
             pairs = zip(declaration.variables, types, strict=True)
             given = ", ".join(f"{variable} = {name}" for variable, name in pairs)
             known = "; ".join(", ".join(one) for one in declaration.kernels)
@@ -316,7 +321,35 @@ class Operation(CallableOperation):
             )
         return types
 
-    def native(self, types: tuple[str, ...], device: int) -> NativeOperation:
+    def variant_of(self, sizes: Mapping[str, Any], types: tuple[str, ...], device: int) -> Variant:
+        """The variant of the operation's family for a call; ``()`` without a family.
+
+        Parameters
+        ----------
+        sizes : mapping of str to int
+            Those of the declaration. Where one of the key is a framework's symbol, the variant is
+            the family's default.
+        types : tuple of str
+            The element types of the type variables.
+        device : int
+            -1 where it is not known, which gives the default, too.
+        """
+        return () if self.variants is None else self.variants.choose(sizes, types, device)
+
+    def native_of(self, variant: Variant) -> NativeOperation:
+        """The library's operation for a variant, with the kernels that are bound so far."""
+        found = self._natives.get(variant)
+        if found is None:
+            with self._lock:
+                found = self._natives.get(variant)
+                if found is None:
+                    chosen = self.declaration
+                    if self.variants is not None:
+                        chosen = self.variants.operation.declaration(variant)
+                    found = self._natives[variant] = NativeOperation(compiled(chosen))
+        return found
+
+    def native(self, types: tuple[str, ...], device: int, variant: Variant = ()) -> NativeOperation:
         """The library's operation, with the kernel for these types bound on a device.
 
         Raises
@@ -334,14 +367,20 @@ class Operation(CallableOperation):
                 "GPU can't use: copy them to the GPU (for NumPy's arrays pass device=0), or set "
                 "CUPOLA_CPU_TENSORS=1 to compute with them on the CPU device"
             )
-        index = self._variants[types]
-        if not self._native.bound(index, device):
+        index, native = self._indices[types], self.native_of(variant)
+        if not native.bound(index, device):
             with self._lock:
-                if not self._native.bound(index, device):
-                    kernel = self._find(self.declaration.kernels[types], device)
+                if not native.bound(index, device):
+                    kernel = self._kernel(variant, types, device)
                     self._check_alignment(kernel, types)
-                    self._native.bind(index, kernel)
-        return self._native
+                    native.bind(index, kernel)
+        return native
+
+    def _kernel(self, variant: Variant, types: tuple[str, ...], device: int) -> Kernel:
+        if self.variants is not None:
+            return self.variants.kernel(variant, types, device)
+        assert self._find is not None
+        return self._find(self.declaration.kernels[types], device)
 
     def _check_alignment(self, kernel: Kernel, types: tuple[str, ...]) -> None:
         """Refuse a kernel whose accesses need a larger alignment than calls check."""
@@ -358,12 +397,6 @@ class Operation(CallableOperation):
                     f"to {parameter.type}, whose address is a multiple of {needed} bytes: set "
                     f"align = {needed} in the declaration"
                 )
-
-    def bind_all(self, device: int) -> NativeOperation:
-        """The library's operation, with every kernel bound on a device."""
-        for types in self._variants:
-            self.native(types, device)
-        return self._native
 
 
 def signature(declaration: Declaration) -> str:
@@ -402,6 +435,9 @@ def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
 
     if "kernels" in table:
         raise ArgumentTypeError("op takes the kernels as its first argument")
+    families = sys.modules.get("cupola.tuning.family")
+    if families is not None and isinstance(kernels, families.Family):
+        return _of_family(kernels, name, table)
     single = isinstance(kernels, Kernel)
     given = {"": kernels} if single else dict(kernels) if isinstance(kernels, Mapping) else {}
     if not given or not all(isinstance(one, Kernel) for one in given.values()):
@@ -413,14 +449,7 @@ def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
     named: Any = {types: f"{index}" for index, types in enumerate(given)}
     by_name = dict(zip(named.values(), given.values(), strict=True))
     table = {**table, "kernels": "0" if single else named}
-    backward = table.get("backward")
-    if backward is not None:
-        if not isinstance(backward, Operation):
-            raise ArgumentTypeError(
-                f"op {title}: backward: expected the operation of the gradients, which cupola.op "
-                f"or a package's ops has made, got {backward!r}"
-            )
-        table["backward"] = backward.declaration.name
+    backward = _named_backward(title, table)
 
     def find(kernel: str, device: int) -> Kernel:
         found = by_name[kernel]
@@ -438,5 +467,39 @@ def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
             made.native(types, by_name[kernel].device_index)
     except ArgumentError as error:
         raise type(error)(f"op {error}") from None
+    made.register_loaded()
+    return made
+
+
+def _named_backward(title: str, table: dict[str, Any]) -> Operation | None:
+    """The operation of the gradients, which the table then names."""
+    backward: Any = table.get("backward")
+    if backward is None:
+        return None
+    if not isinstance(backward, Operation):
+        raise ArgumentTypeError(
+            f"op {title}: backward: expected the operation of the gradients, which cupola.op "
+            f"or a package's ops has made, got {backward!r}"
+        )
+    table["backward"] = backward.declaration.name
+    return backward
+
+
+def _of_family(family: Any, name: str, table: Mapping[str, Any]) -> Operation:
+    """The operation of `cupola.op` over a family."""
+    from cupola.declare.family_operation import FamilyOperation
+    from cupola.ops.variants import VariantKernels
+
+    title, known = name or family.name.rpartition(".")[2], dict(table)
+    backward = _named_backward(title, known)
+    try:
+        operation = FamilyOperation(known, family.declaration, family.parameters, title)
+        variants = VariantKernels(family, operation)
+        declaration = operation.declaration(family.declaration.default)
+        if backward is not None:
+            match(declaration, backward.declaration)
+    except DeclarationError as error:
+        raise ArgumentValueError(f"op {title}: {error}") from None
+    made = Operation(declaration, variants=variants, backward=backward)
     made.register_loaded()
     return made

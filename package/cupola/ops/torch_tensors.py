@@ -452,9 +452,10 @@ def launch_batched(operation: Operation, call: Call, batched: tuple[bool, ...], 
             outputs.append(made)
     if batch:
         whole = tuple(flags[one.name] for one in declaration.tensors)
+        variant = operation.variant_of(sizes.values, types, tensors.index)
         launch_native(
             operation,
-            types,
+            operation.native(types, tensors.index, variant),
             tensors.index,
             given,
             views,

@@ -123,7 +123,7 @@ class Family(CallableFamily):
             As for a call.
         """
         call = self.call(args, named)
-        entry = self._chosen(call, _index(stream))
+        entry = self._chosen(tuple(call.given.values()), call.types, _index(stream))
         return self.declaration.values(self.variants[entry.variant])
 
     def explain(self, *args: Any, stream: Any = None, **named: Any) -> Explanation:
@@ -143,7 +143,7 @@ class Family(CallableFamily):
         from cupola.device import Device
 
         call, index = self.call(args, named), _index(stream)
-        entry = self._chosen(call, index)
+        entry = self._chosen(tuple(call.given.values()), call.types, index)
         declaration, found = self.declaration, self._candidates[index, call.types]
         key = declaration.key_of(call.given)
         distances = self._choosers[index, call.types].distances(key)
@@ -194,6 +194,25 @@ class Family(CallableFamily):
         from cupola.device import Device
 
         return self._kernel(variant, types, Device(device).index)
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the kernel's parameters, in their order."""
+        return self._bound()[0]
+
+    def variant_for(self, sizes: tuple[int, ...], types: tuple[str, ...], index: int) -> Variant:
+        """The variant for the values of the declaration's symbols. Nothing is measured.
+
+        Parameters
+        ----------
+        sizes : tuple of int
+            The value of each of the declaration's `symbols`.
+        types : tuple of str
+            The element types of the arguments in the declaration's `types`.
+        index : int
+            Of the device.
+        """
+        return self.variants[self._chosen(sizes, types, index).variant]
 
     def call(self, arguments: Sequence[Any], named: Mapping[str, Any] | None = None) -> Call:
         """The sizes and types of a call, by the names of the kernel's parameters.
@@ -276,10 +295,10 @@ class Family(CallableFamily):
         except ArgumentValueError as error:
             raise ArgumentValueError(f"{self.name}: {error}") from None
 
-    def _chosen(self, call: Call, index: int) -> Any:
-        chooser = self._chooser(index, call.types)
+    def _chosen(self, sizes: tuple[int, ...], types: tuple[str, ...], index: int) -> Any:
+        chooser = self._chooser(index, types)
         try:
-            return chooser.choose_for(self, tuple(call.given.values()))
+            return chooser.choose_for(self, sizes)
         except ExpressionError as error:
             raise ArgumentError(f"{self.name}: {error}") from None
 
