@@ -49,6 +49,11 @@ class FamilyTable:
         return self.declaration.name.rpartition(".")[2]
 
     @property
+    def table(self) -> Mapping[str, Any]:
+        """As it was written."""
+        return self.declaration.table
+
+    @property
     def library(self) -> str:
         """The declared library of the default, whose manifest describes the family."""
         return self.declaration.library_of(self.declaration.default)

@@ -162,7 +162,7 @@ def steps(
         )
 
     tables: list[OperationTable | FamilyTable] = [*operations, *families]
-    declared = [(one.declaration.table, sorted(one.lines.items())) for one in tables]
+    declared = [(one.table, sorted(one.lines.items())) for one in tables]
     made.append(
         Step(
             target=manifest,

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..declare import element_types
 from ..declare.backward import match
 from ..declare.compiled import compiled
+from ..declare.family_operation import FamilyOperation, outline
 from ..declare.operation import Argument, Declaration, DeclarationError, Tensor, read
 from ..declare.record import Record
 from .error import BuildError
+from .families import FamilyTable
 from .kernels import Kernels
 from .operation_arguments import filled
 from .stub import attributes, given_parameters, named, spelled, title
@@ -29,6 +31,8 @@ class OperationTable:
 
     declaration: Declaration
     lines: Mapping[str, int]  # by key; "" is the head of the table
+    family: FamilyTable | None = None  # whose variants it launches
+    table: Mapping[str, Any] = field(default_factory=dict)  # as it was written
 
     def wrong(self, key: str, text: str) -> BuildError:
         """The error for one of its keys."""
@@ -59,7 +63,10 @@ def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list
     for index, table in enumerate(tables):
         place = lines[index] if index < len(lines) else {}
         try:
-            one = OperationTable(read(table), place)
+            if "family" in table:
+                one = OperationTable(outline(table), place, _family(table, kernels, place), table)
+            else:
+                one = OperationTable(read(table), place, None, table)
         except DeclarationError as error:
             name = str(table.get("name", ""))
             text = str(error).removeprefix(f"{error.key}: ")
@@ -82,8 +89,14 @@ def _library(one: OperationTable, kernels: Sequence[Kernels]) -> str:
         raise one.wrong("name", f"{one.declaration.name!r}: write package.name, as in 'heat.step'")
     if keyword.iskeyword(name):
         raise one.wrong("name", f"{name} is a keyword of Python: choose another name")
+    if one.family is not None:
+        return one.family.library
     given = one.declaration.table.get("library")
-    here = [each.library for each in kernels if each.package == package and not each.host]
+    here = [
+        each.library
+        for each in kernels
+        if each.package == package and not each.host and not each.variants_alone
+    ]
     if given is not None:
         if given not in here:
             known = ", ".join(here) or "none"
@@ -99,6 +112,53 @@ def _library(one: OperationTable, kernels: Sequence[Kernels]) -> str:
     return here[0]
 
 
+def _family(
+    table: Mapping[str, Any], kernels: Sequence[Kernels], lines: Mapping[str, int]
+) -> FamilyTable:
+    """The family that a table names, with its package or without."""
+    named = str(table.get("name", ""))
+    package, given = named.rpartition(".")[0], table["family"]
+    known = {
+        one.declaration.name: one
+        for each in kernels
+        for one in each.families
+        if each.package == package
+    }
+    found = known.get(given) or known.get(f"{package}.{given}")
+    if found is None:
+        listed = ", ".join(known) or "none: write [[tool.cupola.variants]]"
+        raise wrong(
+            MODULE, named, lines, "family", f"{given!r} is no family of the package {package}; "
+            f"there are {listed}"
+        )  # fmt: skip
+    return found
+
+
+def of_default(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
+    """The operation with its kernels and its launch: of its family the default variant.
+
+    Raises
+    ------
+    BuildError
+        The table does not fit the family, or its kernel.
+    """
+    if one.family is None:
+        return one
+    family = one.family.declaration
+    kernel = named(manifest, family.kernel_of(family.default, family.type_choices[0]))
+    if kernel is None or "block" in kernel:
+        raise one.wrong(
+            "family", f"{family.name} has kernels of a compiler that fixes their launch: name "
+            "kernels, grid and block instead"
+        )  # fmt: skip
+    names = [each["name"] or "" for each in kernel["parameters"]]
+    try:
+        found = FamilyOperation(one.table, family, names, one.declaration.name)
+        return replace(one, declaration=found.declaration(family.default))
+    except DeclarationError as error:
+        raise one.wrong(error.key, str(error).removeprefix(f"{error.key}: ")) from None
+
+
 def store(manifest: dict[str, Any], operations: Sequence[OperationTable]) -> dict[str, Any]:
     """The manifest with the operations, which are checked against its kernels.
 
@@ -109,15 +169,20 @@ def store(manifest: dict[str, Any], operations: Sequence[OperationTable]) -> dic
     """
     if not operations:
         return manifest
-    operations = [_filled(manifest, one) for one in operations]
+    operations = [_filled(manifest, of_default(manifest, one)) for one in operations]
     by_name = {one.declaration.name: one for one in operations}
     for one in operations:
         if sum(each.declaration.name == one.declaration.name for each in operations) > 1:
             raise one.wrong("name", "there are two operations of this name")
         _check_kernels(manifest, one)
         _check_backward(one, by_name)
-    launched = [_launched(manifest, one).declaration for one in operations]
-    tables = [{**one.table, "name": one.name} for one in launched]
+    tables = [
+        {
+            **(_launched(manifest, one).declaration.table if one.family is None else one.table),
+            "name": one.declaration.name,
+        }
+        for one in operations
+    ]
     head = {name: value for name, value in manifest.items() if name != "kernels"}
     return {**head, "operations": tables, "kernels": manifest["kernels"]}
 
@@ -219,7 +284,7 @@ def _alignment(parameter: dict[str, Any]) -> int:
 
 def compiled_form(manifest: dict[str, Any], one: OperationTable) -> bytes:
     """The declaration as libcupola.so reads it, with the kernels' names in the image."""
-    one = _launched(manifest, _filled(manifest, one))
+    one = _launched(manifest, _filled(manifest, of_default(manifest, one)))
     types = one.declaration.kernels
     return compiled(one.declaration, {each: _kernel(manifest, one, each)["name"] for each in types})
 

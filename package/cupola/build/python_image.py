@@ -87,7 +87,7 @@ def steps(
         (root / manifest).write_text(written(stored))
 
     tables: list[OperationTable | FamilyTable] = [*operations, *families]
-    declared = [(one.declaration.table, sorted(one.lines.items())) for one in tables]
+    declared = [(one.table, sorted(one.lines.items())) for one in tables]
     return [
         *(_compile(kernels, n, cubins[n], release) for n in numbers),
         Step(

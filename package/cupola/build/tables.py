@@ -69,10 +69,10 @@ def libraries(ours: Any, text: str, given: Iterable[Kernels] = ()) -> list[Kerne
         found += kernels.from_tables(ours["kernels"])
     if "libraries" in ours:
         found += kernels.from_tables(ours["libraries"], host=True)
-    if "ops" in ours:
-        found = operations.from_tables(ours["ops"], found, text)
     if families.TABLE in ours:
         found = families.from_tables(ours[families.TABLE], found, text)
+    if "ops" in ours:  # after the families, which they can launch
+        found = operations.from_tables(ours["ops"], found, text)
     if "makers" in ours:  # after the operations, which search the other kernel libraries
         found += makers.from_tables(ours["makers"], text)
     return found

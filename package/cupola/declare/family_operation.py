@@ -16,7 +16,7 @@ from .operation import Declaration, DeclarationError, read
 from .tensor_type import TensorType, TensorTypeError, parse
 
 # The keys of an operation that its family determines.
-DETERMINED = ("kernels", "grid", "block", "shared")
+DETERMINED = ("kernels", "grid", "block", "shared", "cluster")
 _SIZE = "size_of_family_"  # and a number: the sizes that are the values of the family's symbols
 
 
@@ -27,7 +27,7 @@ class FamilyOperation:
     Parameters
     ----------
     table : mapping
-        Of the operation, without the keys in `DETERMINED`.
+        Of the operation, without the keys in `DETERMINED`. Its key ``family`` is not read.
     family : FamilyDeclaration
     parameters : sequence of str
         The names of the parameters of the family's kernel, in their order.
@@ -82,9 +82,7 @@ class FamilyOperation:
         DeclarationError
             The table is invalid, or does not fit the family.
         """
-        for key in DETERMINED:
-            if key in self.table:
-                raise DeclarationError(key, "the family determines it: remove the key")
+        _require_determined(self.table)
         family, texts = self.family, self._texts()
         chosen = {name: str(value) for name, value in family.values(variant).items()}
         whole = {**texts, **chosen}
@@ -94,7 +92,7 @@ class FamilyOperation:
         values = {f"{_SIZE}{index}": texts[name] for index, name in enumerate(family.symbols)}
         shared = family.shared.substituted(whole)
         table = {
-            **self.table,
+            **_own(self.table),
             "kernels": kernels,
             "grid": [one.substituted(whole) for one in family.grid],
             "block": [one.substituted(whole) for one in family.block],
@@ -185,3 +183,39 @@ class FamilyOperation:
                 except (TensorTypeError, TypeError, AttributeError) as error:
                     raise DeclarationError(f"{key}.{name}", f"{text!r}: {error}") from None
         return found
+
+
+def outline(table: Mapping[str, Any], name: str = "") -> Declaration:
+    """The operation of a table with the key ``family``, before the family's kernel is known: its
+    kernels and its launch are placeholders.
+
+    Raises
+    ------
+    DeclarationError
+        The table is invalid.
+    """
+    _require_determined(table)
+    inputs = table.get("inputs")
+    texts = inputs.values() if isinstance(inputs, Mapping) else ()
+    found: dict[str, None] = {}
+    for text in texts:
+        try:
+            type_ = parse(text)
+        except (TensorTypeError, TypeError, AttributeError):
+            continue  # `read` says what is wrong
+        if type_.variable and not type_.optional:
+            found.setdefault(type_.variable)
+    types = ", ".join(["float32"] * len(found))
+    launch = {"kernels": {types: "?"}, "grid": [1], "block": [1]}
+    return read({**_own(table), **launch}, name)
+
+
+def _own(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of the operation itself."""
+    return {key: value for key, value in table.items() if key != "family"}
+
+
+def _require_determined(table: Mapping[str, Any]) -> None:
+    for key in DETERMINED:
+        if key in table:
+            raise DeclarationError(key, "the family determines it: remove the key")

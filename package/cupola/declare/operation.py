@@ -25,6 +25,7 @@ KEYS = {
     "name": "a name in the package, as in 'heat.step'",
     "library": "the kernel library, as in 'heat.kernels'",
     "kernels": "kernels by element type, as in { float32 = 'advance_float' }",
+    "family": "instead of kernels, grid, block and shared: a family, as in 'heat.advance'",
     "inputs": "tensors by name, as in { u = 'T[ny, nx]' }",
     "outputs": "tensors by name, as in { v = 'T[ny, nx]' }",
     "workspace": "tensors by name, as in { sums = 'float32[blocks]' }",
@@ -261,6 +262,11 @@ class _Reader:
                 near = difflib.get_close_matches(key, KEYS, 1)
                 meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(KEYS)}"
                 raise DeclarationError("", f"unknown key {key!r}: {meant}")
+        if "family" in table:
+            raise DeclarationError(
+                "family", "a table in pyproject.toml has it; give cupola.op a family as its first "
+                "argument"
+            )  # fmt: skip
         for key in REQUIRED:
             if key not in table:
                 raise DeclarationError("", f"lacks the key {key!r}: {KEYS[key]}")

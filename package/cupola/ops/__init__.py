@@ -16,21 +16,27 @@ if TYPE_CHECKING:
 
     from cupola.kernel import Kernel
     from cupola.ops.operation import Operation
+    from cupola.tuning.family import Family
 
 
-def op(kernels: Kernel | Mapping[str, Kernel], /, name: str = "", **declaration: Any) -> Operation:
+def op(
+    kernels: Kernel | Mapping[str, Kernel] | Family, /, name: str = "", **declaration: Any
+) -> Operation:
     """An operation of a kernel in hand.
 
     Parameters
     ----------
-    kernels : Kernel, or mapping of str to Kernel
+    kernels : Kernel, mapping of str to Kernel, or Family
         The kernel; or kernels by their element types, such as ``"float32"``, or
-        ``"float32, int64"`` for two type variables in the order in which inputs name them.
+        ``"float32, int64"`` for two type variables in the order in which inputs name them. Of a
+        family, each call launches the variant for its sizes. Under ``jax.jit`` the variant is
+        chosen while JAX traces: the family's default, if it depends on a scalar operand.
     name : str, optional
         For messages; by default the kernel's.
     **declaration
         The keys of ``[[tool.cupola.ops]]``: ``inputs``, ``outputs``, ``arguments``, ``grid`` and
-        ``block`` are required. ``backward`` is an `Operation`, not a name.
+        ``block`` are required, but a family has the last two. ``backward`` is an `Operation`, not a
+        name.
 
     Returns
     -------
@@ -41,6 +47,6 @@ def op(kernels: Kernel | Mapping[str, Kernel], /, name: str = "", **declaration:
     ArgumentError
         Where the declaration is invalid, or contradicts a kernel's parameters.
     """
-    from cupola.ops.operation import of_kernels
+    from cupola.ops.declared import declared
 
-    return of_kernels(kernels, name, declaration)
+    return declared(kernels, name, declaration)

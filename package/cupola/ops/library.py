@@ -42,7 +42,10 @@ class OperationLibrary(LazyModule):
         if self._tables is None:
             self._tables = _tables(library)
         try:
-            declaration = read(self._tables[full])
+            table = self._tables[full]
+            if "family" in table:
+                return self._of_family(full, table)
+            declaration = read(table)
         except KeyError:
             raise ImageError(
                 f"the manifest of {self.kernels} has no operation {full}: it is of another build "
@@ -57,6 +60,16 @@ class OperationLibrary(LazyModule):
             return library.load(device)[library.kernels.get(kernel, kernel)]
 
         return Operation(declaration, find, self)
+
+    def _of_family(self, full: str, table: dict[str, Any]) -> Operation:
+        from cupola.ops.operation import Operation
+        from cupola.ops.variants import of_family
+        from cupola.tuning.family import from_library
+
+        family = from_library(self.kernels, str(table["family"]).rpartition(".")[2])
+        variants = of_family(family, table, full)
+        declaration = variants.operation.declaration(family.declaration.default)
+        return Operation(declaration, library=self, variants=variants)
 
     def _added(self, made: Operation) -> None:
         made.register_loaded()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cupola.declare.backward import Backward, match
 from cupola.declare.compiled import compiled
 from cupola.declare.element_types import ELEMENT_TYPES
-from cupola.declare.operation import Declaration, DeclarationError, Scalar, read
+from cupola.declare.operation import Declaration, Scalar
 from cupola.eager_call import CallableOperation, EagerCall, with_vectorcall
 from cupola.element import natural_alignment
 from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
@@ -427,79 +427,3 @@ def _documentation(declaration: Declaration) -> str:
 def _grad_is_enabled() -> bool:
     torch: Any = sys.modules.get("torch")
     return torch is None or torch.is_grad_enabled()
-
-
-def of_kernels(kernels: Any, name: str, table: Mapping[str, Any]) -> Operation:
-    """The operation of `cupola.op`."""
-    from cupola.kernel import Kernel
-
-    if "kernels" in table:
-        raise ArgumentTypeError("op takes the kernels as its first argument")
-    families = sys.modules.get("cupola.tuning.family")
-    if families is not None and isinstance(kernels, families.Family):
-        return _of_family(kernels, name, table)
-    single = isinstance(kernels, Kernel)
-    given = {"": kernels} if single else dict(kernels) if isinstance(kernels, Mapping) else {}
-    if not given or not all(isinstance(one, Kernel) for one in given.values()):
-        raise ArgumentTypeError(
-            "op takes a Kernel, or kernels by element type such as "
-            f"{{'float32': module['kernel']}}, got {kernels!r}"
-        )
-    title = name or next(iter(given.values())).title.partition("<")[0]
-    named: Any = {types: f"{index}" for index, types in enumerate(given)}
-    by_name = dict(zip(named.values(), given.values(), strict=True))
-    table = {**table, "kernels": "0" if single else named}
-    backward = _named_backward(title, table)
-
-    def find(kernel: str, device: int) -> Kernel:
-        found = by_name[kernel]
-        return found if found.device_index == device else found.module.on(device)[found.name]
-
-    try:
-        declaration = read(table, title)
-        if backward is not None:
-            match(declaration, backward.declaration)
-        made = Operation(declaration, find, backward=backward)
-    except DeclarationError as error:
-        raise ArgumentValueError(f"op {title}: {error}") from None
-    try:
-        for types, kernel in declaration.kernels.items():
-            made.native(types, by_name[kernel].device_index)
-    except ArgumentError as error:
-        raise type(error)(f"op {error}") from None
-    made.register_loaded()
-    return made
-
-
-def _named_backward(title: str, table: dict[str, Any]) -> Operation | None:
-    """The operation of the gradients, which the table then names."""
-    backward: Any = table.get("backward")
-    if backward is None:
-        return None
-    if not isinstance(backward, Operation):
-        raise ArgumentTypeError(
-            f"op {title}: backward: expected the operation of the gradients, which cupola.op "
-            f"or a package's ops has made, got {backward!r}"
-        )
-    table["backward"] = backward.declaration.name
-    return backward
-
-
-def _of_family(family: Any, name: str, table: Mapping[str, Any]) -> Operation:
-    """The operation of `cupola.op` over a family."""
-    from cupola.declare.family_operation import FamilyOperation
-    from cupola.ops.variants import VariantKernels
-
-    title, known = name or family.name.rpartition(".")[2], dict(table)
-    backward = _named_backward(title, known)
-    try:
-        operation = FamilyOperation(known, family.declaration, family.parameters, title)
-        variants = VariantKernels(family, operation)
-        declaration = operation.declaration(family.declaration.default)
-        if backward is not None:
-            match(declaration, backward.declaration)
-    except DeclarationError as error:
-        raise ArgumentValueError(f"op {title}: {error}") from None
-    made = Operation(declaration, variants=variants, backward=backward)
-    made.register_loaded()
-    return made

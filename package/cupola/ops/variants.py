@@ -40,3 +40,14 @@ class VariantKernels:
     def kernel(self, variant: Variant, types: tuple[str, ...], device: int) -> Kernel:
         """The kernel of a variant for the types of the operation's type variables."""
         return self.family.kernel(variant, self._types[types], device)
+
+
+def of_family(family: Family, table: Mapping[str, Any], name: str) -> VariantKernels:
+    """The kernels of the operation of a table, which a family has.
+
+    Raises
+    ------
+    DeclarationError
+        The table does not fit the family.
+    """
+    return VariantKernels(family, FamilyOperation(table, family.declaration, family.parameters, name))
