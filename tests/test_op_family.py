@@ -5,7 +5,7 @@ import pytest
 
 import cupola
 from cupola.declare.family import read
-from cupola.exceptions import ArgumentValueError
+from cupola.exceptions import ArgumentTypeError
 from cupola.tuning.family import CompiledSource, Family
 
 SOURCE = """
@@ -123,5 +123,5 @@ def test_what_does_not_fit_the_family(changes, text):
 
 
 def test_a_parameter_that_the_kernel_lacks():
-    with pytest.raises(ArgumentValueError, match="uses height, which is no parameter"):
+    with pytest.raises(ArgumentTypeError, match="uses height, which is no parameter"):
         cupola.op(family(grid=["height", "1"]), **OPERATION)

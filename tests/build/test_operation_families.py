@@ -90,17 +90,17 @@ block = [1]
 
 
 WRONG = [
-    ('family = "advance"', 'family = "advanced"', 18, "family: 'advanced' is no family of the "
+    ('family = "advance"', 'family = "advanced"', 17, "family: 'advanced' is no family of the "
      "package heat; there are heat.advance"),
-    ('family = "advance"', 'family = "advance"\ngrid = [1]', 19, "grid: the family determines it"),
-    ('u = "T[ny, nx]"', 'u = "T[ny nx]"', 19, "inputs.u: 'ny nx': unknown name"),
-    ('"u", "ny"', '"u", "u"', 22, "arguments: argument 2 is 'u', a tensor of float32; the kernel "
+    ('family = "advance"', 'family = "advance"\ngrid = [1]', 18, "grid: the family determines it"),
+    ('u = "T[ny, nx]"', 'u = "T[ny nx]"', 18, "inputs.u: 'ny nx': unknown name"),
+    ('"u", "ny"', '"u", "u"', 21, "arguments: argument 2 is 'u', a tensor of float32; the kernel "
      "has int rows there"),
-    ('"nx", "alpha"', '"v", "alpha"', 22, "arguments: the family heat.advance computes its launch "
+    ('"nx", "alpha"', '"v", "alpha"', 21, "arguments: the family heat.advance computes its launch "
      "from the parameter columns: expected an integer there, got 'v'"),
-    (', "alpha"]', "]", 22, "arguments: there are 4, and the kernel of the family heat.advance "
+    (', "alpha"]', "]", 21, "arguments: there are 4, and the kernel of the family heat.advance "
      "takes 5: next, now, rows, columns, rate"),
-    ('"T[ny, nx]" }\nscalars', '"int32[ny, nx]" }\nscalars', 19, "inputs: the family heat.advance "
+    ('"T[ny, nx]" }\nscalars', '"int32[ny, nx]" }\nscalars', 18, "inputs: the family heat.advance "
      "has no kernel for their element types"),
 ]  # fmt: skip
 
