@@ -62,7 +62,9 @@ def stopped(log, how):
 
 
 def launches(log):
-    return log.read_text().count("\n") if log.exists() else 0
+    """Of all variants but the default, which is also launched until the device is warm."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    return sum(line != "{'TX': 8, 'TY': 1}" for line in lines)
 
 
 def all_cases():

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from cupola.declare.family import Value
 from cupola.declare.tuning_table import DeviceRecord
+from cupola.tuning.text_table import aligned, duration
+
+_HEAD = ("key", "variant", "time", "over default", "distance", "table", "")
 
 
 class Neighbour(NamedTuple):
@@ -26,14 +30,6 @@ class Neighbour(NamedTuple):
     def gain(self) -> float | None:
         """The time of the declared default over that of the variant; None: not measured."""
         return None if self.default_seconds is None else self.default_seconds / self.seconds
-
-    def __str__(self) -> str:
-        sizes = _listed(self.key) or "no size"
-        gain = "" if self.gain is None else f", {self.gain:.2f} times as fast as the default"
-        return (
-            f"{sizes}: {_listed(self.variant)}, {self.seconds * 1e6:.3g} us{gain}, distance "
-            f"{self.distance:.2f}, {self.device.name}, {self.path}"
-        )
 
 
 @dataclass(frozen=True)
@@ -78,15 +74,34 @@ class Explanation:
             f"{self.family}{typed} on {self.device}, {_listed(self.key) or 'no key'}: "
             f"{_listed(self.variant)}"
         ]
-        if self.row is not None:
-            lines.append(f"  by the row of {self.row}")
-        elif self.variant == self.default:
+        if self.row is None and self.variant == self.default:
             lines.append("  the declared default: no table has a row that can be used")
-        else:
+        elif self.row is None:
             lines.append("  the first variant that the device can launch, without the default")
-        lines += [f"  near: {one}" for one in self.neighbours if one != self.row]
+        if self.neighbours:
+            lines.append("  measured rows, nearest first:")
+            lines += [f"  {line}" for line in aligned([_HEAD, *self._rows()])]
+            lines += [f"  [{at}] {path}, of {name}" for (path, name), at in self._files().items()]
         lines += [f"  ignored: {text}" for text in self.ignored]
         return "\n".join(lines)
+
+    def _files(self) -> dict[tuple[str, str], int]:
+        """The tables of the rows, with their numbers."""
+        found = dict.fromkeys((one.path, one.device.name) for one in self.neighbours)
+        return {file: at for at, file in enumerate(found, 1)}
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        files = self._files()
+        for one in self.neighbours:
+            yield (
+                _listed(one.key) or "no size",
+                _listed(one.variant),
+                duration(one.seconds),
+                "" if one.gain is None else f"{1 / one.gain:.3f}",
+                f"{one.distance:.2f}",
+                f"[{files[one.path, one.device.name]}]",
+                "chosen" if one == self.row else "",
+            )
 
 
 def _listed(values: dict[str, int] | dict[str, Value]) -> str:

@@ -12,9 +12,9 @@ from cupola.declare.family import FamilyDeclaration, Value, Variant
 from cupola.declare.tuning_table import DeviceRecord, Row
 from cupola.tuning.heat_map import Cell, heat_map
 from cupola.tuning.outcomes import Outcome, Timing
+from cupola.tuning.text_table import aligned, duration
 
 _HEAD = ("case", "variant", "time", "spread", "over default", "measured", "wrong", "failed")
-_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
 class TunedCase(NamedTuple):
@@ -73,7 +73,7 @@ class Tuning:
 
     def __str__(self) -> str:
         lines = [f"{self.family} on {self.device.name}"]
-        lines += _aligned([_HEAD, *(self._cells(one) for one in self.cases)])
+        lines += aligned([_HEAD, *(self._cells(one) for one in self.cases)])
         for one in self.cases:
             lines += [f"{one.title}: {text}" for text in self._failures(one)]
         lines += self._notes()
@@ -190,21 +190,3 @@ def row_of(
         variants=len(times),
         date=date,
     )
-
-
-def duration(seconds: float) -> str:
-    """A time with four digits: in s, ms or us."""
-    unit, factor = next((each for each in _UNITS if seconds >= each[1]), _UNITS[-1])
-    return f"{seconds / factor:.4g} {unit}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The first two columns to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.rjust(width) if i > 1 else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
