@@ -481,7 +481,8 @@ PLAIN = (
 
 
 def used(registers, *targets):
-    return {target: {"registers": registers} for target in targets or ("sm_75", "sm_90a")}
+    about = {"registers": registers, "shared": 1024}
+    return dict.fromkeys(targets or ("sm_75", "sm_90a"), about)
 
 
 def test_registers_of_a_block_drop_variants():
@@ -495,6 +496,20 @@ def test_registers_of_a_block_drop_variants():
     assert not described(
         {"step16": used(255), "step32": used(32), "step1024": used(64)}, text=PLAIN
     )["dropped"]
+
+
+def test_shared_memory_of_a_block_drops_variants():
+    text = PLAIN.replace("doc =", 'shared = "TX * 256"\ndoc =').replace("1024]", "256, 1024]")
+    few = {f"step{width}": used(9) for width in (16, 32, 256, 1024)}
+    found = described(few, text=text)["dropped"]
+    assert {one["variant"][0] for one in found["sm_75"]} == {256, 1024}
+    assert {one["variant"][0] for one in found["sm_90a"]} == {1024}
+    reason = found["sm_75"][0]["reason"]
+    assert reason == "66,560 bytes of shared memory; a block has 65,536"
+    with pytest.raises(BuildError, match=r"line 13.*-16 bytes of dynamic shared memory"):
+        read(TEXT.replace("doc =", 'shared = "16 - TX"\ndoc ='))
+    with pytest.raises(BuildError, match=r"default: .* no launch: it divides by zero"):
+        read(TEXT.replace('"TX"]', '"TX / (TX - 32)"]'))
 
 
 def test_a_family_without_its_default_is_refused():
@@ -527,6 +542,40 @@ def test_sources_for_some_targets_leave_the_others_without_the_family():
     found = described({**few, "other": used(9)}, text=PLAIN)
     assert len(found["variants"]) == 12
     assert {one["reason"] for one in found["dropped"]["sm_75"]} == {family_manifest._ABSENT}
+
+
+def test_kernels_of_other_compilers_are_named_by_their_manifest(tmp_path):
+    text = PLAIN.replace('macros = ["UNROLL"]\n', "").replace("UNROLL = [1, 4]", 'HOW = ["k", "f"]')
+    text = text.replace("UNROLL = 4", 'HOW = "k"').replace(
+        'name = "heat.step"', 'name = "heat.step"\nlibrary = "heat.{HOW}"'
+    )
+    text = text.replace("heat.kernels", "heat.k")
+    text += '[[tool.cupola.kernels]]\nlibrary = "heat.f"\nsources = ["fast.cu"]\n'
+    first, _ = read(text)
+    place = tmp_path / "heat.k/k.json"
+    other = tmp_path / "heat.f/f.json"
+    assert family_manifest.inputs(first.families, place) == [
+        place.with_name("k.variants.json"),
+        other,
+        other.with_name("f.variants.json"),
+    ]
+    manifest = {
+        "format": 1,
+        "kernels": [
+            {"name": name, "demangled": name, "resources": used(9)}
+            for name in ("step16", "step32", "step1024")
+        ],
+    }
+    for one in (place, other):
+        one.parent.mkdir()
+        one.with_name(f"{one.stem}.variants.json").write_text(variants.outcome_text({}, {}))
+    other.write_text(json.dumps(manifest))
+    found = family_manifest.store(manifest, first.families, place)
+    assert list(found) == ["format", "families", "kernels"]
+    (step,) = families_of(found, "k.json").values()
+    assert step.variants[16, "f", 32].library == "heat.f"
+    assert step.variants[16, "k", 32] == ("heat.k", {(): "step16"})
+    assert family_manifest.store(manifest, (), place) is manifest
 
 
 def test_kernels_of_a_table_have_no_keys_for_families():
