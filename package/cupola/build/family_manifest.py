@@ -244,8 +244,8 @@ def _losses(one: FamilyTable, dropped: Mapping[str, Sequence[Mapping[str, Any]]]
             text = one.declaration.text(tuple(lost["variant"]))
             text = text if tuple(lost["variant"]) in one.faults else text + types
             reasons.setdefault(lost["reason"], {}).setdefault(text)
-        for reason, named in reasons.items():
-            alike.setdefault((reason, tuple(named)), []).append(target)
+        for reason, listed in reasons.items():
+            alike.setdefault((reason, tuple(listed)), []).append(target)
     for (reason, texts), targets in alike.items():
         more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
         first = ", ".join(texts[:_SHOWN]) + more
