@@ -21,6 +21,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +53,24 @@ class _Built:
     manifest: Mapping[str, Any]
     outcome: variants.Outcome
 
-    @property
+    @cached_property
     def targets(self) -> set[str]:
         """The targets that it has machine code for, and those of its PTX."""
         resources = {target for one in self.manifest["kernels"] for target in one["resources"]}
         return {*resources, *self.outcome.refused}
+
+    @cached_property
+    def kernels(self) -> dict[str, Mapping[str, Any]]:
+        """The kernels in the manifest by their symbols."""
+        return {one["name"]: one for one in self.manifest["kernels"]}
+
+    def symbol(self, spelled: str) -> str | None:
+        """The symbol of a kernel as a table spells it; None where there is none."""
+        known = self.outcome.kernels.get(spelled)
+        if known is not None or spelled in self.kernels:
+            return known or spelled
+        found = named(dict(self.manifest), spelled)
+        return None if found is None else str(found["name"])
 
 
 def inputs(families: Sequence[FamilyTable], manifest: Path) -> list[Path]:
@@ -148,13 +162,11 @@ def _kernel(
     one: FamilyTable, spelled: str, variant: Variant, built: _Built
 ) -> tuple[str, dict[str, str]]:
     """The symbol of a variant's kernel, and by target why that can't run it, or ""."""
-    symbol = built.outcome.kernels.get(spelled)
-    found = named(dict(built.manifest), symbol or spelled)
-    if found is None and symbol is None:
+    symbol = built.symbol(spelled)
+    if symbol is None:
         known = ", ".join(sorted(attributes(dict(built.manifest)))) or "none"
         raise one.wrong("kernel", f"there is no kernel {spelled!r}; there are {known}")
-    resources = {} if found is None else found["resources"]
-    symbol = symbol or str(found and found["name"])
+    resources = built.kernels.get(symbol, {}).get("resources", {})
     declaration = one.declaration
     count = math.prod(fixed(declaration, variant, declaration.block) or (0,))
     (dynamic,) = fixed(declaration, variant, [declaration.shared]) or (0,)
