@@ -7,8 +7,9 @@ import zipfile
 
 import pytest
 from command_line import cli
-from project import Project
+from project import PYPROJECT, Project
 
+from cupola.build.wheel_split import split_wheel
 from cupola.declare.stored_family import families_of
 from cupola.image.reader import read_fatbin, read_kernels
 
@@ -234,6 +235,7 @@ def test_distributions_have_the_tables_of_tuning(built):
     assert answer.returncode == 0, answer.stderr
 
 
+EXTRA = '[project.optional-dependencies]\nsm90 = ["slope-sm90==1.2"]\n'
 LARGE = """
 extern "C" __global__ void sum(double* out) {
     __shared__ double tile[UNROLL * 8192];
@@ -292,19 +294,26 @@ WRONG = {
 }
 
 
-def test_wheels_for_some_targets_are_merged(tmp_path):
+def test_wheels_for_some_targets_are_merged_and_divided(tmp_path):
     # ptxas refuses UNROLL=1, and paths of lines differ between the trees.
     tables = STEP.replace('options = ["-lineinfo"]\n', "") + SUM[SUM.index("[[tool.cupola.var") :]
     source = SOURCE.replace("UNROLL * 256", "UNROLL == 1 ? 1 << 20 : 8")
     name = "slope-1.2-py3-none-any.whl"
     for folder, targets in (("first", "75"), ("second", "90"), ("all", "75,90")):
-        project = of_tables(tmp_path / f"{folder}-tree", tables, source)
+        project = of_tables(tmp_path / f"{folder}-tree", EXTRA + tables, source)
         project.environment["CUPOLA_ARCHITECTURES"] = targets
         project.setup("--quiet", "bdist_wheel", "--dist-dir", tmp_path / folder)
     out = tmp_path / "out/"
     answer = cli("merge", tmp_path / "first" / name, tmp_path / "second" / name, "-o", f"{out}/")
     assert answer.returncode == 0, answer.stderr
     assert (out / name).read_bytes() == (tmp_path / "all" / name).read_bytes()
+    split_wheel(out / name, {"sm90": ["90"]}, tmp_path / "parts")
+    dropped = []
+    for path, file in ((name, "kernels"), ("slope_sm90-1.2-py3-none-any.whl", "kernels.sm90")):
+        with zipfile.ZipFile(tmp_path / "parts" / path) as archive:
+            head = json.loads(archive.read(f"slope/{file}.json"))
+        dropped.append(list(families_of(head, file)["sum"].dropped))
+    assert dropped == [["sm_75", "sm_90"]] * 2  # the first is read where the part is installed
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -352,3 +361,13 @@ def test_options_are_those_of_each_variant(tmp_path):
     assert kernel["resources"]["sm_75"]["registers"] <= 24
     (kernel,) = manifest(project, "_kernels_sum_LIMIT255")["kernels"]
     assert kernel["resources"]["sm_75"]["registers"] > 64
+    # Files of former values are removed, and others stay.
+    project.write("slope/_kernels_sum_mine.py", "")
+    project.write("pyproject.toml", PYPROJECT + tables.replace("[24, 255]", "[24]"))
+    project.setup("build_kernels", "--inplace")
+    left = {path.name for path in project.built().glob("_kernels_*.*")}
+    suffixes = (".py", ".pyi", ".json", ".fatbin")
+    assert left == {
+        "_kernels_sum_mine.py",
+        *(f"_kernels_sum_LIMIT24{suffix}" for suffix in suffixes),
+    }

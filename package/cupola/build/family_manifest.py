@@ -21,12 +21,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..declare.family import Variant
 from . import variants
-from .families import FamilyTable, threads
+from .families import FamilyTable, fixed
 from .instances import NVCC
 from .kernels import Kernels
 from .stub import attributes, named
@@ -34,6 +35,13 @@ from .targets import read as read_target
 
 _REGISTERS = 65536  # of a block
 _UNIT, _WARP = 8, 32  # registers are allocated in units of 8 for each thread of a warp
+# Bytes of static and dynamic shared memory that a block can have, by target.
+_SHARED = {
+    75: 64 << 10,
+    **dict.fromkeys((80, 87), 163 << 10),
+    **dict.fromkeys((86, 89, 120, 121), 99 << 10),
+    **dict.fromkeys((90, 100, 103, 110), 227 << 10),
+}
 _ABSENT = "the sources with the kernel are not for this target"
 _SHOWN = 3  # dropped variants that a line names for a target
 
@@ -45,11 +53,24 @@ class _Built:
     manifest: Mapping[str, Any]
     outcome: variants.Outcome
 
-    @property
+    @cached_property
     def targets(self) -> set[str]:
         """The targets that it has machine code for, and those of its PTX."""
         resources = {target for one in self.manifest["kernels"] for target in one["resources"]}
         return {*resources, *self.outcome.refused}
+
+    @cached_property
+    def kernels(self) -> dict[str, Mapping[str, Any]]:
+        """The kernels in the manifest by their symbols."""
+        return {one["name"]: one for one in self.manifest["kernels"]}
+
+    def symbol(self, spelled: str) -> str | None:
+        """The symbol of a kernel as a table spells it; None where there is none."""
+        known = self.outcome.kernels.get(spelled)
+        if known is not None or spelled in self.kernels:
+            return known or spelled
+        found = named(dict(self.manifest), spelled)
+        return None if found is None else str(found["name"])
 
 
 def inputs(families: Sequence[FamilyTable], manifest: Path) -> list[Path]:
@@ -141,32 +162,35 @@ def _kernel(
     one: FamilyTable, spelled: str, variant: Variant, built: _Built
 ) -> tuple[str, dict[str, str]]:
     """The symbol of a variant's kernel, and by target why that can't run it, or ""."""
-    symbol = built.outcome.kernels.get(spelled)
-    found = named(dict(built.manifest), symbol or spelled)
-    if found is None and symbol is None:
+    symbol = built.symbol(spelled)
+    if symbol is None:
         known = ", ".join(sorted(attributes(dict(built.manifest)))) or "none"
         raise one.wrong("kernel", f"there is no kernel {spelled!r}; there are {known}")
-    resources = {} if found is None else found["resources"]
-    symbol = symbol or str(found and found["name"])
-    block = threads(one.declaration, variant)
+    resources = built.kernels.get(symbol, {}).get("resources", {})
+    declaration = one.declaration
+    count = math.prod(fixed(declaration, variant, declaration.block) or (0,))
+    (dynamic,) = fixed(declaration, variant, [declaration.shared]) or (0,)
     return symbol, {
         target: built.outcome.refused.get(target, {}).get(symbol)
-        or _fault(resources.get(target), block)
+        or _fault(target, resources.get(target), count, dynamic)
         for target in built.targets
     }
 
 
-def _fault(resources: Mapping[str, int] | None, block: tuple[int, ...] | None) -> str:
-    """Why a target can't run a kernel with a block; "" where it can."""
+def _fault(target: str, resources: Mapping[str, int] | None, count: int, dynamic: int) -> str:
+    """Why a target can't run a kernel with a number of threads and bytes of dynamic shared memory;
+    "" where it can.
+    """
     if resources is None:
         return _ABSENT
-    if block is None:
-        return ""
-    registers, count = resources["registers"], math.prod(block)
+    registers, shared = resources["registers"], resources["shared"] + dynamic
     each, warps = -(-registers // _UNIT) * _UNIT, -(-count // _WARP)
-    if each * warps * _WARP <= _REGISTERS:
-        return ""
-    return f"{registers} registers for each of {count:,} threads; a block has {_REGISTERS:,}"
+    if each * warps * _WARP > _REGISTERS:
+        return f"{registers} registers for each of {count:,} threads; a block has {_REGISTERS:,}"
+    most = _SHARED.get(order(target)[0], shared)
+    if shared > most:
+        return f"{shared:,} bytes of shared memory; a block has {most:,}"
+    return ""
 
 
 def _require_default(
@@ -232,9 +256,9 @@ def _losses(one: FamilyTable, dropped: Mapping[str, Sequence[Mapping[str, Any]]]
             text = one.declaration.text(tuple(lost["variant"]))
             text = text if tuple(lost["variant"]) in one.faults else text + types
             reasons.setdefault(lost["reason"], {}).setdefault(text)
-        for reason, texts in reasons.items():
-            alike.setdefault((reason, tuple(texts)), []).append(target)
+        for reason, listed in reasons.items():
+            alike.setdefault((reason, tuple(listed)), []).append(target)
     for (reason, texts), targets in alike.items():
         more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-        named = ", ".join(texts[:_SHOWN]) + more
-        yield f"dropped for {', '.join(targets)}: {named} ({reason})"
+        first = ", ".join(texts[:_SHOWN]) + more
+        yield f"dropped for {', '.join(targets)}: {first} ({reason})"

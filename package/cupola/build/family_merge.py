@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..declare.family import read
@@ -46,27 +46,26 @@ def compare(first: Mapping[str, Any], other: Mapping[str, Any], places: tuple[st
                 )
 
 
-def merged(manifests: Sequence[Mapping[str, Any]], targets: Collection[str]) -> dict[str, Any]:
+def merged(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The families of all manifests, as an entry of one; empty where they have none.
 
     Parameters
     ----------
     manifests : sequence of dict
-        Those that `compare` accepts.
-    targets : collection of str
-        The targets (``sm_75``) of the merged image.
+        Those that `compare` accepts. That of an image whose machine code is partly in other wheels
+        still tells what these targets can't run.
     """
     if KEY not in manifests[0]:
         return {}
     tables = [_by_name(one) for one in manifests]
-    return {KEY: [_joined([one[name] for one in tables], targets) for name in tables[0]]}
+    return {KEY: [_joined([one[name] for one in tables]) for name in tables[0]]}
 
 
 def _by_name(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["table"]["name"]: one for one in manifest.get(KEY, [])}
 
 
-def _joined(given: Sequence[Mapping[str, Any]], targets: Collection[str]) -> dict[str, Any]:
+def _joined(given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     declaration = read(given[0]["table"])
     kernels: dict[tuple[Any, ...], dict[str, Any]] = {}
     for one in given:
@@ -79,9 +78,5 @@ def _joined(given: Sequence[Mapping[str, Any]], targets: Collection[str]) -> dic
         named = entry["kernels"]
         entry["kernels"] = {types: named[types] for types in choices if types in named}
     dropped = {target: lost for one in given for target, lost in one["dropped"].items()}
-    kept = sorted(dropped.keys() & set(targets), key=order)
-    return {
-        "table": given[0]["table"],
-        "variants": entries,
-        "dropped": {target: dropped[target] for target in kept},
-    }
+    dropped = {target: dropped[target] for target in sorted(dropped, key=order)}
+    return {"table": given[0]["table"], "variants": entries, "dropped": dropped}

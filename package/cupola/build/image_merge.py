@@ -197,7 +197,7 @@ def renewed(given: Sequence[Library], image: bytes) -> dict[str, Any]:
         "architectures": {
             kind: [target.in_manifest for target in found] for kind, found in targets.items()
         },
-        **family_merge.merged([one.manifest for one in given], _described(targets)),
+        **family_merge.merged([one.manifest for one in given]),
         "kernels": [
             _kernel([library.kernels[name] for library in given], targets)
             for name in given[0].kernels
@@ -207,17 +207,16 @@ def renewed(given: Sequence[Library], image: bytes) -> dict[str, Any]:
 
 def _kernel(given: Sequence[dict[str, Any]], targets: dict[str, list[Target]]) -> dict[str, Any]:
     """The entry of a kernel, with the resources of all targets that the image has."""
-    kept = _described(targets)
-    resources = {f"sm_{one}": used for one, used in sorted(dict(_resources(given)).items())}
-    merged = {**given[0], "resources": {one: resources[one] for one in resources if one in kept}}
+    resources = dict(_resources(given))
+    # The oldest level of PTX describes the kernels.
+    kept = {*targets.get("cubin", []), *targets.get("ptx", [])[:1]}
+    merged = {
+        **given[0],
+        "resources": {f"sm_{one}": resources[one] for one in sorted(resources) if one in kept},
+    }
     if "shared" in merged:
         merged["shared"] = max(one["shared"] for one in given)
     return merged
-
-
-def _described(targets: dict[str, list[Target]]) -> set[str]:
-    """The targets whose resources a manifest has. The oldest level of PTX describes the kernels."""
-    return {f"sm_{one}" for one in (*targets.get("cubin", []), *targets.get("ptx", [])[:1])}
 
 
 def _resources(given: Sequence[dict[str, Any]]) -> Iterator[tuple[Target, Any]]:
