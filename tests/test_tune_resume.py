@@ -189,6 +189,15 @@ def test_without_a_cache_nothing_is_written(monkeypatch, cache):
     assert found.file is None and found.rows and not cache.exists()
 
 
+def test_rows_that_no_table_takes_stay_in_the_journal(tmp_path, cache):
+    (tmp_path / "file").write_text("")
+    with pytest.warns(RuntimeWarning, match="measurements of scale are not kept"):
+        found = tuned(
+            scale_family(), scale_case(4, 4), FormulaClock(), store=tmp_path / "file" / "tuning"
+        )
+    assert found.file is None and journals(cache)
+
+
 def test_rows_go_into_a_folder_and_keep_those_of_other_keys(tmp_path):
     place = tmp_path / "heat" / "tuning"
     clock = FormulaClock(TX=16, TY=2)
