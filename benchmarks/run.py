@@ -50,6 +50,7 @@ GPU = {
     "bench_ops": [],
     "bench_sizes": [],
     "bench_link": [],
+    "bench_tuning": ["--sizes", "8", "--tuned", "8"],
 }
 
 

@@ -151,7 +151,11 @@ def test_the_digest_is_that_of_sources_kernels_and_toolkit(package):
         assert package([entry()], **same).digest == digest
     table = {**TABLE, "grid": [2], "restrictions": ["FACTOR < 9"]}
     assert package([entry(table=table)]).digest == digest
-    for other in ({"sources": {"scale.cu": "cd" * 32}}, {"toolkit": "13.1.0"}):
+    for other in (
+        {"sources": {"scale.cu": "cd" * 32}},
+        {"toolkit": "13.1.0"},
+        {"options": ["--use_fast_math"]},
+    ):
         assert package([entry()], **other).digest != digest
     assert package([entry(table={**TABLE, "options": ["-O1"]})]).digest != digest
     with refused(cupola.ImageError, saying="its manifest has no digests of its sources"):

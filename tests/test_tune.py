@@ -20,6 +20,7 @@ from tuned_families import (
 from working import refused
 
 import cupola
+from cupola.tuning.measure import CaseRunner
 from cupola.tuning.session import Settings
 from cupola.tuning.tune import tune_at_first_use, tune_with
 
@@ -219,6 +220,26 @@ def test_progress_counts_variants():
     assert seen == [(done, 18) for done in range(1, 19)]
 
 
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_bar_needs_a_terminal_and_tqdm(monkeypatch, installed, capfd):
+    if not installed:
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    found = tuned(mode_family([0, 5]), mode_case(), FormulaClock(), progress=True)
+    assert found.rows[0].variants == 2 and capfd.readouterr() == ("", "")
+
+
+def test_a_change_of_the_clock_is_noted():
+    found = tuned(mode_family([0, 5]), mode_case(), FormulaClock())
+    for clocks, noted in ((None, False), ((1900, 1980), False), ((1000, 1980), True)):
+        found.cases = (found.cases[0]._replace(clocks=clocks),)
+        assert ("n=100: the clock changed from 1000 to 1980 MHz" in str(found)) == noted
+
+
+@pytest.mark.cpu_only(reason="the clock of a GPU is that of NVML")
+def test_the_cpu_device_has_no_clock():
+    assert CaseRunner(scale_family(), 0, FormulaClock()).sm_clock() is None
+
+
 def test_a_picture_over_two_tunables(tmp_path):
     family = mode_family([0, 1, 4])
     found = tuned(family, mode_case(), FormulaClock())
@@ -260,6 +281,7 @@ def test_several_devices_share_the_cases(tmp_path):
     program = """
 import cupola, json, sys
 from tuned_families import FormulaClock, scale_case, scale_family
+from cupola.tuning.measure import CaseRunner
 from cupola.tuning.session import Settings
 from cupola.tuning.tune import tune_with
 cases = [scale_case(rows, 8) for rows in range(1, 7)]

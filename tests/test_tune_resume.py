@@ -62,9 +62,9 @@ def stopped(log, how):
 
 
 def launches(log):
-    """Of all variants but the default, which is also launched until the device is warm."""
+    """How often variants were timed, but the default: it also lets the clocks rise for a time."""
     lines = log.read_text().splitlines() if log.exists() else []
-    return sum(line != "{'TX': 8, 'TY': 1}" for line in lines)
+    return sum(line != str({"TX": 8, "TY": 1}) for line in lines)
 
 
 def all_cases():
@@ -187,6 +187,15 @@ def test_without_a_cache_nothing_is_written(monkeypatch, cache):
     monkeypatch.setenv("CUPOLA_CACHE_DIR", "none")
     found = tuned(mode_family([0, 5]), mode_case(), FormulaClock())
     assert found.file is None and found.rows and not cache.exists()
+
+
+def test_rows_that_no_table_takes_stay_in_the_journal(tmp_path, cache):
+    (tmp_path / "file").write_text("")
+    with pytest.warns(RuntimeWarning, match="measurements of scale are not kept"):
+        found = tuned(
+            scale_family(), scale_case(4, 4), FormulaClock(), store=tmp_path / "file" / "tuning"
+        )
+    assert found.file is None and journals(cache)
 
 
 def test_rows_go_into_a_folder_and_keep_those_of_other_keys(tmp_path):

@@ -101,6 +101,7 @@ def test_the_manifest_has_each_variant(built):
     assert used | {"sum", "other"} == kernels
     # 128 * 64 doubles are more static shared memory than a block can have.
     assert list(step.variants[128, "Edge::none"].kernels) == [("float32",)]
+    assert "-lineinfo" in manifest(project)["options"]
     assert (2048, "Edge::none") not in step.variants
     for target in ("sm_75", "sm_90"):
         lost = step.dropped[target]

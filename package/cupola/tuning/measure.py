@@ -23,6 +23,7 @@ from cupola.exceptions import (
     DriverError,
     Error,
     ImageError,
+    NotFoundError,
     OutOfMemoryError,
 )
 from cupola.kernel import Kernel
@@ -34,6 +35,8 @@ from cupola.tuning.outcomes import Failure, Footprint
 from cupola.tuning.sm_clock import sm_clock
 
 _L2_ATTRIBUTE = 38  # CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
+# CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: the context is not lost.
+_REFUSED = (1, 701)
 _LEAST_FLUSH = 8 << 20  # bytes
 _HOT_SECONDS = 50e-6  # of launches in a row, beside which the gaps between launches are small
 _MOST_HOT = 64
@@ -224,7 +227,9 @@ class CaseRunner:
                 return Footprint(kernel.registers, threads, kernel.shared_bytes + shared)
         except ExpressionError as error:
             return Failure("launch", str(error))
-        except (CompileError, ImageError) as error:
+        except ImageError as error:  # also where a build has dropped the variant
+            return Failure("launch", _first_line(error))
+        except (CompileError, NotFoundError, DriverError) as error:
             return Failure("compile", _first_line(error))
 
     def check(self, variant: Variant) -> Failure | None:
@@ -248,7 +253,7 @@ class CaseRunner:
             except OutOfMemoryError:
                 raise
             except DriverError as error:
-                return Failure("fault", _first_line(error))
+                return Failure("launch" if error.code in _REFUSED else "fault", _first_line(error))
             except ArgumentError as error:
                 return Failure("launch", _first_line(error))
         return None

@@ -177,7 +177,7 @@ class PackageSource(NamedTuple):
         return None
 
     def digest(self, declaration: FamilyDeclaration) -> str:
-        """A hash of the family's kernels, the sources of the library and the toolkit."""
+        """A hash of the family's kernels, and of the library's sources, options and toolkit."""
         return _digest(declaration, library_of(self.library).manifest(), self.library)
 
     def dropped(self, capability: int, types: tuple[str, ...]) -> dict[Variant, str]:
@@ -215,7 +215,7 @@ def _about_the_code(declaration: FamilyDeclaration) -> dict[str, Any]:
 
 def _digest(declaration: FamilyDeclaration, manifest: Manifest | None, library: str) -> str:
     """Equal in wheels that `cupola merge` and `cupola split` make of each other: such wheels are
-    of the same sources and toolkit, and differ in their targets.
+    of the same sources, options and toolkit, and differ in their targets.
     """
     if manifest is None or not manifest.sources:
         raise ImageError(
@@ -227,6 +227,6 @@ def _digest(declaration: FamilyDeclaration, manifest: Manifest | None, library: 
         [
             _about_the_code(declaration),
             manifest.sources,
-            {key: head.get(key) for key in ("toolkit", "compiler")},
+            {key: head.get(key) for key in ("toolkit", "compiler", "options")},
         ]
     )

@@ -161,7 +161,8 @@ def tune_with(
         family.declaration, family.name, family.digest, record, session.cases, session.unmeasured
     )
     found.file = keep(found.rows)
-    if not session.unmeasured and all(one.is_complete for one in found.cases):
+    is_kept = store is False or found.file is not None
+    if is_kept and not session.unmeasured and all(one.is_complete for one in found.cases):
         journal.remove()
     return found
 
