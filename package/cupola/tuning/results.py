@@ -14,6 +14,7 @@ from cupola.tuning.heat_map import Cell, heat_map
 from cupola.tuning.outcomes import Outcome, Timing
 
 _HEAD = ("case", "variant", "time", "spread", "over default", "measured", "wrong", "failed")
+_MOST_FAILURES = 10  # of a case, in the text
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
@@ -151,11 +152,13 @@ class Tuning:
         )
 
     def _failures(self, one: TunedCase) -> list[str]:
-        return [
+        failed = [each for each in one.outcomes if each.failure]
+        lines = [
             f"{self._declaration.text(each.variant)} {each.failure}"
-            for each in one.outcomes
-            if each.failure
+            for each in failed[:_MOST_FAILURES]
         ]
+        left = len(failed) - len(lines)
+        return [*lines, f"{left} more in Tuning.cases"] if left else lines
 
     def _notes(self) -> list[str]:
         notes = []
