@@ -271,6 +271,18 @@ def test_first_use_measures_keys_that_are_far_from_all_rows(family, monkeypatch)
     assert chosen(families.family(), 100) == 128  # another process reads what was stored
 
 
+def test_first_use_measures_in_a_process_of_its_own(family, folder, monkeypatch):
+    monkeypatch.setenv("CUPOLA_TUNE", "first-use")
+    monkeypatch.setenv("CUPOLA_TUNE_SECONDS", "5")
+    block = ran(family, 5000)
+    (found,) = tables.find()
+    (rows,) = found.table.families
+    assert [one.key for one in rows.rows] == [(5000,)] and rows.digest == family.digest
+    assert rows.rows[0].variant == {"BLOCK": block}
+    assert explained(family, 5000).row.path == found.path
+    assert ran(family, 5000) == block and len(tables.find()[0].table.families[0].rows) == 1
+
+
 def test_first_use_is_not_repeated_where_nothing_is_found(family, monkeypatch):
     monkeypatch.setenv("CUPOLA_TUNE", "first-use")
     measured = Measured(monkeypatch, None)

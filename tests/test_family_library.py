@@ -120,21 +120,28 @@ def test_variants_that_the_build_dropped_are_never_chosen(package):
     values = cupola.empty(8, np.int32)
     if cupola.driver.info().kind == "cpu":  # it runs PTX, from which nothing is dropped
         assert "dropped the variant FACTOR=4: no target can run it" in str(family.explain(values))
-    variants = family.variants
-    assert family.source.dropped(capability, (), variants) == {(4,)}
+    assert family.source.dropped(capability, ()) == {(4,): "no target can run it"}
     lost = {"sm_90": [{"variant": [2], "types": "", "reason": "registers"}]}
     both = {**lost, "sm_90a": []}
     dropped = package([entry(dropped=lost)]).source.dropped
-    assert dropped(90, (), variants) == {(2,), (4,)} and dropped(80, (), variants) == {(4,)}
+    assert dropped(90, ())[2,] == "registers" and set(dropped(80, ())) == {(4,)}
     # The device takes the code for sm_90a, which has the variant.
-    assert package([entry(dropped=both)]).source.dropped(90, (), variants) == {(4,)}
+    assert package([entry(dropped=both)]).source.dropped(90, ()).keys() == {(4,)}
 
 
 def test_the_first_variant_that_is_there_replaces_a_dropped_default(package, monkeypatch):
-    listed = [one for one in entry()["variants"] if one["variant"] != [2]]
-    family = package([entry(variants=listed)])
+    major, minor = cupola.Device().compute_capability
+    lost = {f"sm_{10 * major + minor}": [{"variant": [2], "types": "", "reason": "registers"}]}
+    family = package([entry(dropped=lost)])
     monkeypatch.setattr("cupola.device.is_cpu", lambda index: False)
-    assert family.choose(cupola.empty(8, np.int32)) == {"FACTOR": 3}
+    values = cupola.empty(8, np.int32)
+    assert family.choose(values) == {"FACTOR": 3}
+    about = str(family.explain(values))
+    assert "the first variant that the device can launch, without the default" in about
+    assert "ignored: FACTOR=2: registers" in about
+    families.store(family, measured(8, 4), name="a GPU")
+    family.reload()
+    assert "ignored: FACTOR=4: no target can run it" in str(family.explain(values))
 
 
 def test_the_digest_is_that_of_sources_kernels_and_toolkit(package):
@@ -142,9 +149,13 @@ def test_the_digest_is_that_of_sources_kernels_and_toolkit(package):
     # Fields by which merged and split wheels differ.
     for same in ({"architectures": {"cubin": [90], "ptx": [90]}}, {"package": "tests 2"}):
         assert package([entry()], **same).digest == digest
-    table = {**TABLE, "grid": [2], "restrictions": ["FACTOR < 4"]}
+    table = {**TABLE, "grid": [2], "restrictions": ["FACTOR < 9"]}
     assert package([entry(table=table)]).digest == digest
-    for other in ({"sources": {"scale.cu": "cd" * 32}}, {"toolkit": "13.1.0"}):
+    for other in (
+        {"sources": {"scale.cu": "cd" * 32}},
+        {"toolkit": "13.1.0"},
+        {"options": ["--use_fast_math"]},
+    ):
         assert package([entry()], **other).digest != digest
     assert package([entry(table={**TABLE, "options": ["-O1"]})]).digest != digest
     with refused(cupola.ImageError, saying="its manifest has no digests of its sources"):
@@ -155,15 +166,13 @@ def test_the_digest_is_that_of_sources_kernels_and_toolkit(package):
     ("listed", "said"),
     [
         ([], "has no family scale: it is of another build than the package"),
-        ([{}], "is malformed: families: 'table'"),
-        ([3], "is malformed: families"),
-        ([entry(table={**TABLE, "grid": "n +"})], "is malformed: families: grid: "),
-        ([entry(variants=[{"variant": [2]}])], "is malformed: a family: KeyError: 'library'"),
-        ([entry(dropped=[])], "is malformed: a family: AttributeError"),
+        ([{}], "is malformed: family : KeyError: 'table'"),
+        ([entry(table={**TABLE, "grid": "n +"})], f"is malformed: family {NAME}.scale: grid: "),
+        ([entry(dropped=[])], f"is malformed: family {NAME}.scale: AttributeError"),
     ],
 )
 def test_a_malformed_manifest_is_named(package, listed, said):
-    with refused(cupola.ImageError, saying=[f"the manifest of {NAME}.kernels", said]):
+    with refused(cupola.ImageError, saying=["the manifest", "kernels", said]):
         package(listed)
 
 

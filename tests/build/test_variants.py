@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 from command_line import cli
-from project import Project
+from project import PYPROJECT, Project
 
 from cupola.declare.stored_family import families_of
 from cupola.image.reader import read_fatbin, read_kernels
@@ -100,6 +100,7 @@ def test_the_manifest_has_each_variant(built):
     assert used | {"sum", "other"} == kernels
     # 128 * 64 doubles are more static shared memory than a block can have.
     assert list(step.variants[128, "Edge::none"].kernels) == [("float32",)]
+    assert "-lineinfo" in manifest(project)["options"]
     assert (2048, "Edge::none") not in step.variants
     for target in ("sm_75", "sm_90"):
         lost = step.dropped[target]
@@ -352,3 +353,13 @@ def test_options_are_those_of_each_variant(tmp_path):
     assert kernel["resources"]["sm_75"]["registers"] <= 24
     (kernel,) = manifest(project, "_kernels_sum_LIMIT255")["kernels"]
     assert kernel["resources"]["sm_75"]["registers"] > 64
+    # Files of former values are removed, and others stay.
+    project.write("slope/_kernels_sum_mine.py", "")
+    project.write("pyproject.toml", PYPROJECT + tables.replace("[24, 255]", "[24]"))
+    project.setup("build_kernels", "--inplace")
+    left = {path.name for path in project.built().glob("_kernels_*.*")}
+    suffixes = (".py", ".pyi", ".json", ".fatbin")
+    assert left == {
+        "_kernels_sum_mine.py",
+        *(f"_kernels_sum_LIMIT24{suffix}" for suffix in suffixes),
+    }

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..declare.expression import ExpressionError
+from ..declare.expression import Expression, ExpressionError
 from ..declare.family import FamilyDeclaration, Value, Variant, read
 from ..declare.operation import DeclarationError
 from .error import BuildError
@@ -75,12 +75,20 @@ class VariantKernels:
         return found
 
 
-def threads(declaration: FamilyDeclaration, variant: Variant) -> tuple[int, ...] | None:
-    """The block of a variant; None where sizes of a call decide it."""
-    values = declaration.values(variant)
-    if any(symbol not in values for one in declaration.block for symbol in one.symbols):
+def fixed(
+    declaration: FamilyDeclaration, variant: Variant, expressions: Iterable[Expression]
+) -> tuple[int, ...] | None:
+    """The values of expressions for a variant; None where sizes of a call decide them.
+
+    Raises
+    ------
+    ExpressionError
+        They can't be computed.
+    """
+    values, listed = declaration.values(variant), tuple(expressions)
+    if any(symbol not in values for one in listed for symbol in one.symbols):
         return None
-    return tuple(one.evaluate(values) for one in declaration.block)
+    return tuple(one.evaluate(values) for one in listed)
 
 
 def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list[Kernels]:
@@ -160,11 +168,12 @@ def _placed(one: FamilyTable, kernels: Sequence[Kernels]) -> FamilyTable:
 def _fault(declaration: FamilyDeclaration, variant: Variant) -> str:
     """Why no device can run a variant; "" where one may."""
     try:
-        block = threads(declaration, variant)
+        block = fixed(declaration, variant, declaration.block) or ()
+        (shared,) = fixed(declaration, variant, [declaration.shared]) or (0,)
     except ExpressionError as error:
-        return f"no block: {error}"
-    if block is None:
-        return ""
+        return f"no launch: {error}"
+    if shared < 0:
+        return f"{shared:,} bytes of dynamic shared memory"
     for axis, length, most in zip("xyz", block, _MOST_THREADS, strict=False):
         if not 0 < length <= most:
             return f"a block of {length:,} threads along {axis}; the range is 1 to {most:,}"

@@ -26,7 +26,7 @@ from typing import Any
 
 from ..declare.family import Variant
 from . import variants
-from .families import FamilyTable, threads
+from .families import FamilyTable, fixed
 from .instances import NVCC
 from .kernels import Kernels
 from .stub import attributes, named
@@ -34,6 +34,13 @@ from .targets import read as read_target
 
 _REGISTERS = 65536  # of a block
 _UNIT, _WARP = 8, 32  # registers are allocated in units of 8 for each thread of a warp
+# Bytes of static and dynamic shared memory that a block can have, by target.
+_SHARED = {
+    75: 64 << 10,
+    **dict.fromkeys((80, 87), 163 << 10),
+    **dict.fromkeys((86, 89, 120, 121), 99 << 10),
+    **dict.fromkeys((90, 100, 103, 110), 227 << 10),
+}
 _ABSENT = "the sources with the kernel are not for this target"
 _SHOWN = 3  # dropped variants that a line names for a target
 
@@ -148,25 +155,30 @@ def _kernel(
         raise one.wrong("kernel", f"there is no kernel {spelled!r}; there are {known}")
     resources = {} if found is None else found["resources"]
     symbol = symbol or str(found and found["name"])
-    block = threads(one.declaration, variant)
+    declaration = one.declaration
+    count = math.prod(fixed(declaration, variant, declaration.block) or (0,))
+    (dynamic,) = fixed(declaration, variant, [declaration.shared]) or (0,)
     return symbol, {
         target: built.outcome.refused.get(target, {}).get(symbol)
-        or _fault(resources.get(target), block)
+        or _fault(target, resources.get(target), count, dynamic)
         for target in built.targets
     }
 
 
-def _fault(resources: Mapping[str, int] | None, block: tuple[int, ...] | None) -> str:
-    """Why a target can't run a kernel with a block; "" where it can."""
+def _fault(target: str, resources: Mapping[str, int] | None, count: int, dynamic: int) -> str:
+    """Why a target can't run a kernel with a number of threads and bytes of dynamic shared memory;
+    "" where it can.
+    """
     if resources is None:
         return _ABSENT
-    if block is None:
-        return ""
-    registers, count = resources["registers"], math.prod(block)
+    registers, shared = resources["registers"], resources["shared"] + dynamic
     each, warps = -(-registers // _UNIT) * _UNIT, -(-count // _WARP)
-    if each * warps * _WARP <= _REGISTERS:
-        return ""
-    return f"{registers} registers for each of {count:,} threads; a block has {_REGISTERS:,}"
+    if each * warps * _WARP > _REGISTERS:
+        return f"{registers} registers for each of {count:,} threads; a block has {_REGISTERS:,}"
+    most = _SHARED.get(order(target)[0], shared)
+    if shared > most:
+        return f"{shared:,} bytes of shared memory; a block has {most:,}"
+    return ""
 
 
 def _require_default(
@@ -232,9 +244,9 @@ def _losses(one: FamilyTable, dropped: Mapping[str, Sequence[Mapping[str, Any]]]
             text = one.declaration.text(tuple(lost["variant"]))
             text = text if tuple(lost["variant"]) in one.faults else text + types
             reasons.setdefault(lost["reason"], {}).setdefault(text)
-        for reason, texts in reasons.items():
-            alike.setdefault((reason, tuple(texts)), []).append(target)
+        for reason, listed in reasons.items():
+            alike.setdefault((reason, tuple(listed)), []).append(target)
     for (reason, texts), targets in alike.items():
         more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-        named = ", ".join(texts[:_SHOWN]) + more
-        yield f"dropped for {', '.join(targets)}: {named} ({reason})"
+        first = ", ".join(texts[:_SHOWN]) + more
+        yield f"dropped for {', '.join(targets)}: {first} ({reason})"

@@ -157,6 +157,7 @@ def steps(
             operations=operations,
             families=families,
             sources={name: root / path for name, path in read.items()},
+            options=options,
             verify=verify,
             origins=[str(source) for source in by_source],
         )
@@ -172,7 +173,7 @@ def steps(
             ),
             action=write,
             depfile=rule,
-            key=("manifest", toolkit.release, package, str(verify), *map(repr, declared)),
+            key=("manifest", toolkit.release, package, str(verify), *options, *map(repr, declared)),
             label=f"describe {image.name}",
             quiet=bool(title),
         )

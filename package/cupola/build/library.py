@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from ..declare import compiled, parameter_names
 from ..image import devices, reader
+from ..image.processor_levels import LEVELS
 from . import (
     ahead,
     families,
@@ -250,6 +251,21 @@ def in_the_way(kernels: Kernels, folder: Path) -> Path | None:
 def made_here(kernels: Kernels, folder: Path) -> bool:
     """Whether a build put its products into the package's folder: the module has its mark."""
     return _has_mark(folder / f"{kernels.name}.py", _MARK)
+
+
+def outdated(libraries: Iterable[Kernels], folder: Path) -> list[Path]:
+    """The files in a package's folder of libraries for variants that the tables no longer have."""
+    names = {kernels.name for kernels in libraries}
+    stems = [
+        module.stem
+        for module in folder.glob("_*.py")
+        if module.stem not in names
+        and any(module.stem.startswith(f"_{name}_") for name in names)
+        and _has_mark(module, _MARK)
+    ]
+    suffixes = [*SUFFIXES, *(f".{level}.so" for level in LEVELS)]
+    found = [folder / (stem + suffix) for stem in stems for suffix in suffixes]
+    return [path for path in found if path.is_file()]
 
 
 def _has_mark(module: Path, mark: str) -> bool:

@@ -21,7 +21,8 @@ for that of another image. ``sources`` has the SHA-256 of each source and each o
 headers. ``verify`` is true where the package's table says so.
 
 A library with declared operations has their tables before ``kernels``, as ``operations``. A library
-with families of variants has them as ``families`` (`cupola.build.family_manifest`).
+with families of variants has them as ``families`` (`cupola.build.family_manifest`), and the options
+of the compiler as ``options``.
 
 A library of another compiler than nvcc names it as ``compiler``. Its kernels have ``block`` (three
 numbers of threads) and ``shared`` (bytes of dynamic shared memory), the only ones that launches can
@@ -86,12 +87,14 @@ def write_manifest(
     operations: Sequence[OperationTable] = (),
     families: Sequence[FamilyTable] = (),
     sources: Mapping[str, Path] | None = None,
+    options: Sequence[str] = (),
     verify: bool = False,
     origins: Sequence[str] = (),
 ) -> None:
     """Describe ``image`` in the file ``path``; see `describe`.
 
-    ``sources`` are the files that it was made of, by their names in the project. ``verify``: the
+    ``sources`` are the files that it was made of, by their names in the project. ``options`` are
+    the compiler's, which a library with families records. ``verify``: the
     package asks for a comparison of the digest at each load.
     """
     cubins = [debug] if isinstance(debug, Path) else debug
@@ -112,6 +115,8 @@ def write_manifest(
             f"user links them, since no source defines {names}; define it, or remove the operation"
         )
     known = digests(image, sources or {}, verify)
+    if families:
+        known["options"] = list(options)  # other options are other code, with other measurements
     stored = store({**known, **text}, operations)
     path.write_text(written(family_manifest.store(stored, families, path)))
 

@@ -52,8 +52,10 @@ class Explanation:
         The sizes that decide.
     variant : dict
         The chosen one.
+    default : dict
+        The declared default.
     row : Neighbour or None
-        The measured row that has it; None for the declared default.
+        The measured row that has it; None where no row can be used.
     neighbours : tuple of Neighbour
         The nearest rows of all tables, at most five.
     ignored : tuple of str
@@ -65,6 +67,7 @@ class Explanation:
     types: tuple[str, ...]
     key: dict[str, int]
     variant: dict[str, Value]
+    default: dict[str, Value]
     row: Neighbour | None
     neighbours: tuple[Neighbour, ...]
     ignored: tuple[str, ...]
@@ -75,10 +78,12 @@ class Explanation:
             f"{self.family}{typed} on {self.device}, {_listed(self.key) or 'no key'}: "
             f"{_listed(self.variant)}"
         ]
-        if self.row is None:
+        if self.row is not None:
+            lines.append(f"  by the row of {self.row}")
+        elif self.variant == self.default:
             lines.append("  the declared default: no table has a row that can be used")
         else:
-            lines.append(f"  by the row of {self.row}")
+            lines.append("  the first variant that the device can launch, without the default")
         lines += [f"  near: {one}" for one in self.neighbours if one != self.row]
         lines += [f"  ignored: {text}" for text in self.ignored]
         return "\n".join(lines)

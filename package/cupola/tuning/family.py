@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cupola.declare.expression import ExpressionError
-from cupola.declare.family import FamilyDeclaration, Value, Variant, read
-from cupola.declare.operation import DeclarationError
+from cupola.declare.family import FamilyDeclaration, Value, Variant
+from cupola.declare.stored_family import families_of
 from cupola.declare.tuning_table import FamilyRows, Row
 from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError, ImageError
 from cupola.family_call import CallableFamily, with_vectorcall
@@ -20,7 +20,7 @@ from cupola.tuning.explanation import Explanation, Neighbour
 from cupola.tuning.first_use import FirstUse
 from cupola.tuning.launch_steps import launch_steps
 from cupola.tuning.sources import CompiledSource as CompiledSource
-from cupola.tuning.sources import KernelSource, library_of, package_source
+from cupola.tuning.sources import KernelSource, PackageSource, library_of
 
 __all__ = ["Family"]
 
@@ -163,12 +163,18 @@ class Family(CallableFamily):
             f"{declaration.text(self.variants[variant])}: {error}"
             for variant, error in entry.refused.items()
         ]
+        refused += [
+            f"{declaration.text(variant)}: {reason}"
+            for variant, reason in self._dropped(index, call.types).items()
+            if variant in {declaration.default, *(one.variant for one in found.rows)}
+        ]
         return Explanation(
             family=self.name,
             device=Device(index).name,
             types=call.types,
             key=dict(zip(declaration.key, key, strict=True)),
             variant=declaration.values(self.variants[entry.variant]),
+            default=declaration.values(declaration.default),
             row=None if entry.row < 0 else near[entry.row],
             neighbours=tuple(sorted(near, key=lambda one: one.distance)[:_NEIGHBOURS]),
             ignored=(*found.ignored, *refused),
@@ -285,7 +291,6 @@ class Family(CallableFamily):
 
     def _chooser(self, index: int, types: tuple[str, ...]) -> Chooser:
         """The choice among rows of tables, for a device and element types."""
-        from cupola.device import Device, is_cpu
         from cupola.variant_choice import Chooser
 
         found = self._choosers.get((index, types))
@@ -293,23 +298,28 @@ class Family(CallableFamily):
             return found
         rows = candidates.find(self, index, types)
         places = {variant: at for at, variant in enumerate(self.variants)}
-        major, minor = Device(index).compute_capability
-        # The CPU device runs the PTX of an image, and machine code alone is dropped for a target.
-        lost: set[Variant] = set()
-        if not is_cpu(index):
-            lost = self.source.dropped(10 * major + minor, types, self.variants)
         made = Chooser(
             self._steps,
             index,
             types,
             [(one.level, one.key, places[one.variant]) for one in rows.rows],
             places[self.declaration.default],
-            [places[variant] for variant in lost],
+            [places[variant] for variant in self._dropped(index, types)],
             modes.mode() in (modes.FIRST_USE, modes.ASK),
         )
         self._candidates[index, types] = rows
         self._choosers[index, types] = made
         return made
+
+    def _dropped(self, index: int, types: tuple[str, ...]) -> dict[Variant, str]:
+        """The variants that the build lacks for a device, and why."""
+        from cupola.device import Device, is_cpu
+
+        # The CPU device runs the PTX of an image, and machine code alone is dropped for a target.
+        if is_cpu(index):
+            return {}
+        major, minor = Device(index).compute_capability
+        return self.source.dropped(10 * major + minor, types)
 
     def _bound(self) -> tuple[tuple[str, ...], list[tuple[int, int, int]], list[int]]:
         """The parameters' names, how each size is read, and the positions of typed arguments."""
@@ -373,13 +383,10 @@ def from_library(library: str, name: str) -> Family:
         The manifest has no such family, or is malformed.
     """
     manifest = library_of(library).manifest()
-    listed = [] if manifest is None else manifest.head.get("families", [])
-    try:
-        for entry in listed:
-            if str(entry["table"]["name"]).rpartition(".")[2] == name:
-                return Family(read(entry["table"]), package_source(library, entry))
-    except (DeclarationError, TypeError, KeyError) as error:
-        raise ImageError(f"the manifest of {library} is malformed: families: {error}") from None
-    raise ImageError(
-        f"the manifest of {library} has no family {name}: it is of another build than the package"
-    )
+    stored = {} if manifest is None else families_of(manifest.head, manifest.place)
+    if name not in stored:
+        raise ImageError(
+            f"the manifest of {library} has no family {name}: it is of another build than the "
+            "package"
+        )
+    return Family(stored[name].declaration, PackageSource(library, stored[name]))

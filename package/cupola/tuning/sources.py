@@ -6,12 +6,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cupola import cache
 from cupola.declare.family import FamilyDeclaration, Variant
+from cupola.declare.stored_family import StoredFamily
 from cupola.exceptions import ImageError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cupola.image.manifest import Manifest
     from cupola.kernel import Kernel
 
+_NO_TARGET = "no target can run it"
 # The keys of a family's table that decide its code.
 _OF_THE_CODE = ("kernel", "source", "macros", "options", "types")
 
@@ -37,10 +38,8 @@ class KernelSource(Protocol):
     def digest(self, declaration: FamilyDeclaration) -> str:
         """Identifies the code, as an SHA-256."""
 
-    def dropped(
-        self, capability: int, types: tuple[str, ...], variants: Sequence[Variant]
-    ) -> set[Variant]:
-        """The variants that a device of a compute capability, 90 for 9.0, can't run."""
+    def dropped(self, capability: int, types: tuple[str, ...]) -> dict[Variant, str]:
+        """The variants that a device of a compute capability, 90 for 9.0, can't run, and why."""
 
     def package(self, declaration: FamilyDeclaration) -> str:
         """The package whose tables apply; empty where there is none."""
@@ -106,11 +105,9 @@ class CompiledSource(NamedTuple):
             ]
         )
 
-    def dropped(
-        self, capability: int, types: tuple[str, ...], variants: Sequence[Variant]
-    ) -> set[Variant]:
+    def dropped(self, capability: int, types: tuple[str, ...]) -> dict[Variant, str]:
         """None: a variant that does not compile is found at its first use."""
-        return set()
+        return {}
 
     def package(self, declaration: FamilyDeclaration) -> str:
         """The package that a name such as ``heat.step`` begins with, where it is imported."""
@@ -139,53 +136,38 @@ class ModuleSource(NamedTuple):
         """As that of `PackageSource`."""
         return _digest(declaration, library_of(self.library).manifest(), self.library)
 
-    def dropped(
-        self, capability: int, types: tuple[str, ...], variants: Sequence[Variant]
-    ) -> set[Variant]:
+    def dropped(self, capability: int, types: tuple[str, ...]) -> dict[Variant, str]:
         """None: a kernel that the image lacks is found at its first use."""
-        return set()
+        return {}
 
     def package(self, declaration: FamilyDeclaration) -> str:
         """The package of the library."""
         return self.library.rpartition(".")[0]
 
 
-@dataclass(frozen=True)
-class PackageSource:
-    """A family that a package's build has compiled; its manifest names the kernels.
+class PackageSource(NamedTuple):
+    """A family that a package's build has compiled; its manifest names the kernels."""
 
-    Parameters
-    ----------
-    library : str
-        The library whose manifest has the family.
-    kernels : mapping
-        By variant the library with its kernels, and their names in the image by element types.
-    lost : mapping
-        By target, as in ``sm_90a``: the variants and element types that it lacks.
-    """
-
-    library: str
-    kernels: Mapping[Variant, tuple[str, Mapping[str, str]]]
-    lost: Mapping[str, frozenset[tuple[Variant, str]]]
+    library: str  # whose manifest has the family
+    stored: StoredFamily
 
     def kernel(
         self, declaration: FamilyDeclaration, variant: Variant, types: tuple[str, ...], index: int
     ) -> Kernel:
         """The kernel, of the one library that has the variant."""
-        library, names = self.kernels.get(variant, ("", {}))
-        name = names.get(",".join(types))
-        if name is None:
+        found = self.stored.variants.get(variant)
+        if found is None or types not in found.kernels:
             raise ImageError(
                 f"{declaration.name}: the build of {self.library} dropped the variant "
-                f"{declaration.text(variant)}: no target can run it"
+                f"{declaration.text(variant)}: {_NO_TARGET}"
             )
-        return library_of(library).load(index)[name]
+        return library_of(found.library).load(index)[found.kernels[types]]
 
     def parameters(self, declaration: FamilyDeclaration) -> tuple[str, ...] | None:
         """The names in the manifest of any variant: all have the same parameters."""
-        for library, names in self.kernels.values():
-            manifest = library_of(library).manifest()
-            for name in names.values():
+        for found in self.stored.variants.values():
+            manifest = library_of(found.library).manifest()
+            for name in found.kernels.values():
                 if manifest is None or name not in manifest:
                     return None
                 known = manifest[name]
@@ -195,19 +177,22 @@ class PackageSource:
         return None
 
     def digest(self, declaration: FamilyDeclaration) -> str:
-        """A hash of the family's kernels, the sources of the library and the toolkit."""
+        """A hash of the family's kernels, and of the library's sources, options and toolkit."""
         return _digest(declaration, library_of(self.library).manifest(), self.library)
 
-    def dropped(
-        self, capability: int, types: tuple[str, ...], variants: Sequence[Variant]
-    ) -> set[Variant]:
+    def dropped(self, capability: int, types: tuple[str, ...]) -> dict[Variant, str]:
         """Those that the manifest lists for the device's target, and those without a kernel."""
-        typed = ",".join(types)
-        found = {one for one in variants if typed not in self.kernels.get(one, ("", {}))[1]}
-        targets = [self.lost[name] for name in _targets(capability) if name in self.lost]
-        return found | {
-            one for one in variants if targets and all((one, typed) in lost for lost in targets)
+        stored = self.stored
+        found = {
+            variant: _NO_TARGET
+            for variant in stored.declaration.variants
+            if variant not in stored.variants or types not in stored.variants[variant].kernels
         }
+        targets = [stored.dropped[name] for name in _targets(capability) if name in stored.dropped]
+        for (variant, typed), reason in targets[0].items() if targets else ():
+            if typed == types and all((variant, types) in lost for lost in targets):
+                found.setdefault(variant, reason)
+        return found
 
     def package(self, declaration: FamilyDeclaration) -> str:
         """The package of the library."""
@@ -224,37 +209,13 @@ def library_of(name: str) -> KernelLibrary:
     return library
 
 
-def package_source(library: str, entry: Mapping[str, Any]) -> PackageSource:
-    """The source of a family of a manifest.
-
-    Raises
-    ------
-    ImageError
-        The entry is malformed.
-    """
-    try:
-        kernels = {
-            tuple(one["variant"]): (str(one["library"]), dict(one["kernels"]))
-            for one in entry["variants"]
-        }
-        lost = {
-            str(target): frozenset((tuple(one["variant"]), str(one["types"])) for one in every)
-            for target, every in entry["dropped"].items()
-        }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ImageError(
-            f"the manifest of {library} is malformed: a family: {type(error).__name__}: {error}"
-        ) from error
-    return PackageSource(library, kernels, lost)
-
-
 def _about_the_code(declaration: FamilyDeclaration) -> dict[str, Any]:
     return {key: declaration.table[key] for key in _OF_THE_CODE if key in declaration.table}
 
 
 def _digest(declaration: FamilyDeclaration, manifest: Manifest | None, library: str) -> str:
     """Equal in wheels that `cupola merge` and `cupola split` make of each other: such wheels are
-    of the same sources and toolkit, and differ in their targets.
+    of the same sources, options and toolkit, and differ in their targets.
     """
     if manifest is None or not manifest.sources:
         raise ImageError(
@@ -266,6 +227,6 @@ def _digest(declaration: FamilyDeclaration, manifest: Manifest | None, library: 
         [
             _about_the_code(declaration),
             manifest.sources,
-            {key: head.get(key) for key in ("toolkit", "compiler")},
+            {key: head.get(key) for key in ("toolkit", "compiler", "options")},
         ]
     )
