@@ -90,7 +90,7 @@ def peer_back_end():
     with contextlib.suppress(ImportError):
         import kernel_tuner
 
-        for module, name in (("cupy", "cupy"), ("cuda.bindings", "nvcuda"), ("pycuda", "CUDA")):
+        for module, name in (("cupy", "CUPY"), ("cuda.bindings", "NVCUDA"), ("pycuda", "PYCUDA")):
             with contextlib.suppress(ImportError):
                 __import__(module)
                 return kernel_tuner, name

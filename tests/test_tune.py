@@ -21,6 +21,7 @@ from working import refused
 
 import cupola
 from cupola.tuning.measure import CaseRunner
+from cupola.tuning.outcomes import Failure
 from cupola.tuning.session import Settings
 from cupola.tuning.tune import tune_at_first_use, tune_with
 
@@ -104,6 +105,20 @@ def test_wrong_and_failing_variants_are_never_chosen():
     text = str(found)
     assert "n=100: MODE=3 hangs: gave no answer" in text
     assert text.splitlines()[2].split()[-3:] == ["1", "1", "3"]
+
+
+def test_the_text_has_a_few_failures():
+    family = mode_family([0, *range(100, 115)])  # all copy
+    found = tuned(family, mode_case(), FormulaClock())
+    failed = [
+        one._replace(failure=Failure("wrong", "reason"), timing=None)
+        for one in found.cases[0].outcomes
+        if one.variant != (0,)
+    ]
+    found.cases = (found.cases[0]._replace(outcomes=tuple(failed)),)
+    lines = str(found).splitlines()
+    assert len(lines) == 3 + 11 and lines[-1] == "n=100: 5 more in Tuning.cases"
+    assert all(line.endswith(" is wrong: reason") for line in lines[3:-1])
 
 
 def test_a_variant_that_ends_its_process():
@@ -282,6 +297,7 @@ def test_several_devices_share_the_cases(tmp_path):
 import cupola, json, sys
 from tuned_families import FormulaClock, scale_case, scale_family
 from cupola.tuning.measure import CaseRunner
+from cupola.tuning.outcomes import Failure
 from cupola.tuning.session import Settings
 from cupola.tuning.tune import tune_with
 cases = [scale_case(rows, 8) for rows in range(1, 7)]

@@ -15,6 +15,7 @@ from cupola.tuning.outcomes import Outcome, Timing
 from cupola.tuning.text_table import aligned, duration
 
 _HEAD = ("case", "variant", "time", "spread", "over default", "measured", "wrong", "failed")
+_MOST_FAILURES = 10  # of a case, in the text
 
 
 class TunedCase(NamedTuple):
@@ -151,11 +152,13 @@ class Tuning:
         )
 
     def _failures(self, one: TunedCase) -> list[str]:
-        return [
+        failed = [each for each in one.outcomes if each.failure]
+        lines = [
             f"{self._declaration.text(each.variant)} {each.failure}"
-            for each in one.outcomes
-            if each.failure
+            for each in failed[:_MOST_FAILURES]
         ]
+        left = len(failed) - len(lines)
+        return [*lines, f"{left} more in Tuning.cases"] if left else lines
 
     def _notes(self) -> list[str]:
         notes = []
