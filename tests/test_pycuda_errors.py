@@ -1,5 +1,7 @@
 """Errors of cupola.pycuda: each names the argument, what was expected, and PyCUDA's remedy."""
 
+import warnings
+
 import images
 import numpy as np
 import pytest
@@ -8,9 +10,11 @@ from pycuda_context import context  # noqa: F401
 import cupola
 import cupola.pycuda.driver as drv
 from cupola.pycuda import gpuarray
-from cupola.pycuda.compiler import SourceModule
+from cupola.pycuda.compiler import DynamicSourceModule, SourceModule
+from cupola.pycuda.compiler import compile as compile_image
 from cupola.pycuda.elementwise import ElementwiseKernel
 from cupola.pycuda.reduction import ReductionKernel
+from cupola.toolkit.nvrtc import nvrtc
 
 SCALE = "__global__ void scale(float* x, float by) { x[threadIdx.x] *= by; }"
 
@@ -218,6 +222,33 @@ def test_an_error_of_a_compilation_names_the_compiler():
         SourceModule(SCALE, options="-DX")
     with pytest.raises(cupola.NotFoundError, match="include_dirs: there is no folder '/no/such'"):
         SourceModule(SCALE, include_dirs=["/no/such"])
+
+
+@pytest.mark.parametrize("make", [SourceModule, DynamicSourceModule, compile_image])
+def test_a_target_that_the_device_lacks(make):
+    newest = nvrtc().architectures[-1]
+    major, minor = drv.Context.get_device().compute_capability()
+    lacked = [newest] if newest > 10 * major + minor else []
+    lacked = [{"arch": f"sm_{number}"} for number in lacked]
+    for words in ({"arch": "compute_60"}, {"options": ["-arch=sm_60"]}, *lacked):
+        with pytest.raises(drv.CompileError, match=r"leave it out.* '(sm|compute)_\d+'") as caught:
+            make(SCALE, **words)
+        make(SCALE, arch=caught.value.msg.split("'")[-2])
+    with pytest.raises(drv.CompileError, match="arch is 'sm_90', and the options name sm_80"):
+        make(SCALE, arch="sm_90", options=["-arch=sm_80"])
+
+
+def test_code_that_the_driver_refuses():
+    wrong = '__global__ void f(int* x) { asm("no.such.instruction;"); }'
+    for make in (SourceModule, DynamicSourceModule, compile_image):
+        with pytest.raises((drv.LogicError, drv.CompileError), match=r"no\.such"):
+            make(wrong)
+
+
+def test_a_dynamic_module_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DynamicSourceModule(SCALE, cache_dir=False)
 
 
 def test_an_error_of_nvcc_names_it():

@@ -1,4 +1,4 @@
-# cupola/tools/command/packages.py - finds packages, installed or in a project, without importing them.
+# cupola/tools/command/packages.py - finds packages without importing them.
 """Packages that commands take by name, and those of a project's source tree."""
 
 from __future__ import annotations
