@@ -77,8 +77,13 @@ std::uint64_t bits_of(T value) {
 
 void fail_argument(const Kernel& kernel, std::size_t index, cupola_status status,
                    const std::string& got) {
-    fail(status,
-         where(kernel, index) + "expected " + describe(kernel.parameters[index]) + ", got " + got);
+    const Parameter& p = kernel.parameters[index];
+    // A remedy follows a semicolon.
+    const bool without_remedy = p.kind == CUPOLA_STRUCT && got.find(';') == std::string::npos;
+    fail(status, where(kernel, index) + "expected " + describe(p) + ", got " + got +
+                     (without_remedy ? "; pass a structured scalar of NumPy, a ctypes structure or "
+                                       "bytes of its size, or a dict of its fields"
+                                     : ""));
 }
 
 const Parameter& parameter_of(const Kernel& kernel, std::size_t index) {
