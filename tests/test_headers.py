@@ -97,7 +97,11 @@ def test_nan_and_infinity(driver):
 
 @pytest.mark.parametrize("more", ["", "#include <cuda/std/cmath>\n#include <cuda/std/complex>\n"])
 def test_variables_of_headers_are_not_a_modules(driver, more):
-    source = more + included(OWN) + more + """
+    source = (
+        more
+        + included(OWN)
+        + more
+        + """
     namespace own { __device__ int inner; }
     namespace { __device__ int hidden; }
     __constant__ float __table[2];
@@ -106,6 +110,7 @@ def test_variables_of_headers_are_not_a_modules(driver, more):
         x[0] = INFINITY + NAN + own::inner + __table[0] + ++hidden + ++times;
     }
     """
+    )
     module = cupola.compile(source)
     assert "warning" not in module.log
     found = {name for name in module.globals if "hidden" not in name}

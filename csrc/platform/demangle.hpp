@@ -38,8 +38,8 @@ inline std::string qualified_name(const std::string& demangled) {
     return demangled.substr(begin, end - begin);
 }
 
-// Whether a scope around a name is reserved for compilers and standard libraries: "cuda::std::__4::x".
-// nvcc puts the names of one file alone into the scope _INTERNAL_..., which is not meant.
+// Whether a scope around a name is reserved for compilers and libraries: "cuda::std::__4::x". nvcc
+// puts the names of one file alone into the scope _INTERNAL_..., which is not meant.
 inline bool is_in_reserved_scope(const std::string& demangled) {
     int depth = 0;
     std::size_t begin = 0;

@@ -401,7 +401,7 @@ std::string Module::find(const std::string& name) {
         for (const std::string& symbol : found) text += "\n  " + symbol + "  " + demangle(symbol);
         fail(CUPOLA_ERROR_NOT_FOUND, text);
     }
-    fail(CUPOLA_ERROR_NOT_FOUND, not_found(name, symbols));
+    fail(CUPOLA_ERROR_NOT_FOUND, kernel_not_found(name, symbols));
 }
 
 }  // namespace cupola
