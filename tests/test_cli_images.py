@@ -275,6 +275,18 @@ def test_inspect_reads_a_wheel(tmp_path):
     assert [len(one["kernels"]) for one in found["images"]] == [1, 0]
 
 
+def test_inspect_of_a_folder_names_an_image(tmp_path):
+    place = tmp_path / "src" / "heat"
+    place.mkdir(parents=True)
+    (place / "a.so").write_bytes(b"")
+    (place / "kernels.fatbin").write_bytes(b"")
+    for folder in (tmp_path, place):
+        answer = cli("inspect", folder)
+        assert answer.returncode == 1
+        assert "is a folder: expected a .fatbin, .cubin or .ptx" in answer.stderr
+        assert f"such as {place / 'kernels.fatbin'}" in answer.stderr
+
+
 def test_inspect_refuses_archives_without_images(tmp_path):
     import gzip
 

@@ -238,6 +238,43 @@ def test_a_target_that_the_device_lacks(make):
         make(SCALE, arch="sm_90", options=["-arch=sm_80"])
 
 
+def test_freed_memory_is_refused():
+    scale = SourceModule(SCALE).get_function("scale")
+    memory, x = drv.to_device(HOST), gpuarray.zeros(4, np.float32)
+    memory.free()
+    x.gpudata.free()
+    prepared = scale.prepare("Pf").prepared_call
+    for given in (memory, x):
+        for call in (lambda y: scale(y, np.float32(2), block=(4, 1, 1)),
+                     lambda y: prepared((1, 1), (4, 1, 1), y, 2)):  # fmt: skip
+            with pytest.raises(drv.LogicError, match=r"freed by free\(\)"):
+                call(given)
+    for call in (lambda: drv.memcpy_dtoh(HOST.copy(), memory), lambda: memory.as_buffer(4)):
+        with pytest.raises(drv.LogicError, match="freed"):
+            call()
+
+
+MISSING = {
+    "a block": (lambda f, x: f(x, np.float32(2)), r"pass block=\(x, y, z\)"),
+    "a keyword": (lambda f, x: f(x, np.float32(2), blok=(4, 1, 1)), "blok; known are block, grid"),
+    "a size": (lambda f, x: f(x, 2.0, block=(4, 1, 1)), r"float has no size.*np.float32\(x\)"),
+    "elements": (lambda f, x: x.get(np.zeros(3, np.float32)), "self has 4 elements, ary 3"),
+    "elements to set": (lambda f, x: x.set(np.zeros(3, np.float32)), "ary has 3 elements, self 4"),
+    "a dtype": (lambda f, x: x.set(np.zeros(4)), "float64, self float32: pass ary.astype"),
+    "a template": (lambda f, x: SourceModule("template <class T> __global__ void f(T* x) {}"),
+                   "pass no_extern_c=True"),
+    "a struct": (lambda f, x: SourceModule("struct P { int a, b, c; };__global__ void f(P p) {}")
+                 .get_function("f")((1, 2, 3), block=(1, 1, 1)), "struct its bytes or a"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), MISSING.values(), ids=MISSING)
+def test_what_a_call_lacks_is_named(call, message):
+    scale, x = SourceModule(SCALE).get_function("scale"), gpuarray.zeros(4, np.float32)
+    with pytest.raises((ValueError, TypeError, drv.CompileError), match=message):
+        call(scale, x)
+
+
 def test_code_that_the_driver_refuses():
     wrong = '__global__ void f(int* x) { asm("no.such.instruction;"); }'
     for make in (SourceModule, DynamicSourceModule, compile_image):

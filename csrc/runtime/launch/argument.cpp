@@ -94,10 +94,12 @@ void put_float(const Kernel& kernel, std::size_t index, void* buffer, double val
     const Parameter& p = parameter(kernel, index);
     if (!(p.kind & CUPOLA_FLOAT)) {
         const bool half = p.size == 2 && !(p.kind & CUPOLA_POINTER) && p.type.empty();
+        const bool integer = p.kind & CUPOLA_INTEGER && !(p.kind & CUPOLA_POINTER);
         fail_argument(kernel, index, CUPOLA_ERROR_TYPE,
-                      float_text(value) + (half ? "; the two-byte float may be float16 or "
-                                                  "bfloat16: pass numpy.float16 or bytes"
-                                                : ""));
+                      float_text(value) + (half      ? "; the two-byte float may be float16 or "
+                                                       "bfloat16: pass numpy.float16 or bytes"
+                                           : integer ? "; pass int(x)"
+                                                     : ""));
     }
     auto too_large = [&] {
         fail_argument(kernel, index, CUPOLA_ERROR_VALUE,

@@ -22,6 +22,11 @@ _REMEDIES = (
         "cudaSurfaceObject_t, and pass a cupola.Surface",
     ),
     (
+        r"may not have extern \"C\" linkage",
+        "SourceModule puts a source without #include lines of libraries into extern \"C\", which "
+        "templates do not allow: pass no_extern_c=True, and write extern \"C\" before the kernels",
+    ),
+    (
         r"cannot open source file \"([^\"]+)\"|fatal error: (\S+): No such file or directory",
         "no searched folder has the header {0}: correct its name, or name its folder in include= "
         "of cupola.compile, include_dirs= of SourceModule, -I of the command, or include of the "
