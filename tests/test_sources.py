@@ -227,8 +227,8 @@ WRONG = {
     "text to load": (lambda: cupola.load(ALONE.strip()), TypeError, r"cupola.compile\(text\)"),
     "a folder to load": (lambda: cupola.load("inner"),
                          cupola.MissingFileError, "'inner', and the folder of that name is no"),
-    "a header": (lambda: cupola.compile('#include "vlaue.h"\n' + ALONE, cache=False),
-                 cupola.CompileError, "header vlaue.h: correct its name, or name its folder"),
+    "a header": (lambda: cupola.compile('#include "nowhere.h"\n' + ALONE, cache=False),
+                 cupola.CompileError, "header nowhere.h: correct its name, or name its folder"),
     "an option": (lambda: cupola.compile(ALONE, options=["--fast-maths"]),
                   cupola.CompileError, "^kernel.cu: options: .*--fast-maths.*expected an option"),
 }  # fmt: skip
@@ -252,7 +252,7 @@ def test_a_kernel_and_a_variable_of_a_module_by_wrong_names(driver):
     with pytest.raises(AttributeError, match=r"no attribute 'f': .*module\['f'\].*globals\['f'\]"):
         _ = module.f
     assert not hasattr(module, "__cuda_array_interface__")
-    with pytest.raises(KeyError, match=r"no variable parms; it has: params, _ZN1n5innerE \(a C"):
-        module.globals["parms"]
+    with pytest.raises(KeyError, match=r"no variable param_s; it has: params, _ZN1n5innerE \(a C"):
+        module.globals["param_s"]
     with pytest.raises(KeyError, match=r"no variable f \(a C\+\+ name"):
         cupola.compile('extern "C" __global__ void f() {}').globals["f"]
