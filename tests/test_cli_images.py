@@ -129,6 +129,24 @@ def test_several_sources_become_a_cubin_and_a_fatbin(two):
     compiled(two, "linked.cubin", "--link", part, "--arch", "sm_90")
 
 
+@pytest.mark.parametrize("debug", [[], ["--option=-G"]])
+def test_several_sources_with_host_code_become_a_cubin(two, debug):
+    import images
+
+    images.nvcc()
+    host = two.with_name("host.cu")
+    host.write_text(
+        f"#include <vector>\n{two.read_text()}\nint main() {{ plain<<<1, 1>>>(0, 1); }}"
+    )
+    half = two.with_name("half.cu")
+    text = inspected(compiled(host, "k.cubin", half, "--arch", "sm_90", *debug))
+    assert "machine code for sm_90" in text and "plain" in text
+    if debug:
+        answer = cli("compile", host, half, "-o", two.with_name("k.ptx"), *debug)
+        assert answer.returncode == 1 and "options: -G: nvcc makes no LTO-IR" in answer.stderr
+        assert "-lineinfo" in answer.stderr and "Traceback" not in answer.stderr
+
+
 def test_compile_to_a_cubin(source, nvrtc):
     text = inspected(compiled(source, "k.cubin", "--arch", "sm_90"))
     assert "machine code for sm_90" in text
