@@ -306,3 +306,12 @@ def test_numbers_of_ml_dtypes(driver, form):
     refused_argument(
         module["store<int>"], 1, cupola.zeros(1, np.int32), ml_dtypes.bfloat16(1), error=TypeError
     )
+
+
+def test_a_float_for_an_integer_names_the_conversion(driver):
+    x = cupola.zeros(8, np.float32)
+    axpy = images.module("described")["axpy"]
+    with pytest.raises(
+        cupola.ArgumentTypeError, match=r"\(n\): expected unsigned int, got .*; pass int\(x\)"
+    ):
+        axpy[1, 8](2.0, x, x, x, 8.0)

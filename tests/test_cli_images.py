@@ -129,6 +129,24 @@ def test_several_sources_become_a_cubin_and_a_fatbin(two):
     compiled(two, "linked.cubin", "--link", part, "--arch", "sm_90")
 
 
+@pytest.mark.parametrize("debug", [[], ["--option=-G"]])
+def test_several_sources_with_host_code_become_a_cubin(two, debug):
+    import images
+
+    images.nvcc()
+    host = two.with_name("host.cu")
+    host.write_text(
+        f"#include <vector>\n{two.read_text()}\nint main() {{ plain<<<1, 1>>>(0, 1); }}"
+    )
+    half = two.with_name("half.cu")
+    text = inspected(compiled(host, "k.cubin", half, "--arch", "sm_90", *debug))
+    assert "machine code for sm_90" in text and "plain" in text
+    if debug:
+        answer = cli("compile", host, half, "-o", two.with_name("k.ptx"), *debug)
+        assert answer.returncode == 1 and "options: -G: nvcc makes no LTO-IR" in answer.stderr
+        assert "-lineinfo" in answer.stderr and "Traceback" not in answer.stderr
+
+
 def test_compile_to_a_cubin(source, nvrtc):
     text = inspected(compiled(source, "k.cubin", "--arch", "sm_90"))
     assert "machine code for sm_90" in text
@@ -273,6 +291,18 @@ def test_inspect_reads_a_wheel(tmp_path):
     found = json.loads(inspected(path, "--json", "--kernel", "axpy"))
     assert [one["file"] for one in found["images"]] == ["heat/kernels.fatbin", "heat/more.ptx"]
     assert [len(one["kernels"]) for one in found["images"]] == [1, 0]
+
+
+def test_inspect_of_a_folder_names_an_image(tmp_path):
+    place = tmp_path / "src" / "heat"
+    place.mkdir(parents=True)
+    (place / "a.so").write_bytes(b"")
+    (place / "kernels.fatbin").write_bytes(b"")
+    for folder in (tmp_path, place):
+        answer = cli("inspect", folder)
+        assert answer.returncode == 1
+        assert "is a folder: expected a .fatbin, .cubin or .ptx" in answer.stderr
+        assert f"such as {place / 'kernels.fatbin'}" in answer.stderr
 
 
 def test_inspect_refuses_archives_without_images(tmp_path):

@@ -174,8 +174,20 @@ def test_architectures(driver):
         -1
     ]  # NVRTC before 12.8 knows none that is newer than 9.0
     if 10 * major + minor < newest:
-        with refused(cupola.ImageError, saying=f"compute_{newest}"):
-            cupola.compile(STORE, options=["-DVALUE=1"], arch=f"compute_{newest}")
+        for kind in ("compute", "sm"):
+            saying = [f"arch is '{kind}_{newest}'", f"capability {major}.{minor}", "leave it out"]
+            with refused(cupola.ArgumentValueError, saying=saying) as caught:
+                cupola.compile(STORE, options=["-DVALUE=1"], arch=f"{kind}_{newest}")
+            value(STORE, options=["-DVALUE=1"], arch=str(caught.value).split("'")[-2])
+
+
+@pytest.mark.parametrize("asked", ["compute_60", "sm_60", "sm_999", "compute_999"])
+def test_an_architecture_that_nvrtc_lacks_is_answered_with_one_for_the_device(driver, asked):
+    with refused(cupola.ArgumentValueError, saying=[asked, "NVRTC", "leave it out"]) as caught:
+        cupola.compile(STORE, options=["-DVALUE=1"], arch=asked)
+    given = str(caught.value).split("'")[-2]
+    assert given.partition("_")[0] == asked.partition("_")[0]
+    assert value(STORE, options=["-DVALUE=7"], arch=given) == 7
 
 
 def test_errors_begin_with_file_and_line(driver, tmp_path):

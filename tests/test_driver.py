@@ -128,6 +128,7 @@ def test_an_unusable_driver(tmp_path, source, why):
     answer = run(INFO, LD_LIBRARY_PATH=tmp_path, CUPOLA_DRIVER="cuda")
     assert answer.returncode == 1
     assert "DriverError: CUPOLA_DRIVER=cuda, and NVIDIA's driver is not usable" in answer.stderr
+    assert "(CUPOLA_DRIVER=auto or cpu computes without it)" in answer.stderr
     assert f"libcuda.so.1 -> {tmp_path}/libcuda.so.1: passed over: {why}" in answer.stderr
     # by its path, likewise
     answer = run(INFO, CUPOLA_DRIVER=tmp_path / "libcuda.so.1")
@@ -260,6 +261,9 @@ def test_two_devices():
     assert good(code, CUPOLA_DRIVER="cpu", CUPOLA_CPU_DEVICES=2).stdout.startswith("2 ")
     answer = run("import cupola; cupola.Device(7).name", CUPOLA_DRIVER="cpu")
     assert answer.returncode == 1 and "there is no device 7" in answer.stderr
+    assert "with CUPOLA_CPU_DEVICES=8 in the environment there are 8" in answer.stderr
+    answer = run("import cupola; cupola.Device(70).name", CUPOLA_DRIVER="cpu")
+    assert "there is no device 70" in answer.stderr and "DEVICES" not in answer.stderr
 
 
 def test_malformed_variables_of_the_cpu_device_are_refused():

@@ -95,6 +95,29 @@ def test_nan_and_infinity(driver):
     assert np.isnan(out.get()[0]) and np.isposinf(out.get()[1])
 
 
+@pytest.mark.parametrize("more", ["", "#include <cuda/std/cmath>\n#include <cuda/std/complex>\n"])
+def test_variables_of_headers_are_not_a_modules(driver, more):
+    source = (
+        more
+        + included(OWN)
+        + more
+        + """
+    namespace own { __device__ int inner; }
+    namespace { __device__ int hidden; }
+    __constant__ float __table[2];
+    extern "C" __global__ void f(float* x) {
+        static __device__ int times;
+        x[0] = INFINITY + NAN + own::inner + __table[0] + ++hidden + ++times;
+    }
+    """
+    )
+    module = cupola.compile(source)
+    assert "warning" not in module.log
+    found = {name for name in module.globals if "hidden" not in name}
+    assert found == {"_ZN3own5innerE", "__table", "_ZZ1fE5times"}
+    assert len(list(module.globals)) == 4  # and that of the unnamed namespace
+
+
 def test_values_of_the_headers_of_c(driver):
     module = cupola.compile(included([*OWN, "cuda/std/limits"]) + USED.replace(
         "std::numeric_limits", "cuda::std::numeric_limits"))  # fmt: skip

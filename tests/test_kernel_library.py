@@ -63,6 +63,19 @@ def test_kernels_are_attributes(driver, package):
     assert kernels.load().name == str(package / "kernels.fatbin")
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_image_without_the_manifest_that_the_build_wrote(driver, package, tmp_path, monkeypatch):
+    (package / "kernels.json").unlink()
+    with pytest.warns(RuntimeWarning, match=r"kernels\.json is missing.*types .* not checked"):
+        doubled(imported())
+    other = tmp_path / "other" / package.name
+    other.mkdir(parents=True)
+    shutil.copy(package / "kernels.fatbin", other)
+    sys.modules.pop(f"{package.name}.kernels")
+    monkeypatch.setenv("CUPOLA_PATH", str(other.parent))
+    doubled(imported())  # a build of the user's own: it needs no manifest
+
+
 def test_unknown_names(driver, package):
     kernels = imported()
     for name, saying in (

@@ -1,5 +1,7 @@
 """Errors of cupola.pycuda: each names the argument, what was expected, and PyCUDA's remedy."""
 
+import warnings
+
 import images
 import numpy as np
 import pytest
@@ -8,9 +10,11 @@ from pycuda_context import context  # noqa: F401
 import cupola
 import cupola.pycuda.driver as drv
 from cupola.pycuda import gpuarray
-from cupola.pycuda.compiler import SourceModule
+from cupola.pycuda.compiler import DynamicSourceModule, SourceModule
+from cupola.pycuda.compiler import compile as compile_image
 from cupola.pycuda.elementwise import ElementwiseKernel
 from cupola.pycuda.reduction import ReductionKernel
+from cupola.toolkit.nvrtc import nvrtc
 
 SCALE = "__global__ void scale(float* x, float by) { x[threadIdx.x] *= by; }"
 
@@ -218,6 +222,70 @@ def test_an_error_of_a_compilation_names_the_compiler():
         SourceModule(SCALE, options="-DX")
     with pytest.raises(cupola.NotFoundError, match="include_dirs: there is no folder '/no/such'"):
         SourceModule(SCALE, include_dirs=["/no/such"])
+
+
+@pytest.mark.parametrize("make", [SourceModule, DynamicSourceModule, compile_image])
+def test_a_target_that_the_device_lacks(make):
+    newest = nvrtc().architectures[-1]
+    major, minor = drv.Context.get_device().compute_capability()
+    lacked = [newest] if newest > 10 * major + minor else []
+    lacked = [{"arch": f"sm_{number}"} for number in lacked]
+    for words in ({"arch": "compute_60"}, {"options": ["-arch=sm_60"]}, *lacked):
+        with pytest.raises(drv.CompileError, match=r"leave it out.* '(sm|compute)_\d+'") as caught:
+            make(SCALE, **words)
+        make(SCALE, arch=caught.value.msg.split("'")[-2])
+    with pytest.raises(drv.CompileError, match="arch is 'sm_90', and the options name sm_80"):
+        make(SCALE, arch="sm_90", options=["-arch=sm_80"])
+
+
+def test_freed_memory_is_refused():
+    scale = SourceModule(SCALE).get_function("scale")
+    memory, x = drv.to_device(HOST), gpuarray.zeros(4, np.float32)
+    memory.free()
+    x.gpudata.free()
+    prepared = scale.prepare("Pf").prepared_call
+    for given in (memory, x):
+        for call in (lambda y: scale(y, np.float32(2), block=(4, 1, 1)),
+                     lambda y: prepared((1, 1), (4, 1, 1), y, 2)):  # fmt: skip
+            with pytest.raises(drv.LogicError, match=r"freed by free\(\)"):
+                call(given)
+    for call in (lambda: drv.memcpy_dtoh(HOST.copy(), memory), lambda: memory.as_buffer(4)):
+        with pytest.raises(drv.LogicError, match="freed"):
+            call()
+
+
+MISSING = {
+    "a block": (lambda f, x: f(x, np.float32(2)), r"pass block=\(x, y, z\)"),
+    "a keyword": (lambda f, x: f(x, np.float32(2), blocks=(4, 1, 1)), "blocks; known are block, grid"),
+    "a size": (lambda f, x: f(x, 2.0, block=(4, 1, 1)), r"float has no size.*np.float32\(x\)"),
+    "elements": (lambda f, x: x.get(np.zeros(3, np.float32)), "self has 4 elements, ary 3"),
+    "elements to set": (lambda f, x: x.set(np.zeros(3, np.float32)), "ary has 3 elements, self 4"),
+    "a dtype": (lambda f, x: x.set(np.zeros(4)), "float64, self float32: pass ary.astype"),
+    "a template": (lambda f, x: SourceModule("template <class T> __global__ void f(T* x) {}"),
+                   "pass no_extern_c=True"),
+    "a struct": (lambda f, x: SourceModule("struct P { int a, b, c; };__global__ void f(P p) {}")
+                 .get_function("f")((1, 2, 3), block=(1, 1, 1)), "struct its bytes or a"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), MISSING.values(), ids=MISSING)
+def test_what_a_call_lacks_is_named(call, message):
+    scale, x = SourceModule(SCALE).get_function("scale"), gpuarray.zeros(4, np.float32)
+    with pytest.raises((ValueError, TypeError, drv.CompileError), match=message):
+        call(scale, x)
+
+
+def test_code_that_the_driver_refuses():
+    wrong = '__global__ void f(int* x) { asm("no.such.instruction;"); }'
+    for make in (SourceModule, DynamicSourceModule, compile_image):
+        with pytest.raises((drv.LogicError, drv.CompileError), match=r"no\.such"):
+            make(wrong)
+
+
+def test_a_dynamic_module_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DynamicSourceModule(SCALE, cache_dir=False)
 
 
 def test_an_error_of_nvcc_names_it():

@@ -217,3 +217,42 @@ def test_a_file_for_pycuda(driver, folder):
     (folder / "wrong.cu").write_text("\nint f(")
     with pytest.raises(cupola.pycuda.driver.CompileError, match=r"wrong.cu\(2\): error"):
         SourceModule("wrong.cu")
+
+
+WRONG = {
+    "a file twice": (lambda: cupola.compile(["half.cu", Path("half.cu")]),
+                     ValueError, "has half.cu 2 times.*name it once"),
+    "a name without its suffix": (lambda: cupola.compile("half"),
+                                  ValueError, r"'half' is no CUDA C\+\+.*pathlib.Path\('half'\)"),
+    "text to load": (lambda: cupola.load(ALONE.strip()), TypeError, r"cupola.compile\(text\)"),
+    "a folder to load": (lambda: cupola.load("inner"),
+                         cupola.MissingFileError, "'inner', and the folder of that name is no"),
+    "a header": (lambda: cupola.compile('#include "nowhere.h"\n' + ALONE, cache=False),
+                 cupola.CompileError, "header nowhere.h: correct its name, or name its folder"),
+    "an option": (lambda: cupola.compile(ALONE, options=["--fast-maths"]),
+                  cupola.CompileError, "^kernel.cu: options: .*--fast-maths.*expected an option"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "says"), WRONG.values(), ids=WRONG)
+def test_a_wrong_source_is_named(driver, tmp_path, monkeypatch, call, error, says):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CUPOLA_PATH", raising=False)
+    (tmp_path / "half.cu").write_text(HALF)
+    (tmp_path / "inner").mkdir()
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_a_kernel_and_a_variable_of_a_module_by_wrong_names(driver):
+    module = cupola.compile(
+        "__constant__ int params; namespace n { __device__ int inner; }"
+        'extern "C" __global__ void f(int* x) { *x = params + n::inner; }'
+    )
+    with pytest.raises(AttributeError, match=r"no attribute 'f': .*module\['f'\].*globals\['f'\]"):
+        _ = module.f
+    assert not hasattr(module, "__cuda_array_interface__")
+    with pytest.raises(KeyError, match=r"no variable param_s; it has: params, _ZN1n5innerE \(a C"):
+        module.globals["param_s"]
+    with pytest.raises(KeyError, match=r"no variable f \(a C\+\+ name"):
+        cupola.compile('extern "C" __global__ void f() {}').globals["f"]

@@ -62,11 +62,19 @@ def test_wrong_fields_of_arguments(described, value, error, text):
 @pytest.mark.parametrize("value", [VALUES["dict"], VALUES["mapping"]])
 def test_the_line_to_write_where_no_manifest_has_the_fields(driver, value):
     kernel, out = images.module("ptx")["unpack"], cupola.empty(3, np.float64)
-    with refused(cupola.ArgumentTypeError, saying=["argument 0", "16 bytes"]) as caught:
+    sources = ["the manifest of a package", "options=['-G']", "declaration", "This is a guess by"]
+    with refused(cupola.ArgumentTypeError, saying=["argument 0", "16 bytes", *sources]) as caught:
         kernel[1, 1](value, out)
     line = re.search(r"and pass (numpy\.array\(.*\)\[\(\)\])$", str(caught.value))[1]
     kernel[1, 1](eval(line, {"numpy": np, "value": value}), out)
     np.testing.assert_array_equal(out.get(), [-5, 0.25, 1e300])
+
+
+def test_a_value_that_is_no_struct_gets_the_remedy(driver):
+    kernel, out = images.module("ptx")["unpack"], cupola.empty(3, np.float64)
+    for value in (5, 0.5, "text", b"short"):
+        with refused(cupola.ArgumentError, saying=["argument 0", "ctypes structure or bytes of"]):
+            kernel[1, 1](value, out)
 
 
 def test_lines_make_structs_of_the_size():

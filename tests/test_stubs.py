@@ -33,6 +33,7 @@ INTERNAL = {
 # Methods that Python or NumPy calls, and no user by name.
 PROTOCOLS = {"__cinit__", "__dealloc__", "__reduce__", "__repr__", "__str__", "__format__"}
 PROTOCOLS |= {"__getbuffer__", "__signature__", "__doc__", "__init__", "__class_getitem__"}
+PROTOCOLS |= {"__getattr__"}  # in a stub it would allow any name
 
 
 def without_comments(text):

@@ -214,7 +214,7 @@ def test_a_captured_array_that_must_be_converted_is_refused(described):
 
 # Values without a size, and what the error says.
 UNKNOWN = {
-    "an int": (7, "numpy.int32(7) if that is its type"),
+    "an int": (7, "numpy.int32(7) if that is its declared type, which is guessed by its 4 bytes"),
     "a float": (0.5, "numpy.float32(0.5) if"),
     "a text": ("7", "got str"),
     "None": (None, "got NoneType"),

@@ -1,6 +1,7 @@
 """`python -m cupola verify`: images, sources and signatures."""
 
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -28,6 +29,7 @@ def test_the_command_compares_packages_folders_wheels_and_images(package, tmp_pa
     for answer in answers():
         assert answer.returncode == 0, answer.stderr
         assert "q.fatbin: as in the manifest, SHA-256" in answer.stdout
+    assert f"{package}: images with their manifests" in answers()[0].stdout
     changed(package / "q.fatbin")
     for answer in answers():
         assert answer.returncode == 1 and "1 of 1 files differ" in answer.stderr
@@ -48,6 +50,50 @@ def test_the_command_names_what_it_cannot_compare(tmp_path):
         answer = cli("verify", place)
         assert answer.returncode == 1 and says in answer.stderr, answer.stderr
         assert "Traceback" not in answer.stderr
+
+
+TABLE = """
+[[tool.cupola.kernels]]
+library = "heat.kernels"
+sources = ["*.cu"]
+[[tool.cupola.kernels]]
+library = "heat.inner.more"
+sources = ["*.cu"]
+"""
+
+
+def test_of_a_project_the_packages_in_its_source_tree(beside, tmp_path):
+    project = tmp_path / "tree"
+    inner = project / "src/heat/inner"
+    intermediate = project / "build/lib/heat"
+    for folder in (inner, intermediate, project / ".venv/other", project / "build/heat"):
+        folder.mkdir(parents=True)
+    (project / "pyproject.toml").write_text(TABLE)
+    (project / "build/kernels.cubin").write_bytes(b"intermediate")
+    (project / ".venv/other/x.ptx").write_text("of another package")
+    answer = cli("verify", project)
+    for words in (
+        "pyproject.toml names kernels of heat, heat.inner",
+        f"`python -m cupola build {project}`",
+    ):
+        assert answer.returncode == 1 and words in answer.stderr
+    for folder in (inner, inner.parent, intermediate, project / "build/heat"):
+        shutil.copy(beside, folder)
+        shutil.copy(beside.with_suffix(".json"), folder)
+    answer = cli("verify", project)
+    assert answer.returncode == 0, answer.stderr
+    first, *rest = answer.stdout.splitlines()
+    assert first == f"{project}/src/heat: the package heat in the source tree"
+    assert [line.partition(":")[0] for line in rest] == ["inner/q.fatbin", "q.fatbin"]
+    changed(inner / "q.fatbin")
+    answer = cli("verify", project)
+    assert answer.returncode == 1 and "1 of 2 files differ" in answer.stderr
+    (project / "pyproject.toml").write_text("[tool.cupola]\nkernels = 5\n")
+    answer = cli("verify", project)
+    assert answer.returncode == 1 and "Traceback" not in answer.stderr
+    (project / "pyproject.toml").write_text("")
+    answer = cli("verify", project)
+    assert "build/kernels.cubin: it has no manifest" in answer.stdout
 
 
 def test_sources_are_compared(tmp_path):

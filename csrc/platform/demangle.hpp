@@ -38,6 +38,24 @@ inline std::string qualified_name(const std::string& demangled) {
     return demangled.substr(begin, end - begin);
 }
 
+// Whether a scope around a name is reserved for compilers and libraries: "cuda::std::__4::x". nvcc
+// puts the names of one file alone into the scope _INTERNAL_..., which is not meant.
+inline bool is_in_reserved_scope(const std::string& demangled) {
+    int depth = 0;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < demangled.size(); ++i) {
+        const char c = demangled[i];
+        if (c == '<' || c == '(') ++depth;
+        if (c == '>' || c == ')') --depth;
+        if (depth != 0 || demangled.compare(i, 2, "::") != 0) continue;
+        const char second = i > begin + 1 && demangled[begin] == '_' ? demangled[begin + 1] : 'x';
+        const bool reserved = second == '_' || (second >= 'A' && second <= 'Z');
+        if (reserved && demangled.compare(begin, 10, "_INTERNAL_") != 0) return true;
+        begin = i + 2;
+    }
+    return false;
+}
+
 // "axpy" of "void ns::axpy<float>(float, float*)".
 inline std::string base_name(const std::string& demangled) {
     std::string name = qualified_name(demangled);

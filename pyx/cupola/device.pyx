@@ -122,8 +122,11 @@ cdef class Device:
         ensure()
         check(cupola_device_count(&count))
         if not 0 <= index < count:
+            remedy = (
+                f"; with CUPOLA_CPU_DEVICES={index + 1} in the environment there are {index + 1}"
+                if count <= index < 64 and count and is_cpu(0) else "")
             raise UnknownNameError(
-                f"there is no device {index}: the driver has {count}, counted from 0")
+                f"there is no device {index}: the driver has {count}, counted from 0{remedy}")
         check(cupola_device_canonical(index, &self.index))
 
     @property

@@ -331,6 +331,11 @@ cdef class Module:
             check(cupola_kernel_declare_text(native, declared))
         return 0
 
+    def __getattr__(self, str name not None):
+        raise AttributeError(
+            f"a cupola.Module has no attribute {name!r}: a kernel of that name is "
+            f"module[{name!r}], a variable module.globals[{name!r}]", name=name)
+
     def __getitem__(self, str name not None):
         return kernel_of(self, name)
 

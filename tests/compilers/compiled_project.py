@@ -1,13 +1,40 @@
 """tests/compilers/compiled_project.py - a package of another compiler than nvcc."""
 
+import importlib.util
 import json
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import hooks
+import images
+from environments import python_with
 
 from cupola.image import ptx_version, reader
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+BUILD = ("numpy", "setuptools>=77", "pyelftools>=0.31", "cuda-pathfinder>=1.2")
+# The example of each compiler, the module that it has, and its packages.
+COMPILERS = {
+    "triton": ("rows", "triton", ["triton==3.9.*"]),
+    "numba": (
+        "numba_rows", "numba_cuda", ["numba-cuda[cu13]==0.30.*", "cuda-toolkit==13.0.*",
+                                     "numpy<2.5"]
+    ),
+    "warp": ("warp_rows", "warp", ["warp-lang==1.19.*"]),
+    "cute": ("cute_rows", "cutlass", ["nvidia-cutlass-dsl==4.8.*"]),
+}  # fmt: skip
+
+
+def interpreter(compiler):
+    """A Python that has the compiler: this one, or one of an environment of its own."""
+    images.nvcc()
+    _, module, packages = COMPILERS[compiler]
+    if importlib.util.find_spec(module):
+        return Path(sys.executable)
+    return python_with(compiler, *packages, *BUILD)
 
 
 class Project:
@@ -34,11 +61,17 @@ class Project:
         return done.stdout
 
     def build(self, architectures="75,90", **how):
+        return self.setup(architectures, "build_kernels", "--inplace", **how)
+
+    def wheel(self, folder, architectures):
+        """Make a wheel in a folder."""
+        self.setup(architectures, "bdist_wheel", "--dist-dir", folder)
+
+    def setup(self, architectures, *arguments, **how):
         setup = "from setuptools import setup; setup()"
         return self.called(
-            self.compiler, "-c", setup, "build_kernels", "--inplace", **how,
-            CUPOLA_ARCHITECTURES=architectures,
-        )  # fmt: skip
+            self.compiler, "-c", setup, *arguments, **how, CUPOLA_ARCHITECTURES=architectures
+        )
 
     def change(self, name, old, new):
         text = (self.folder / name).read_text()

@@ -1,30 +1,19 @@
 """examples/cute_rows, built in an environment with the CuTe DSL, and used in one without it."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
-import images
 import pytest
-from compiled_project import Project
-from environments import python_with
+from compiled_project import EXAMPLES, Project, interpreter
 
 HERE = Path(__file__).parent
-EXAMPLE = HERE.parents[1] / "examples/cute_rows"
-PACKAGES = (
-    "nvidia-cutlass-dsl==4.8.*", "numpy", "setuptools>=77", "pyelftools>=0.31",
-    "cuda-pathfinder>=1.2",
-)  # fmt: skip
+EXAMPLE = EXAMPLES / "cute_rows"
 KERNELS = "rows/cute_kernels.py"
 
 
 @pytest.fixture(scope="module")
 def compiler():
-    """An interpreter that has the DSL: this one, or one of an environment of its own."""
-    images.nvcc()
-    if importlib.util.find_spec("cutlass"):
-        return Path(sys.executable)
-    return python_with("cute", *PACKAGES)
+    return interpreter("cute")
 
 
 @pytest.fixture(scope="module")

@@ -1,42 +1,30 @@
 """examples/numba_rows, built in an environment with Numba, and used in one without it."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
-import images
 import pytest
-from compiled_project import Project
-from environments import python_with
+from compiled_project import EXAMPLES, Project, interpreter
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-PACKAGES = ("numba-cuda[cu13]==0.30.*", "cuda-toolkit==13.0.*", "numpy<2.5", "setuptools>=77",
-            "pyelftools>=0.31", "cuda-pathfinder>=1.2")  # fmt: skip
 KERNELS = "rows/numba_kernels.py"
 
 
 @pytest.fixture(scope="module")
 def compiler():
-    """An interpreter that has Numba: this one, or one of an environment of its own."""
-    images.nvcc()
-    if importlib.util.find_spec("numba_cuda"):
-        return Path(sys.executable)
-    return python_with("numba", *PACKAGES)
+    return interpreter("numba")
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory, compiler):
-    project = Project(
-        ROOT / "examples/numba_rows", tmp_path_factory.mktemp("rows") / "rows", compiler
-    )
+    project = Project(EXAMPLES / "numba_rows", tmp_path_factory.mktemp("rows") / "rows", compiler)
     project.build(architectures="75,80,90,120")
     return project
 
 
 @pytest.fixture
 def project(tmp_path, compiler):
-    return Project(ROOT / "examples/numba_rows", tmp_path / "rows", compiler)
+    return Project(EXAMPLES / "numba_rows", tmp_path / "rows", compiler)
 
 
 def test_the_image_is_packed_and_its_ptx_is_for_older_drivers(built):

@@ -1,29 +1,19 @@
 """examples/warp_rows, built in an environment with Warp, and used in one without it."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
-import images
 import pytest
-from compiled_project import Project
-from environments import python_with
+from compiled_project import EXAMPLES, Project, interpreter
 
 HERE = Path(__file__).parent
-EXAMPLE = HERE.parents[1] / "examples/warp_rows"
-PACKAGES = (
-    "warp-lang==1.19.*", "numpy", "setuptools>=77", "pyelftools>=0.31", "cuda-pathfinder>=1.2"
-)  # fmt: skip
+EXAMPLE = EXAMPLES / "warp_rows"
 KERNELS = "rows/warp_kernels.py"
 
 
 @pytest.fixture(scope="module")
 def compiler():
-    """An interpreter that has Warp: this one, or one of an environment of its own."""
-    images.nvcc()
-    if importlib.util.find_spec("warp"):
-        return Path(sys.executable)
-    return python_with("warp", *PACKAGES)
+    return interpreter("warp")
 
 
 @pytest.fixture(scope="module")

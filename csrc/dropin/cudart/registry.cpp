@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 namespace cupola::cudart {
@@ -47,6 +48,29 @@ class RelaxedCapture {
 
 }  // namespace
 
+// The driver's reasons, which a result code can't carry.
+struct JitLog {
+    static constexpr unsigned count = 2;
+    char text[4096] = "";
+    CUjit_option names[count] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[count] = {};
+
+    JitLog() { clear(); }
+    // The driver writes the length of its text over the size.
+    void clear() {
+        text[0] = 0;
+        values[0] = text;
+        values[1] = reinterpret_cast<void*>(sizeof text);
+    }
+    void print() const {
+        if (text[0])
+            std::fprintf(stderr,
+                         "cupola: the driver refused the device code of the program; compile and "
+                         "link all sources that it needs, with nvcc -rdc=true:\n  %s\n",
+                         text);
+    }
+};
+
 Image::Image(const void* wrapper) { error_ = read(wrapper); }
 
 cudaError_t Image::read(const void* wrapper) {
@@ -68,11 +92,15 @@ cudaError_t Image::load(CUlibrary& library) {
     if (error_ != cudaSuccess) return error_;
     const RelaxedCapture relaxed;
     const Driver& d = driver_tables[0];
-    const cudaError_t loaded = linked_
-                                   ? link(library)
-                                   : result_of(d.LibraryLoadData(&library, code_, nullptr, nullptr,
-                                                                 0, nullptr, nullptr, 0));
-    if (loaded != cudaSuccess) return loaded;
+    JitLog log;
+    const cudaError_t loaded =
+        linked_ ? link(library, log)
+                : result_of(d.LibraryLoadData(&library, code_, log.names, log.values, JitLog::count,
+                                              nullptr, nullptr, 0));
+    if (loaded != cudaSuccess) {
+        log.print();
+        return loaded;
+    }
     for (const auto& variable : variables_) {
         if (!variable->managed) continue;
         void* place = nullptr;
@@ -86,10 +114,11 @@ cudaError_t Image::load(CUlibrary& library) {
 }
 
 // Links at run time what nvcc -dlink would link, for PTX that nvcc leaves to the driver.
-cudaError_t Image::link(CUlibrary& library) {
+cudaError_t Image::link(CUlibrary& library, JitLog& log) {
     const Driver& d = driver_tables[0];
     CUlinkState state = nullptr;
-    if (const CUresult error = d.LinkCreate(0, nullptr, nullptr, &state); error != CUDA_SUCCESS)
+    if (const CUresult error = d.LinkCreate(JitLog::count, log.names, log.values, &state);
+        error != CUDA_SUCCESS)
         return result_of(error);
     CUresult result = CUDA_SUCCESS;
     for (const void* const* each = linked_; *each && result == CUDA_SUCCESS; ++each) {
@@ -101,8 +130,11 @@ cudaError_t Image::link(CUlibrary& library) {
     void* made = nullptr;
     std::size_t bytes = 0;
     if (result == CUDA_SUCCESS) result = d.LinkComplete(state, &made, &bytes);
-    if (result == CUDA_SUCCESS)
-        result = d.LibraryLoadData(&library, made, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    if (result == CUDA_SUCCESS) {
+        log.clear();
+        result = d.LibraryLoadData(&library, made, log.names, log.values, JitLog::count, nullptr,
+                                   nullptr, 0);
+    }
     d.LinkDestroy(state);
     return result_of(result);
 }

@@ -33,6 +33,8 @@ struct Variable {
     bool managed;
 };
 
+struct JitLog;
+
 // The code of one registration. The code is loaded as a library when one of its kernels or
 // variables is first used, so that programs that use no device need no device.
 class Image {
@@ -46,7 +48,7 @@ class Image {
   private:
     friend class Registry;
     cudaError_t read(const void* wrapper);
-    cudaError_t link(CUlibrary& library);
+    cudaError_t link(CUlibrary& library, JitLog& log);
 
     const void* code_ = nullptr;  // a fatbin
     // One image, or several images that end with null: -rdc=true.

@@ -1,12 +1,26 @@
 // csrc/runtime/abi/module.cpp - the functions of cupola/module.h.
 #include "cupola/module.h"
 
+#include "runtime/base/name_suggestions.hpp"
 #include "runtime/context/device.hpp"
 #include "runtime/driver/output.hpp"
 #include "runtime/module/link.hpp"
 #include "runtime/module/module.hpp"
 
 using namespace cupola;
+
+namespace {
+
+// The module's variables, for an error's text; none where the image can't be read.
+std::vector<std::string> listed_variables(Module& module) {
+    try {
+        return module.variables();
+    } catch (const Error&) {
+        return {};
+    }
+}
+
+}  // namespace
 
 int cupola_module_load(int device, const void* image, size_t size, cupola_module** out) {
     return guard([&] {
@@ -58,7 +72,7 @@ int cupola_module_variable_name(cupola_module* module, size_t index, const char*
 int cupola_module_global(cupola_module* module, const char* name, uint64_t* address, size_t* size) {
     return guard([&] {
         Module& m = *unwrap(check_not_null(module, "module"));
-        const auto using_it = m.use();
+        auto using_it = m.use();
         ContextScope current(m.context);
         CUdeviceptr pointer = 0;
         size_t bytes = 0;
@@ -67,9 +81,10 @@ int cupola_module_global(cupola_module* module, const char* name, uint64_t* addr
         CUresult code = *check_not_null(name, "name")
                             ? m.context.driver->cuModuleGetGlobal(&pointer, &bytes, m.handle, name)
                             : CUDA_ERROR_NOT_FOUND;
-        if (code == CUDA_ERROR_NOT_FOUND || code == CUDA_ERROR_INVALID_VALUE)
-            fail(CUPOLA_ERROR_NOT_FOUND, std::string("the module has no variable ") + name +
-                                             " (a C++ name in a namespace is mangled)");
+        if (code == CUDA_ERROR_NOT_FOUND || code == CUDA_ERROR_INVALID_VALUE) {
+            using_it.unlock();  // the list of variables takes the lock
+            fail(CUPOLA_ERROR_NOT_FOUND, variable_not_found(name, listed_variables(m)));
+        }
         check(m.context.driver, code, "cuModuleGetGlobal");
         if (address) *address = pointer;
         if (size) *size = bytes;

@@ -192,7 +192,11 @@ std::unique_ptr<Driver> choose_driver(const std::string& choice, const char* ori
             return take(tried, choice == "cuda" ? "CUPOLA_DRIVER=cuda asks for it"
                                : tried.cpu      ? "the loader's path leads to cupola's CPU device"
                                                 : "NVIDIA's driver is there and has a device");
-        if (choice == "cuda") none("CUPOLA_DRIVER=cuda, and NVIDIA's driver is not usable", report);
+        if (choice == "cuda")
+            none(
+                "CUPOLA_DRIVER=cuda, and NVIDIA's driver is not usable (CUPOLA_DRIVER=auto or cpu "
+                "computes without it)",
+                report);
         if (tried.exists)
             notice = "NVIDIA's driver " + tried.path + " was passed over: " + tried.why +
                      "; the CPU device is used instead (CUPOLA_DRIVER=cpu asks for it silently)";

@@ -77,8 +77,13 @@ std::uint64_t bits_of(T value) {
 
 void fail_argument(const Kernel& kernel, std::size_t index, cupola_status status,
                    const std::string& got) {
-    fail(status,
-         where(kernel, index) + "expected " + describe(kernel.parameters[index]) + ", got " + got);
+    const Parameter& p = kernel.parameters[index];
+    // A remedy follows a semicolon.
+    const bool without_remedy = p.kind == CUPOLA_STRUCT && got.find(';') == std::string::npos;
+    fail(status, where(kernel, index) + "expected " + describe(p) + ", got " + got +
+                     (without_remedy ? "; pass a structured scalar of NumPy, a ctypes structure or "
+                                       "bytes of its size, or a dict of its fields"
+                                     : ""));
 }
 
 const Parameter& parameter_of(const Kernel& kernel, std::size_t index) {
@@ -89,10 +94,12 @@ void put_float(const Kernel& kernel, std::size_t index, void* buffer, double val
     const Parameter& p = parameter(kernel, index);
     if (!(p.kind & CUPOLA_FLOAT)) {
         const bool half = p.size == 2 && !(p.kind & CUPOLA_POINTER) && p.type.empty();
+        const bool integer = p.kind & CUPOLA_INTEGER && !(p.kind & CUPOLA_POINTER);
         fail_argument(kernel, index, CUPOLA_ERROR_TYPE,
-                      float_text(value) + (half ? "; the two-byte float may be float16 or "
-                                                  "bfloat16: pass numpy.float16 or bytes"
-                                                : ""));
+                      float_text(value) + (half      ? "; the two-byte float may be float16 or "
+                                                       "bfloat16: pass numpy.float16 or bytes"
+                                           : integer ? "; pass int(x)"
+                                                     : ""));
     }
     auto too_large = [&] {
         fail_argument(kernel, index, CUPOLA_ERROR_VALUE,

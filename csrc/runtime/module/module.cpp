@@ -368,7 +368,8 @@ const std::vector<std::string>& Module::variables() {
              "can't be read");
     ContextScope current(context);
     for (std::string& name : ptx_.empty() ? *declared_ : ptx::declared_variables(ptx_)) {
-        if (name.empty() || name[0] == '$') continue;  // made by the compiler
+        // Made by the compiler, or constants of a standard library, of which CCCL has hundreds.
+        if (name.empty() || name[0] == '$' || is_in_reserved_scope(demangle(name))) continue;
         CUdeviceptr address = 0;
         std::size_t bytes = 0;
         if (d.cuModuleGetGlobal(&address, &bytes, handle, name.c_str()) == CUDA_SUCCESS)
@@ -400,7 +401,7 @@ std::string Module::find(const std::string& name) {
         for (const std::string& symbol : found) text += "\n  " + symbol + "  " + demangle(symbol);
         fail(CUPOLA_ERROR_NOT_FOUND, text);
     }
-    fail(CUPOLA_ERROR_NOT_FOUND, not_found(name, symbols));
+    fail(CUPOLA_ERROR_NOT_FOUND, kernel_not_found(name, symbols));
 }
 
 }  // namespace cupola

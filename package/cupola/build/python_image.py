@@ -61,8 +61,11 @@ def steps(
     def pack() -> None:
         targets = {n: about(n)["target"].removeprefix("sm_") for n in numbers}
         entries = [f"--image3=kind=elf,sm={targets[n]},file={cubins[n]}" for n in made]
-        # PTX with a suffix is for no newer device: the oldest level is enough.
-        for n in [n for n in levels if targets[n].isdecimal()] or levels[:1]:
+        # PTX with a suffix is for no newer device: the newest target without one takes its place,
+        # as in a build by nvcc, where the table does not name the levels.
+        plain = [n for n in numbers if targets[n].isdecimal()]
+        kept = {n for n in levels if n in plain} | {*([] if kernels.ptx else plain[-1:])}
+        for n in sorted(kept) or levels[:1]:
             text = cubins[n].with_suffix(".ptx")
             entries.append(f"--image3=kind=ptx,sm={targets[n]},file={text}")
         command = [
@@ -94,7 +97,14 @@ def steps(
             target=compiled,
             inputs=tuple(cubins.values()),
             action=pack,
-            key=("pack", toolkit.release, *map(str, made), "ptx", *map(str, levels)),
+            key=(
+                "pack",
+                toolkit.release,
+                *map(str, made),
+                "ptx",
+                *map(str, levels),
+                str(kernels.ptx),
+            ),
             label=f"{kernels.library}: pack",
             quiet=True,
         ),

@@ -191,8 +191,8 @@ def target_on(arch: str | None, device: Device, compiler: FrontEnd, cpu: bool) -
     major, minor = device.compute_capability
     capability = 10 * major + minor
     if arch is not None:
-        target = target_of(arch, compiler)
-        if cpu:  # the CPU device runs only PTX, of any architecture
+        target = target_of(arch, compiler, device=device)
+        if cpu:  # the CPU device runs PTX alone
             return Target(target.architecture.replace("sm_", "compute_"), False)
         return target
     # A driver refuses machine code of a toolkit with a newer major number. Its PTX gets the

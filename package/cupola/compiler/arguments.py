@@ -114,18 +114,38 @@ def require_folders(what: str, folders: Iterable[str]) -> None:
                 )
 
 
-def target_of(arch: str, compiler: FrontEnd, what: str = "arch") -> Target:
-    """The target of an architecture that the compiler knows; `what` names it in errors."""
+def target_of(
+    arch: str, compiler: FrontEnd, what: str = "arch", device: Device | None = None
+) -> Target:
+    """The target of an architecture that the compiler knows; `what` names it in errors.
+
+    With a device, an architecture that is newer than the device is refused, too.
+    """
     read = ARCHITECTURE.fullmatch(arch)
     if read is None:
         raise ArgumentValueError(
             f"{what} is as in 'sm_90' (machine code) or 'compute_90' (PTX), got {arch!r}"
         )
-    if int(read[2]) not in compiler.architectures:
-        known = ", ".join(str(number) for number in compiler.architectures)
+    asked, known = int(read[2]), compiler.architectures
+    newest, remedy = known[-1], "choose"
+    if device is not None:
+        major, minor = device.compute_capability
+        newest, remedy = 10 * major + minor, "leave it out for the device's own target, or choose"
+    fitting = [number for number in known if number <= newest] or [known[0]]
+    # Machine code runs on devices of its own major version alone.
+    of_device = device is not None and read[1] == "sm"
+    near = fitting[-1] if of_device else min(fitting, key=lambda number: abs(number - asked))
+    nearest = f"{read[1]}_{near}"
+    if asked not in known:
+        listed = ", ".join(str(number) for number in known)
         raise ArgumentValueError(
-            f"{what} is {arch!r}, and {compiler} compiles for {known}: choose one of these, as in "
-            f"{read[1]}_{compiler.architectures[-1]}"
+            f"{what} is {arch!r}, and {compiler} compiles for {listed}: {remedy} one of these, as "
+            f"in {nearest!r}"
+        )
+    if device is not None and asked > newest:
+        raise ArgumentValueError(
+            f"{what} is {arch!r}, and device {device.index}, {device.name}, has compute capability "
+            f"{newest / 10}: {remedy} {nearest!r}"
         )
     return Target(arch, read[1] == "sm")
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from cupola.toolkit.nvcc import DEBUG
+
 # The variables of the CPU device whose output names lines of the source.
 VARIABLES = ("CUPOLA_CPU_CHECK", "CUPOLA_CPU_COVERAGE", "CUPOLA_CPU_DEBUG")
 LINES = ("-lineinfo", "--generate-line-info")
-DEBUG = ("-G", "--device-debug")
 
 
 def with_lines(options: Sequence[str]) -> tuple[str, ...]:

@@ -65,7 +65,9 @@ def link(request: Request, compiler: Compiler | None) -> Built:
         return built
     outcome = request.linked_as or request.target
     words = [f"-arch={outcome.architecture.replace('compute', 'sm')}"]
-    words += ["-lto"] if request.lto else []
+    # nvJitLink refuses -lto without LTO-IR. An object can hold it.
+    alone = not request.objects and all(content[:4] == b"\x7fELF" for _, content in inputs)
+    words += ["-lto"] if request.lto and not alone else []
     if not outcome.machine_code:
         words.append("-ptx")
     inputs += request.objects

@@ -21,6 +21,7 @@ RULE = "a string of one line that ends in .cu is the path of a file, and any oth
 USUAL_NAME = "kernel.cu"
 _FILE = re.compile(r"[^\n\0;{}#]*\.(?:cuh?|c|cc|cpp|cxx|h|hh|hpp|hxx)")
 _IMAGE = re.compile(r"[^\n\0;{}#]*\.(?:ptx|cubin|fatbin|ltoir|o|a|so)")
+_WORD = re.compile(r"[^\s;{}#()]+")  # no program has one word alone
 # NVRTC searches the folder of a source's name first. For a text that must not be the current
 # folder, so this folder is used, which is always empty.
 _NOWHERE = "/dev/null/"
@@ -47,9 +48,17 @@ def sources_of(source: Any, name: str | None) -> tuple[Source, ...]:
     if name is not None:
         raise ArgumentTypeError("name is for one source; of several, each has its own")
     stem, suffix = os.path.splitext(USUAL_NAME)
-    return tuple(
+    found = tuple(
         source_of(one, None, f"{stem}.{place}{suffix}") for place, one in enumerate(source)
     )
+    files = [one.name for one in found if not one.name.startswith(_NOWHERE)]
+    for name in files:
+        if files.count(name) > 1:
+            raise ArgumentValueError(
+                f"the list of sources has {name} {files.count(name)} times: each file is compiled "
+                "and linked once, so name it once"
+            )
+    return found
 
 
 def source_of(source: Any, name: str | None, usual: str) -> Source:
@@ -72,6 +81,11 @@ def source_of(source: Any, name: str | None, usual: str) -> Source:
             f"link=[pathlib.Path({path!r})] links it with a source"
         )
     if isinstance(source, str) and not is_file(source):
+        if _WORD.fullmatch(source):
+            raise ArgumentValueError(
+                f"{source!r} is no CUDA C++ and no path by its suffix ({RULE}): write the suffix, "
+                f"or pathlib.Path({source!r})"
+            )
         title = name or usual
         beside = title if os.path.dirname(title) else _NOWHERE + title
         return Source(title, _text(source, "source"), beside)

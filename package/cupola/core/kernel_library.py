@@ -157,7 +157,19 @@ class KernelLibrary:
         if missing:
             text = f"{self.name}: {missing}; until then the device takes other code"
             warnings.warn(text, RuntimeWarning, stacklevel=4)
+        if manifest is None and self._is_built(place):
+            text = (
+                f"{self.name}: {os.path.splitext(place)[0]}.json is missing, which the build wrote "
+                "beside the image: the types of arguments are not checked; install or build the "
+                "package again"
+            )
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
         return module
+
+    def _is_built(self, place: str) -> bool:
+        """Whether an image is the one that the build put beside this module."""
+        stem = os.path.splitext(sys.modules[self.name].__file__ or "")[0]
+        return os.path.realpath(place) == os.path.realpath(f"{stem}.fatbin")
 
     def _part(
         self, capability: int, manifest: Manifest, place: str

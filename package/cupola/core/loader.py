@@ -163,7 +163,7 @@ def _found(source: Any, package: Any) -> tuple[bytes | FileImage, Manifest | Non
         raise ArgumentTypeError(
             f"load takes a path, a name or the image as bytes, got {type(source).__name__}"
         )
-    if "\n" in path or "\0" in path:
+    if any(mark in path for mark in "\n\0{;") and not os.path.exists(path.replace("\0", "")):
         raise ArgumentTypeError(
             "load takes paths and names, got text: cupola.compile(text) compiles CUDA C++, and "
             "load(text.encode()) loads PTX"
@@ -242,9 +242,10 @@ def search(name: str, package: Any = None) -> tuple[bytes | FileImage, Manifest 
             return found
         tried.append(f"the package {getattr(package, '__name__', package)}")
     elif not folders:
+        folder = ", and the folder of that name is no image" if os.path.isdir(name) else ""
         raise MissingFileError(
-            f"there is no image {name!r}: a bare name is searched in CUPOLA_PATH, which is not "
-            "set, and in package=, which was not given; to load a file, give its path"
+            f"there is no image {name!r}{folder}: a bare name is searched in CUPOLA_PATH, which is "
+            "not set, and in package=, which was not given; to load a file, give its path"
         )
     names = ", ".join(name + suffix for suffix in SUFFIXES)
     raise MissingFileError(f"there is no image {name}; looked for {names} in {'; '.join(tried)}")

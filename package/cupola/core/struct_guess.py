@@ -11,7 +11,8 @@ import numpy as np
 
 _MOST_GUESSED = 8  # at most this many numbers are guessed; each has two possible sizes
 _LEARN = (
-    "no manifest has the struct's fields: compile its source with options=['-G'], which has them"
+    "the struct's fields are not known here: the manifest of a package has them, and so has a "
+    "compilation with options=['-G']"
 )
 
 
@@ -21,9 +22,13 @@ def remedy(value: Any, size: int) -> str:
     if line is None:
         return (
             f"{_LEARN}; no types of these values are known that fill its {size} bytes: pass a "
-            "structured scalar with the types and the order of the C struct"
+            "structured scalar with the types and the order of the struct's declaration"
         )
-    return f"{_LEARN}, or check types and order of this guess, and pass {line}"
+    return (
+        f"{_LEARN}; or make a structured scalar of the types and the order in the struct's "
+        f"declaration. This is a guess by its {size} bytes, so compare it with the declaration, "
+        f"and pass {line}"
+    )
 
 
 def number_line(value: Any, size: int) -> str:
@@ -39,7 +44,7 @@ def number_line(value: Any, size: int) -> str:
     if not name:
         return "numpy.array(value, dtype) with the dtype of its elements"
     made = f"numpy.array(value, numpy.{name})" if array.shape else f"numpy.{name}({value!r})"
-    return f"{made} if that is its type"
+    return f"{made} if that is its declared type, which is guessed by its {size} bytes"
 
 
 def line_for(value: Any, size: int) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-# Patterns of compilers' errors, and the remedy for each.
+# Patterns of compilers' errors, and the remedy for each; {0} is the name that a pattern finds.
 _REMEDIES = (
     (
         r"\btexture is not a template\b|\bno template named 'texture'",
@@ -21,12 +21,28 @@ _REMEDIES = (
         "CUDA 12 removed surface references, surface<void, axes>: add a kernel parameter of type "
         "cudaSurfaceObject_t, and pass a cupola.Surface",
     ),
+    (
+        r"may not have extern \"C\" linkage",
+        "SourceModule puts a source without #include lines of libraries into extern \"C\", which "
+        "templates do not allow: pass no_extern_c=True, and write extern \"C\" before the kernels",
+    ),
+    (
+        r"cannot open source file \"([^\"]+)\"|fatal error: (\S+): No such file or directory",
+        "no searched folder has the header {0}: correct its name, or name its folder in include= "
+        "of cupola.compile, include_dirs= of SourceModule, -I of the command, or include of the "
+        "package's table",
+    ),
 )
 
 
 def remedies(log: str) -> list[str]:
     """The remedies for the errors in a compiler's output; most errors have none here."""
-    return [remedy for pattern, remedy in _REMEDIES if re.search(pattern, log)]
+    found = [(re.search(pattern, log), remedy) for pattern, remedy in _REMEDIES]
+    return [
+        remedy.replace("{0}", next(filter(None, match.groups()), ""))
+        for match, remedy in found
+        if match
+    ]
 
 
 def with_remedies(log: str) -> str:

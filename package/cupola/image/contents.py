@@ -155,10 +155,13 @@ def _content(path: Path) -> bytes:
     except FileNotFoundError:
         raise MissingFileError(f"there is no file {path} (in {os.getcwd()})") from None
     except IsADirectoryError:
-        images = sorted(one.name for one in path.iterdir() if _SUFFIX.search(one.name))
+        # A package's images before its libraries; in a project's folder src/heat/kernels.fatbin.
+        images = [one for pattern in ("*", "*/*", "*/*/*") for one in sorted(path.glob(pattern))
+                  if one.suffix in (".fatbin", ".cubin", ".ptx")]  # fmt: skip
+        images += sorted(one for one in path.iterdir() if _SUFFIX.search(one.name))
         raise ImageError(
             f"{path} is a folder: expected a .fatbin, .cubin or .ptx, a library, a program or a "
-            "wheel" + (f", such as {path / images[0]}" if images else "")
+            "wheel" + (f", such as {images[0]}" if images else "")
         ) from None
 
 

@@ -177,7 +177,7 @@ def _argument(place: int, value: Any, wanted: np.dtype[Any] | None = None) -> An
     """
     kind = type(value)
     if kind is DeviceAllocation:
-        return value._address
+        return value._address or int(value)  # which raises where it was freed
     if kind in _SCALARS or isinstance(value, (np.number, np.bool_, np.void)):
         return value
     if isinstance(value, (DeviceAllocation, PointerHolderBase, ManagedAllocation)):
@@ -197,9 +197,10 @@ def _argument(place: int, value: Any, wanted: np.dtype[Any] | None = None) -> An
     if isinstance(value, cupola.texture.TextureObject):
         return value
     if isinstance(value, (int, float, complex, str)):
+        sized = {float: "np.float32(x)", complex: "np.complex64(z)"}.get(kind, "np.int32(n)")
         raise TypeError(
-            f"invalid type on parameter #{place} (0-based): {type(value).__name__} has no size; "
-            "pass a NumPy scalar such as np.int32(n)"
+            f"invalid type on parameter #{place} (0-based): {kind.__name__} has no size; pass a "
+            f"NumPy scalar such as {sized}"
         )
     if hasattr(value, "__index__"):  # memory of a pool, or of another library
         return value.__index__()
@@ -208,7 +209,8 @@ def _argument(place: int, value: Any, wanted: np.dtype[Any] | None = None) -> An
     except TypeError:
         raise TypeError(
             f"invalid type on parameter #{place} (0-based): {type(value).__name__}: pass a "
-            "gpuarray, drv.In(array), a NumPy scalar, or np.intp(0) for a null pointer"
+            "gpuarray, drv.In(array), a NumPy scalar, np.intp(0) for a null pointer, or for a "
+            "struct its bytes or a structured NumPy scalar"
         ) from None
 
 
@@ -241,9 +243,12 @@ class Function:
     ):
         """Launch: block= is required; grid=, stream=, shared=, texrefs=, time_kernel= are not."""
         if kwargs:
-            raise ValueError(f"extra keyword arguments: {', '.join(kwargs)}")
+            raise ValueError(
+                f"extra keyword arguments: {', '.join(kwargs)}; known are block, grid, stream, "
+                "shared, texrefs, time_kernel"
+            )
         if block is None:
-            raise ValueError("must specify block size")
+            raise ValueError("must specify block size: pass block=(x, y, z)")
         handlers, values = [], []
         for place, value in enumerate(args):
             if isinstance(value, ArgumentHandler):

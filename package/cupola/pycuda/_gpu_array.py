@@ -114,7 +114,7 @@ class GPUArray:
         """The address of the first element."""
         memory = self.gpudata
         if type(memory) is drv.DeviceAllocation:
-            return memory._address
+            return memory._address or int(memory)
         return 0 if memory is None else int(memory)
 
     @property
@@ -138,12 +138,16 @@ class GPUArray:
         """Copy a host array of the same shape and dtype in."""
         async_ = kwargs.pop("async", async_)
         if ary.size != self.size:
-            raise ValueError("ary and self must be the same size")
+            raise ValueError(
+                f"ary and self must be the same size: ary has {ary.size} elements, self {self.size}"
+            )
         if ary.shape != self.shape:
             raise ValueError(f"ary has the shape {ary.shape}, self {self.shape}")
         ary = in_machine_order(ary)
         if ary.dtype != self.dtype:
-            raise ValueError(f"ary has the dtype {ary.dtype}, self {self.dtype}")
+            raise ValueError(
+                f"ary has the dtype {ary.dtype}, self {self.dtype}: pass ary.astype({self.dtype})"
+            )
         if self.size:
             self.array.set(ary, stream._stream if stream is not None else None)
             if not async_ and stream is not None:
@@ -162,7 +166,10 @@ class GPUArray:
             ary = make(self.shape, self.dtype, order)
         else:
             if ary.size != self.size:
-                raise ValueError("self and ary must be the same size")
+                raise ValueError(
+                    f"self and ary must be the same size: self has {self.size} elements, ary "
+                    f"{ary.size}"
+                )
             if ary.dtype != self.dtype:
                 raise TypeError(f"ary has the dtype {ary.dtype}, self {self.dtype}")
             if ary.shape != self.shape:

@@ -123,6 +123,11 @@ class DeviceAllocation:
         self._address = memory.address
 
     def __int__(self):
+        if self._address is None:
+            raise LogicError(
+                "this device memory was freed by free(): free it after its last use, or allocate "
+                "it again"
+            )
         return self._address
 
     __index__ = __int__
@@ -132,11 +137,11 @@ class DeviceAllocation:
         if self._memory is None:
             raise LogicError("this memory was freed already")
         self._memory.release()
-        self._memory = None
+        self._memory = self._address = None
 
     def as_buffer(self, size, offset=0):
         """The memory as a Python buffer, for memory that the host can reach."""
-        return (ctypes.c_char * size).from_address(self._address + offset)
+        return (ctypes.c_char * size).from_address(int(self) + offset)
 
 
 def mem_get_info():

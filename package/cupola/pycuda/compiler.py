@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import cupola
-from cupola.compiler import options as _options
 from cupola.compiler.arguments import folders_of
 from cupola.compiler.request import Source
 from cupola.compiler.source_files import USUAL_NAME, source_of
 from cupola.declare.compiler_remedies import with_remedies
 from cupola.pycuda._contexts import current
-from cupola.pycuda._errors import CompileError, LogicError, translated
+from cupola.pycuda._errors import CompileError, LogicError, translate, translated
 from cupola.pycuda._functions import Module
 from cupola.toolkit.nvrtc import nvrtc
 from cupola.toolkit.program import line_directive
@@ -83,22 +82,26 @@ def compiled(
             (folder / f"kernel{number or ''}.cu").write_text(one.text)
         print(f"*** compiler output in {folder}")
     try:
-        separate = [word for option in given for word in option.split()]
-        found, words = _options.architecture(separate)
+        words = [word for option in given for word in option.split()]
         if launches:  # nvcc includes this header without an option; NVRTC does not
-            # The header itself calls a deprecated function.
-            words = [*words, "--pre-include=cuda_device_runtime_api.h", "--diag-suppress=1215"]
+            # The header itself calls a deprecated function, and includes an internal header.
+            words += [
+                "--pre-include=cuda_device_runtime_api.h", "--diag-suppress=1215",
+                "-D__CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__",
+            ]  # fmt: skip
         made = cupola.compile(
             sources if several else sources[0],
             options=words,
             include=[*folders, _INCLUDE],
-            arch=arch or found,
+            arch=arch,
             link=link,
             cache=cache_dir is not False and "PYCUDA_DISABLE_CACHE" not in os.environ,
             device=current()._owner._device,
         )
     except ValueError as error:
         raise CompileError(str(error), given) from error
+    except cupola.ImageError as error:
+        raise translate(error) from error
     except cupola.CompileError as error:
         first = str(error).partition("\n")[0]
         by = _COMPILER.search(str(error))

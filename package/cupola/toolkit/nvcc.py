@@ -37,6 +37,7 @@ _POINTER = re.compile(
 
 
 _LINK_TIME = ("-dlto", "--dlink-time-opt")
+DEBUG = ("-G", "--device-debug")
 _ARCHITECTURE = re.compile(r"^--gpu-architecture=(?:sm|compute)_")
 
 
@@ -65,8 +66,8 @@ class Nvcc:
         return f"nvcc {marks} {settings}"
 
     def compile(self, program: Program) -> Compiled:
-        """Compile one program to PTX, and to a cubin where the architecture is one of a GPU, else
-        to LTO-IR where an option asks for it; see `cupola.toolkit.program.Compiler`.
+        """Compile one program to PTX, and to LTO-IR where an option asks for it, else to a cubin
+        where the architecture is one of a GPU; see `cupola.toolkit.program.Compiler`.
         """
         title, expressions = program.title, program.expressions
         options = [word for word in program.options if word not in _LINK_TIME]
@@ -100,10 +101,17 @@ class Nvcc:
             made = _POINTER.sub("", made)
             ptx.write_text(made, encoding="utf-8", errors="surrogateescape")
             code = lto = b""
-            if any(word.startswith("--gpu-architecture=sm_") for word in options):
-                self._run([*words, "-cubin", "-o", str(cubin), str(ptx)], folder, title, last)
-                code = cubin.read_bytes()
-            elif len(options) < len(program.options):  # to link PTX: the pointers stay in it
+            machine_code = any(word.startswith("--gpu-architecture=sm_") for word in options)
+            link_time = len(options) < len(program.options)
+            if link_time and any(word in DEBUG for word in options):
+                if not machine_code:
+                    raise CompileError(
+                        f"{title}: options: -G: nvcc makes no LTO-IR with -G, and PTX of several "
+                        "sources is linked from LTO-IR: use -lineinfo, write a .cubin, or load the "
+                        "sources themselves by cupola.load"
+                    )
+                link_time = False
+            if link_time:  # the pointers stay in it
                 out = inside / "source.ltoir"
                 words = [_ARCHITECTURE.sub("--gpu-architecture=lto_", word) for word in words]
                 self._run(
@@ -111,6 +119,9 @@ class Nvcc:
                     folder, title, last,
                 )  # fmt: skip
                 lto = out.read_bytes()
+            elif machine_code:
+                self._run([*words, "-cubin", "-o", str(cubin), str(ptx)], folder, title, last)
+                code = cubin.read_bytes()
         return Compiled(made.encode(errors="surrogateescape"), code, lto, names, log)
 
     def _run(self, words: Sequence[str], folder: str, title: str, last: int) -> str:

@@ -41,6 +41,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "nvrtcGetLTOIRSize": _SIZE,
     "nvrtcGetLTOIR": _TEXT,
 }  # fmt: skip
+_WRONG_OPTION = re.compile(r"^nvrtc: error: (.+)$", re.MULTILINE)
 _FIRST_ERROR = re.compile(r"^.+(?:\(\d+\)|\"\]): (?:catastrophic )?error.*$", re.MULTILINE)
 # NVRTC puts name expressions into a file of its own, in alphabetical order.
 _NAME_EXPRESSION = re.compile(
@@ -129,8 +130,11 @@ class Nvrtc:
 
     def _failure(self, status: int, name: str, log: str) -> CompileError:
         first = _FIRST_ERROR.search(log)
+        said = _WRONG_OPTION.search(log)
         if first:
             head = first.group()
+        elif said:
+            head = f"{name}: options: {said[1]}: expected an option of NVRTC or nvcc"
         else:
             head = f"{name}: {self._error_text(status).decode(errors='replace')}"
         return CompileError(f"{head}\n\n{with_remedies(log)}\n\ncompiled by {self}", log)

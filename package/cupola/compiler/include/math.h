@@ -39,12 +39,17 @@
 #ifndef M_SQRT1_2
 #define M_SQRT1_2 0.70710678118654752440
 #endif
-#ifndef INFINITY  // CCCL defines these two macros later
+// CCCL defines the next two as macros later. The namespace keeps them out of a module's variables.
+extern "C++" {
+inline namespace __cupola {
+#ifndef INFINITY
 static constexpr float INFINITY = __builtin_bit_cast(float, 0x7f800000);
 #endif
 #ifndef NAN
 static constexpr float NAN = __builtin_bit_cast(float, 0x7fffffff);
 #endif
+}  // namespace __cupola
+}
 #ifndef HUGE_VALF
 #define HUGE_VALF __int_as_float(0x7f800000)
 #endif

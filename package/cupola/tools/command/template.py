@@ -117,7 +117,7 @@ INIT_PY = """\
 import cupola
 import numpy as np
 
-from $package import _smooth
+from $package._smooth import smooth as smooth_row
 
 __all__ = ["smooth"]
 
@@ -142,11 +142,11 @@ def smooth(x, steps=1):
     if isinstance(x, cupola.Array):
         if x.dtype != np.float32 or x.ndim != 1:
             raise TypeError(f"a row of float32 is wanted, got {x.dtype} of shape {x.shape}")
-        return _smooth.smooth(x, steps)
+        return smooth_row(x, steps)
     host = np.ascontiguousarray(x, np.float32)
     if host.ndim != 1:
         raise TypeError(f"a row of values is wanted, got shape {host.shape}")
-    return _smooth.smooth(cupola.to_device(host), steps).get()
+    return smooth_row(cupola.to_device(host), steps).get()
 """
 
 TEST_PY = """\

@@ -7,16 +7,19 @@ import argparse
 from pathlib import Path
 
 from cupola.exceptions import ArgumentValueError, Error, ImageError, MissingFileError
-from cupola.tools.command.packages import folders_of
+from cupola.tools.command.packages import folders_of, in_project
 from cupola.tools.command.values import word
 
 HELP = "compare the images of a package with the digests in their manifests"
 EPILOG = """\
-PLACE is an installed package, a folder, an image or a wheel. Each image has a manifest with its
-SHA-256. With --sources, the project's sources are compared with the manifest, too. With --bundle, a
-file's detached signature is verified without a network; this needs the package sigstore.
+PLACE is an installed package, a project's folder, another folder, an image or a wheel. Of a project
+the packages in its source tree are compared, as an installed package has them. Each image has a
+manifest with its SHA-256. With --sources, the project's sources are compared with the manifest,
+too. With --bundle, a file's detached signature is verified without a network; this needs the
+package sigstore.
 
   cupola verify heat
+  cupola verify .
   cupola verify dist/heat-1.0-py3-none-any.whl --sources .
   cupola verify dist/heat-1.0-py3-none-any.whl --bundle heat.sigstore.json \\
       --identity me@example.org --issuer https://accounts.google.com"""
@@ -42,15 +45,21 @@ def run(options: argparse.Namespace) -> int:
 
     place = path_of_place(options.place)
     require_signer(options)
-    findings = verification.verify(place, options.sources)
-    for one in findings:
-        print(f"{one.file}: {one.fault or f'as in the manifest, SHA-256 {one.digest}'}")
+    project = in_project(place, verification.SUFFIXES) if place.is_dir() else None
+    found, wrong = 0, 0
+    for folder, package in (project or {place: ""}).items():
+        print(f"{folder}: " + (f"the package {package} in the source tree" if package else
+                               "images with their manifests"))  # fmt: skip
+        findings = verification.verify(folder, options.sources)
+        for one in findings:
+            print(f"{one.file}: {one.fault or f'as in the manifest, SHA-256 {one.digest}'}")
+        found += len(findings)
+        wrong += sum(bool(one.fault) for one in findings)
     if options.bundle is not None:
         verify_signature(place, options)
         print(f"{place}: signed by {options.identity}")
-    wrong = [one.file for one in findings if one.fault]
     if wrong:
-        raise ImageError(f"{options.place}: {len(wrong)} of {len(findings)} files differ")
+        raise ImageError(f"{options.place}: {wrong} of {found} files differ")
     return 0
 
 
