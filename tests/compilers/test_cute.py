@@ -1,4 +1,6 @@
-"""examples/cute_rows, built in an environment with the CuTe DSL, and used in one without it."""
+"""examples/cute_rows, built in an environment with the CuTe DSL, and used in an environment without
+the DSL.
+"""
 
 import importlib.util
 import sys
@@ -20,7 +22,9 @@ KERNELS = "rows/cute_kernels.py"
 
 @pytest.fixture(scope="module")
 def compiler():
-    """An interpreter that has the DSL: this one, or one of an environment of its own."""
+    """A Python interpreter that has the DSL: the present interpreter, or that of an environment
+    made for the DSL.
+    """
     images.nvcc()
     if importlib.util.find_spec("cutlass"):
         return Path(sys.executable)

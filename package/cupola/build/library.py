@@ -224,8 +224,8 @@ def _has_mark(module: Path, mark: str) -> bool:
 
 
 def notes(kernels: Kernels, folder: Path) -> list[str]:
-    """Lines about a library that was built in a folder: its names that are not obvious, and the
-    devices for which kernels have no code.
+    """Lines about a library that was built in a folder: the names of kernels that are not obvious,
+    and the devices for which kernels have no code.
     """
     if kernels.makers or kernels.host:
         return []

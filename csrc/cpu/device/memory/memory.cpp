@@ -136,7 +136,7 @@ Allocation MemoryMap::take_out(std::map<std::uintptr_t, Allocation>::iterator at
 }
 
 // The system limits the number of mappings, so unmapping the middle of one can fail. Then only the
-// memory is released, and the addresses later.
+// memory is released; the addresses are released later.
 void MemoryMap::give_back_pages(void* memory, std::size_t length) {
     if (munmap(memory, length) == 0) {
         std::lock_guard lock(still_mapped_mutex_);
