@@ -25,7 +25,7 @@ class CupolaBuildHook(BuildHookInterface):  # type: ignore[misc]
     PLUGIN_NAME = "cupola"
 
     def dependencies(self) -> list[str]:
-        """The compiler's wheels where the machine has no suitable one."""
+        """The wheels with nvcc, if the machine has no suitable nvcc; else none."""
         from cupola.build import toolkit
 
         return toolkit.requirements() if self.target_name == "wheel" else []

@@ -1,8 +1,9 @@
 """tests/array_structs.py - kernels that take an array as a struct, and as several parameters.
 
-``twice`` takes structs: of ``x`` the address, the length and the stride in elements, of ``out`` the
-address and the length. ``thrice`` takes the length of ``x``, its address and its stride in bytes as
-three parameters. Both write multiples of the elements of ``x``.
+``twice`` takes two structs. The struct of ``x`` has the address, the length and the stride in
+elements; the struct of ``out`` has the address and the length. ``thrice`` takes the length of
+``x``, its address and its stride in bytes as three parameters. Both write multiples of the elements
+of ``x``.
 """
 
 import json

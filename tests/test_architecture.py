@@ -217,6 +217,40 @@ def test_the_entry_points_alone_find_the_driver_of_the_process():
     assert finds_the_driver({**texts, **planted}) == set(planted)
 
 
+def has_state(texts):
+    """Sources of `csrc/cpu/device` with a variable of the process.
+
+    The sources of `Driver` are left out, and `device/base`, whose variables are needed before a
+    driver exists. Variables of a thread do not count.
+    """
+    static = re.compile(
+        r"^(?: +static |(?:static |inline )?std::(?:atomic|mutex|map|vector))"
+        r"(?!constexpr\b|const\b|thread_local\b)[^()\n]*(?:;|\{.*\};| = new .*;)(?: +//.*)?$",
+        re.MULTILINE,
+    )
+    home = ("cpu/device/base/", "cpu/device/driver/driver.")
+    return {
+        name
+        for name, text in texts.items()
+        if name.startswith("cpu/device/") and not name.startswith(home) and static.search(text)
+    }
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "std::atomic<std::uint64_t> last_id{2};\n",
+        "    static auto* const made = new Table;\n",
+        "    static std::atomic<int> active;  // number of captures\n",
+        "    static std::atomic<std::uint64_t> last{0};\n",
+    ],
+)
+def test_the_driver_owns_the_state_of_its_objects(variable):
+    texts = {str(path.relative_to(CSRC)): path.read_text() for path in sources(CSRC)}
+    assert has_state(texts) == set()
+    assert has_state({"cpu/device/a.cpp": variable}) == {"cpu/device/a.cpp"}
+
+
 @pytest.mark.parametrize("folder", sorted(ARROWS))
 def test_a_reversed_arrow_is_found(files, folder):
     """An include that is planted in each folder below, of a file of this folder."""

@@ -76,7 +76,7 @@ TEMPLATE = "_Z4gemmIfLi3EEvv"  # void gemm<float, 3>()
 
 
 def of_levels(**kernels):
-    """A fatbin of PTX: of _75 = ["k"] the kernel k for compute_75."""
+    """A fatbin of PTX. ``_75=["k"]`` adds the kernel k for compute_75."""
     body = b""
     for level, names in kernels.items():
         number = int(level[1:])

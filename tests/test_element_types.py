@@ -49,7 +49,7 @@ def test_letters_are_those_of_numpy():
 def test_other_names_of_c_types(alias):
     name = ALIASES[alias]
     assert element_of(alias) == name
-    if name not in OF_ML_DTYPES:  # a launch knows no size of the others
+    if name not in OF_ML_DTYPES:  # a launch knows no sizes of ml_dtypes
         assert natural_alignment(alias) == itemsize(name)
 
 

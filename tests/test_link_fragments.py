@@ -129,7 +129,7 @@ def test_a_users_function_in_a_packages_kernel(driver, pick, lto):
     assert np.array_equal(picked(other), [30, 2, 5, 50])
     assert module.kernels == other.kernels == ("_Z4pickIfEvPKT_PS0_i",)
     assert module.globals["scale"].get(np.float32)[0] == 10
-    # On a GPU it is machine code; on the CPU device PTX.
+    # For a GPU, the image is machine code; for the CPU device, PTX.
     assert module.image.startswith(b"\x7fELF") == (driver == "cuda")
 
 
@@ -159,7 +159,7 @@ def test_fragments_are_files_bytes_and_texts(driver, pick, package, tmp_path):
     file = package / "pick.fatbin"
     module = cupola.link([file, LESS, SCALE])
     assert np.array_equal(picked(module), PICKED)
-    assert module["pick"].params[0].name == "x"  # by the manifest beside it
+    assert module["pick"].params[0].name == "x"  # the name is in the manifest beside it
 
 
 def test_kernels_of_sources_are_in_the_module(driver, pick):
@@ -254,7 +254,7 @@ def test_more_that_is_no_fragment(driver, pick, tmp_path):
 
 
 def for_gpu(made, sources, number=90, *, lto=True, title="pick"):
-    """The image for a GPU, which every machine makes."""
+    """The image for a GPU, which a machine without a GPU can make, too."""
     target = Wanted(f"sm_{number}", True)
     content = (made / "kernels.fatbin").read_bytes()
     entry = linking.linkable(title, content, target, lto=lto)
@@ -272,7 +272,7 @@ def test_the_function_is_inlined_for_a_gpu(driver, built):
     assert b".text.less" not in code and b".text._Z4pick" in code
     kept = LESS.replace("__device__", "__device__ __noinline__")
     code, _ = for_gpu(built["pick"], [kept, SCALE])
-    assert b"less" in code  # the test above can fail
+    assert b"less" in code  # a function that is not inlined is found in the code
     code, entry = for_gpu(built["pick"], [LESS, SCALE], lto=False)
     assert (entry.kind, entry.target) == ("ptx", "75") and b"less" in code
     _, entry = for_gpu(built["pick"], [LESS, SCALE], number=80)
@@ -283,7 +283,9 @@ Gpu = namedtuple("Gpu", "compute_capability index name", defaults=(0, "a GPU"))
 
 
 def linked_for_gpu(images, *sources, capability=(9, 0), arch=None, lto=True):
-    """The request of `cupola.link` for a GPU, and what every machine makes of it."""
+    """The request of `cupola.link` for a GPU, and the image, which a machine without a GPU can
+    make.
+    """
     read = [source_of(text, None, f"{i}.cu") for i, text in enumerate(sources)]
     request, by = fragments.request_of(
         read, images, Gpu(capability), cpu=False, lto=lto, options=(), include=(),
@@ -293,7 +295,7 @@ def linked_for_gpu(images, *sources, capability=(9, 0), arch=None, lto=True):
 
 
 def shipped(folder):
-    """A library as `cupola.link` takes it of a package."""
+    """The library of a package, in the form that `cupola.link` uses."""
     manifest = manifests.read(str(folder / "kernels.json"))
     content = (folder / "kernels.fatbin").read_bytes()
     return fragments.LinkedImage(folder.name, content, manifest.open, str(manifest.head["toolkit"]))
@@ -373,7 +375,7 @@ def test_what_nvjitlink_does_not_read(driver, pick):
 
 
 def test_the_cpu_device_asks_for_lto_ir_too(driver, built):
-    """A program that runs there must run on a GPU, too."""
+    """A program that runs on the CPU device must also run on a GPU."""
     fragments.require_lto(shipped(built["pick"]), None)
     image = images.fatbin("compute_75", "sm_90").read_bytes()
     with refused(cupola.CompileError, saying=("plain has no LTO-IR", "lto = true", "lto=False")):

@@ -291,7 +291,9 @@ def test_totals_of_chunks_are_reduced(driver, made):
 
 
 def test_lanes_exchange_by_distance(driver, made):
-    """The CPU device shuffles by an index lane by lane; only that of the last lane is constant."""
+    """The CPU device shuffles by an index lane by lane. Only the index of the last lane is
+    constant.
+    """
     added = cupola.scan("const int* x, int* out", "x[i]", "a + b", "0", "near")
     total = cupola.reduction("const int* x, int* out", "x[i]", "a + b", "0", "total")
     x = numbers("i4", 10_000)

@@ -1,7 +1,7 @@
-"""PTX that is newer than the driver: written for it at a load, without the kernels it can't take.
+"""PTX that is newer than the driver: a load rewrites it, without kernels that need a newer driver.
 
-The CPU device takes every version. For older drivers it stands behind a library that refuses PTX
-of a newer version, as NVIDIA's drivers do.
+The CPU device takes every version of PTX. To act as an older driver, it is loaded through a library
+that refuses newer PTX, as NVIDIA's drivers do.
 """
 
 import os
@@ -36,7 +36,7 @@ static int my_cuModuleLoadDataEx(void** module, const void* image, unsigned coun
 }
 """
 HEAD = ".version 9.5\n.target sm_75\n.address_size 64\n"
-# Stores a number where its parameter points.
+# The kernel stores a number at the address in its parameter.
 KERNEL = """.visible .entry NAME(.param .u64 out) {
 .reg .b64 %d<3>;
 .reg .b32 %r<5>;
@@ -95,8 +95,8 @@ except cupola.ImageError as error:
 
 @pytest.fixture(scope="module")
 def assemblers():
-    """ptxas of the toolkit, and those that CUPOLA_TEST_ASSEMBLERS names, with the newest PTX of
-    each.
+    """The newest version of PTX that each ptxas takes: the ptxas of the toolkit, and those that
+    CUPOLA_TEST_ASSEMBLERS names.
     """
     names = os.environ.get("CUPOLA_TEST_ASSEMBLERS", "")
     newest = {}
@@ -107,7 +107,7 @@ def assemblers():
 
 
 def run_assembler(path, text):
-    """The errors of ptxas; none where it takes the text."""
+    """The errors of ptxas; empty where ptxas takes the text."""
     target = re.search(r"(?m)^\.target (\w+)", text)[1]
     file = images.folder() / "assembled.ptx"
     file.write_text(text)
@@ -162,7 +162,9 @@ print(out.get())"""
 
 @pytest.mark.cpu_only("a wrapped CPU device stands for the old driver")
 def test_other_kernels_stay(old, tmp_path, assemblers):
-    """Kernels go with what they use; a function alone that nothing calls goes as well."""
+    """A kernel is left out with a function that it uses. A function that needs a newer driver is
+    left out even if nothing calls it.
+    """
     text = (
         HEAD
         + ".func helper();\n"

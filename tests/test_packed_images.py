@@ -168,7 +168,7 @@ def test_a_frame_of_zeros_is_no_bomb(driver):
 
 
 def test_two_entries_for_one_device_are_refused(plain):
-    """Devices take the first of them: the other would be dead code."""
+    """A device takes the first entry, so the second entry would be dead code."""
     head, body = plain[:16], plain[16:]
     size = struct.unpack_from("<Q", head, 8)[0]
     double = head[:8] + struct.pack("<Q", 2 * size) + body[:size] + body[:size]

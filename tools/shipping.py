@@ -28,10 +28,10 @@ def sizes(found: list[records.Record]) -> str:
     return "\n".join([
         "Files that examples ship for 7 architectures, deflated as in a wheel:\n",
         _part(newest.get("packages"), _packages),
-        "The image alone, beside nvcc's, in kB; a load counts the first kernel:\n",
+        "Sizes of images in kB. A load includes the first use of a kernel:\n",
         _part(newest.get("sizes"), _images),
         "The same kernels as extensions of PyTorch, in kB. A project publishes an extension for "
-        "each version of Python, PyTorch and CUDA, or of the latter two:\n",
+        "each version of Python, PyTorch and CUDA, or for each version of PyTorch and CUDA:\n",
         _part(newest.get("variants"), _variants),
     ])  # fmt: skip
 

@@ -13,7 +13,7 @@ struct Taker {
     int capability = 0;        // 90 for 9.0
     unsigned ptx = 0;          // the newest PTX version that the driver takes; 0 for no limit
     bool machine_code = true;  // the CPU device takes PTX alone
-    bool links = false;        // nvJitLink, which takes LTO-IR, for a device of that capability
+    bool links = false;        // nvJitLink links for the device, and takes LTO-IR
 };
 
 // The newest PTX version that a driver takes (90 for 9.0), from cuDriverGetVersion's number
@@ -25,7 +25,7 @@ std::string cuda_of_ptx(unsigned version);
 
 // How an entry and a device fit, from best to worst.
 enum class Fit {
-    lto,           // LTO-IR, for a linker alone
+    lto,           // LTO-IR, which only a linker takes
     architecture,  // machine code of an `a` target, for this compute capability alone
     family,        // machine code of an `f` target
     plain,         // machine code without suffix

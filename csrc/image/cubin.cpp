@@ -26,10 +26,10 @@ enum : std::uint8_t {
 // name has their size. The driver and ptxas do not count them.
 constexpr std::string_view reserved_section = ".nv.shared.reserved.0";
 constexpr std::uint64_t reserved_shared = 1024;
-// The flag of a target such as sm_90a, before ABI version 8.
+// The flag of an architecture-specific target such as sm_90a, in ABI versions before 8.
 constexpr std::uint32_t suffix_flag = 0x800;
 
-// Whether a section has a size, and no bytes in the file. In relocatable code global, local and
+// Whether a section has a size but no bytes in the file. In relocatable code global, local and
 // shared memory have types of their own.
 bool is_without_bytes(std::uint32_t type) {
     constexpr std::uint32_t global = 0x70000007, local = 0x70000009, shared = 0x7000000a;
@@ -82,8 +82,8 @@ std::vector<Cubin::Parameter> parameters_of(const Cubin::Section& section,
         end = std::uint64_t{parameter.offset} + parameter.size;
         parameters.push_back(parameter);
     }
-    // ptxas begins later in the constant bank where parameters are aligned to more than 16 bytes.
-    // In C and in PTX the first parameter is always at 0.
+    // If a parameter is aligned to more than 16 bytes, ptxas puts the first parameter later in the
+    // constant bank. In C and in PTX the first parameter is always at 0.
     const auto first = parameters.empty() ? 0 : parameters[0].offset;
     for (Cubin::Parameter& parameter : parameters) parameter.offset -= first;
     return parameters;
@@ -207,7 +207,7 @@ std::vector<Cubin::Kernel> Cubin::kernels() const {
         const auto found = by_name.find(name);
         return found == by_name.end() ? nullptr : found->second;
     };
-    // ptxas of CUDA 12.4 and older reserves the bytes without the section.
+    // ptxas of CUDA 12.4 and older reserves these bytes of shared memory, but writes no section.
     const bool reserves = by_name.count(reserved_section) || (before_abi_8_ && architecture_ >= 90);
     const std::uint64_t reserved = reserves ? reserved_shared : 0;
     const Section* constants = section(".nv.constant3");

@@ -43,8 +43,8 @@ class Cubin {
     explicit Cubin(std::string_view bytes);
 
     int architecture() const { return architecture_; }  // 75 for sm_75
-    // 'a' or 'f' where the note of the assembler's options names such a target, or the flags of ABI
-    // version 7, else 0.
+    // 'a' or 'f', if the note with the assembler's options or the flags of ABI version 7 name such
+    // a target; else 0.
     char variant() const;
     const std::vector<Section>& sections() const { return sections_; }
 
@@ -60,8 +60,8 @@ class Cubin {
     std::vector<std::pair<std::uint32_t, std::string>> kernel_names() const;
 
     int architecture_ = 0;
-    bool before_abi_8_ = false;  // of a toolkit of CUDA 11 or 12, for sm_90 and older
-    char suffix_ = 0;            // by the flags
+    bool before_abi_8_ = false;  // made by CUDA 11 or 12 for sm_90 or older
+    char suffix_ = 0;            // the suffix in the flags; 0: none
     std::vector<Section> sections_;
 };
 

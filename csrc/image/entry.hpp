@@ -13,7 +13,8 @@ inline constexpr std::uint64_t max_bytes = std::uint64_t{1} << 30;
 
 enum class Kind { fatbin, cubin, ptx, other };
 
-// The number of LTO-IR in a fatbin. Its kind is `other`: linkers alone read it.
+// The number that marks LTO-IR in a fatbin. Such an entry has the kind `other`, because only
+// linkers read it.
 inline constexpr unsigned lto_ir = 8;
 
 // One piece of code in an image. A bare cubin or PTX text is an image with one entry.

@@ -59,8 +59,8 @@ class Block {
     std::size_t at_ = 0;
 };
 
-// The content of a frame. Not a std::string: memory that no output fills is never touched, so a
-// forged size costs none.
+// The content of a frame. A std::string would touch all of its memory, so a forged size would cost
+// memory.
 std::unique_ptr<char[]> content_of(std::string_view frame, std::uint64_t content) {
     require_possible(content, frame.size(), max_zstd);
     const auto bytes = static_cast<std::size_t>(content);

@@ -11,11 +11,11 @@
 namespace cupola::ptx {
 namespace {
 
-// The name that the driver knows for a target; empty where there is none.
+// The name that the driver knows for a target; empty where the driver knows no name for the target.
 //
 // A driver knows the plain target of each device that it runs, but may be older than the names with
-// a suffix. The target with `a` has all features of the one with `f`. The features of a suffix are
-// not older than the target with `a`. So where the driver does not know that target, either the
+// a suffix. The target with `a` has all features of the target with `f`. No feature of a suffix is
+// older than the target with `a`. So where the driver does not know the target with `a`, either the
 // text uses no feature of the suffix, or a statement needs a newer version, too.
 std::string known_target(std::string_view target, unsigned newest, int capability) {
     const auto knows = [&](const std::string& name) {
@@ -34,8 +34,8 @@ std::string known_target(std::string_view target, unsigned newest, int capabilit
     return knows(plain) && !knows(plain + "a") ? plain : "";
 }
 
-// Of each function that the driver can't take the requirement: its own, or that of a function which
-// it uses. A function is known by its name, and what is outside of functions by the empty name.
+// The requirement of each function that the driver can't take: the function's own requirement, or
+// that of a function which it uses. The statements outside of functions have the empty name.
 class Omissions {
   public:
     Omissions(const Requirements& all, unsigned newest) {
@@ -58,7 +58,7 @@ class Omissions {
                 if (by_name_.emplace(user, by_name_.at(name)).second) added.push_back(user);
         }
     }
-    // Of a part; null where the driver can take it.
+    // The requirement of a part; null where the driver can take the part.
     const Requirement* of(const Requirements::Part& part) const {
         const auto found = by_name_.find(part.name);
         return found == by_name_.end() ? nullptr : &found->second;
@@ -76,7 +76,7 @@ class Rewrite {
         for (std::size_t at = offset(place), end = at + place.size(); at < end; ++at)
             if (text_[at] != '\n') text_[at] = ' ';
     }
-    // Places that follow are found no more, so the last one comes first.
+    // Changes the offsets of the places behind `place`, so call this for the last place first.
     void replace(std::string_view place, std::string_view with) {
         text_.replace(offset(place), place.size(), with);
     }
@@ -107,7 +107,7 @@ ForDriver for_driver(std::string_view text, unsigned newest, int capability) {
     const std::string target = known_target(all.target, newest, capability);
     const Requirement* refused = omissions.of(all.parts[0]);
     if (target.empty() || !all.of_target.known) refused = &all.of_target;
-    // Debug information has the labels of functions, so none can be left out.
+    // Debug information refers to the labels of all functions, so no function can be left out.
     if (!refused && !out.omitted.empty() && (all.debug || !any))
         refused = &out.omitted[0].requirement;
     if (refused) {

@@ -302,7 +302,7 @@ std::string OperandCheck::vector(const Operand& o, Type type, bool to) const {
     const unsigned wanted = field::vector.get(c_.modifiers);
     const unsigned count = wanted == 0 ? 1 : wanted;
     if (o.kind != Kind::vector) {
-        // A constant sets the first element of the vector; the others are 0.
+        // A constant sets the first element of the vector; the other elements are 0.
         if (!to && moves() && o.kind == Kind::integer) return {};
         if (count != 1) return "expected a vector of " + std::to_string(count);
         return element(o, type, to);

@@ -100,7 +100,7 @@ class Reader {
     void unknown(const Token& token, const std::string& what) {
         unknown(part().requirement, token, what);
     }
-    // A word that came with a version; 0: an unknown word.
+    // Notes a word that PTX has since `version`; 0: an unknown word.
     static void note(Requirement& out, unsigned version, const Token& token,
                      const std::string& what) {
         if (version)
@@ -217,7 +217,7 @@ class Reader {
             if (peek().text == "inlined_at") need(72, token, ".loc with inlined_at");
     }
 
-    // Up to the body, or to the end of a declaration.
+    // Reads the head of a function, up to its body, or to the end of its declaration.
     void heading() {
         const Token& token = peek();
         const char* const begin = linkage_ ? linkage_ : token.text.data();
@@ -242,7 +242,7 @@ class Reader {
         }
     }
 
-    // Of variables, registers, prototypes, and lists of targets.
+    // Whether a directive declares variables, registers, prototypes or lists of targets.
     static bool is_declaration(std::string_view name) {
         return name == ".global" || name == ".const" || name == ".shared" || name == ".local" ||
                name == ".param" || name == ".reg" || name == ".callprototype" ||
@@ -342,7 +342,7 @@ class Reader {
     unsigned written_ = 0;
     Requirements found_;
     std::size_t part_ = 0;           // the part of the statement at `at_`
-    const char* linkage_ = nullptr;  // of the function that may follow
+    const char* linkage_ = nullptr;  // the linkage of the function that may follow; else null
     unsigned depth_ = 0;
     std::set<std::string_view> registers_, numbered_;
 };
@@ -356,7 +356,7 @@ Requirements requirements(std::string_view text) {
 Requirement required_version(std::string_view text) {
     const Requirements all = requirements(text);
     const Requirement* found = &all.of_target;
-    // An unknown statement comes first, then the newest version; among equals the first line.
+    // An unknown statement goes first, then the newest version; of equal versions, the first line.
     const auto order = [](const Requirement& one) {
         return std::tuple(one.known, one.known ? -static_cast<int>(one.version) : 0, one.line);
     };

@@ -38,7 +38,7 @@ cdef class Signature:
     cdef readonly size_t nbytes
     cdef readonly int device_index
     cdef KeywordBinder names_  # None until an argument is given by name
-    cdef object descriptors  # cupola.core.descriptors.Descriptors; None: each argument fills one
+    cdef object descriptors  # cupola.core.descriptors.Descriptors; None: one parameter each
     cdef list layouts  # dtypes of the kernel's parameters, where a manifest has them; else None
     cdef object fitting  # dtypes of structs that had a parameter's layout when they were checked
 
@@ -48,7 +48,7 @@ cdef class Signature:
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1
     cdef int pack_array(
         self, PyObject** arguments, Py_ssize_t count, char* buffer, Queue* queue) except -1
-    # The values of all parameters, for arguments of which one fills several.
+    # The values of all parameters, where an argument fills several parameters.
     cdef tuple expanded(self, PyObject** arguments)
     cdef object device_array(self, size_t place, object value)
     # put_usual packs common types, put_other the rest (OTHER). `put` does both.

@@ -614,7 +614,7 @@ cdef class Signature:
         return self.descriptors.expanded(given)
 
     cdef object device_array(self, size_t place, object value):
-        """The value; an array of another library as cupola's, where an argument is an array."""
+        """The value; for a parameter that takes an array, another library's array as an Array."""
         if not self.descriptors.takes_array(place) or isinstance(value, Array):
             return value
         if not is_foreign(value):
@@ -624,7 +624,7 @@ cdef class Signature:
     cdef int put_described(
         self, char* buffer, size_t index, object value, cupola_stream* stream
     ) except -1:
-        """A struct of an array or of sizes; returns OTHER where the value is the struct itself."""
+        """Packs the struct of an array or of sizes; OTHER: the value is the struct itself."""
         cdef Array array
         if not self.descriptors.takes_array(index):
             if not self.descriptors.takes_sizes(index):
@@ -701,7 +701,7 @@ cdef class Signature:
     cdef int refuse_element(
         self, size_t index, str came, object dtype, uint64_t address, str array
     ) except -1:
-        """For elements that the parameter does not take; `array` is the expression to convert."""
+        """The error for elements that the parameter does not take; `array`: what to convert."""
         cdef Element* element = &self.elements[index]
         if element_fits(element, dtype.kind.encode()[0], dtype.itemsize, 0):
             return self.refuse(
@@ -714,7 +714,7 @@ cdef class Signature:
             + "to ignore the type, pass its address as an int")
 
     cdef int refuse_transfer(self, size_t index, Transfer value) except -1:
-        """For a host array whose elements are not those of the parameter."""
+        """The error for a host array whose elements the parameter does not take."""
         name = type(value).__name__
         wanted = wanted_text(&self.elements[index], self.parameters[index].type, value.array.dtype)
         came = f"cupola.{name} of a numpy.ndarray of {value.array.dtype}"
@@ -725,7 +725,7 @@ cdef class Signature:
         return self.refuse(index, came)
 
     cdef int refuse_array(self, size_t index, str came, str host) except -1:
-        """For an array where a number or a struct is taken; `host` is its elements' expression."""
+        """The error for an array where the parameter is no pointer; `host`: the array's text."""
         return self.refuse(
             index, f"{came}; the parameter is no pointer: pass one element, {host}.ravel()[0]")
 

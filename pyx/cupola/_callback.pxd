@@ -7,8 +7,8 @@ from cupola.handles cimport cupola_graph
 cdef class Held:
     cdef object what
 
-# The object that keeps `owner` or `data`, with a reference of the library. drop() ends this
-# reference.
+# The object that keeps `what` alive. The library has a reference to the object, which drop()
+# releases.
 cdef Held hold(object what)
 # The object for a callable and its arguments, held in the same way.
 cdef Held hold_call(object function, tuple arguments)

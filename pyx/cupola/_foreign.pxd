@@ -20,8 +20,8 @@ cdef bint try_read(object value, int device, cupola_stream* stream, Foreign* out
 # Notes that objects of this type can be read this way.
 cdef int remember(type kind) except -1
 
-# The C functions that a class offers by DLPack 1.3; NULL where the class has none, or lacks a
-# function that a launch needs.
+# The C functions that a class offers by DLPack 1.3; NULL where the class offers no functions, or
+# lacks a function that a launch needs.
 cdef CupolaExchange* exchange_of(type kind) except? NULL
 
 ctypedef intptr_t (*StreamFunction)() noexcept

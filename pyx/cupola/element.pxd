@@ -12,8 +12,8 @@ cdef struct Element:
 # The type of a C name such as "float" or "const unsigned int".
 cdef Element element_of(str type)
 
-# The name of a dtype that fits a parameter of a C type, for messages: 'float32' of float4; of the
-# same kind as `dtype` where there is one; '' if none is known.
+# The name of a dtype that fits a parameter of a C type, for messages, such as 'float32' for float4.
+# A dtype of the same kind as `dtype` is preferred. '' if no dtype is known.
 cdef str wanted_text(const Element* element, const char* type, object dtype)
 
 # The bits that are 0 in an address of aligned elements. A kernel's access to a number of n bytes

@@ -24,7 +24,7 @@ cdef dict BY_NAME = {
 }
 
 
-# Other types that the compiler aligns to more than their fields.
+# Further types that the compiler aligns to more bytes than their fields need.
 cdef object COMPLEX = re.compile(r"(?:.*::)?complex<(float|double)>")
 cdef dict BY_ALIGNMENT = {"__nv_bfloat16": 2, "__int128": 16}
 

@@ -103,7 +103,7 @@ cdef int take_descriptors(Signature signature, str title, object told) except -1
 
 
 cdef object shown_parameters(Kernel kernel):
-    """The arguments of a launch, as parameters."""
+    """The parameters as a launch sees them: one for each argument."""
     descriptors = signature_in(kernel).descriptors
     return kernel.params if descriptors is None else descriptors.shown(kernel.params)
 
@@ -274,7 +274,7 @@ cdef inline Stream stream_in(Kernel kernel, object stream):
     except ArgumentTypeError as error:
         if not isinstance(stream, int):
             raise
-        raise ArgumentTypeError(  # <<<grid, block, shared>>> has bytes there
+        raise ArgumentTypeError(  # in CUDA C++, <<<grid, block, shared>>>, bytes are third
             f"{error}; bytes of dynamic shared memory are the fourth value in the brackets, "
             f"kernel[grid, block, None, {stream}]") from None
 
@@ -327,9 +327,9 @@ cdef class Kernel:
     """A kernel of a loaded image: ``kernel[grid, block](*args)`` launches it.
 
     ``grid`` (blocks) and ``block`` (threads) are ints, or tuples of one to three ints.
-    ``kernel[grid, block, stream]`` names a stream, ``kernel[grid, block, stream, shared]`` also
-    bytes of dynamic shared memory; a stream of None is this thread's current one. A launch
-    returns as soon as it is queued, unless an argument is `Out` or `InOut`.
+    ``kernel[grid, block, stream]`` names a stream, and ``kernel[grid, block, stream, shared]`` also
+    the bytes of dynamic shared memory. A stream of None is the current stream of this thread. A
+    launch returns as soon as it is queued, unless an argument is `Out` or `InOut`.
 
     A kernel of a compiler that fixes its block, such as Triton, takes a grid alone:
     ``kernel[grid]``, where a grid of several axes is written ``kernel[(gx, gy),]``. With a stream

@@ -282,7 +282,7 @@ cdef object call_launch(object self, PyObject** arguments, size_t nargsf, PyObje
 cdef int replace_several(
     Launch launch, Signature signature, size_t first, object value
 ) except -1:
-    """Replace the parameters that one argument fills."""
+    """Set all parameters of the launch that one argument fills."""
     values = signature.descriptors.filled(first, signature.device_array(first, value))
     for place, one in enumerate(values, first):
         launch[place] = one

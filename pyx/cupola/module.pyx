@@ -158,7 +158,7 @@ def declare_all(Module module not None, signatures):
 
 
 cdef object without_code(Module module, str name, object error):
-    """The error for a kernel that the image has, but not for the module's device; else `error`."""
+    """The error for a kernel that the image has only for other devices; else `error`."""
     cdef Image image = module.image_
     if image.content is None:
         return error
@@ -354,8 +354,9 @@ cdef class Module:
         Raises
         ------
         NotFoundError
-            Also a KeyError. Its text has similar names, or those with the same base name. Or it
-            says for which targets the image has the kernel, where this device takes none of them.
+            Also a KeyError. The message lists similar names, or the names with the same base name.
+            If the image has the kernel only for targets that this device does not take, the message
+            names these targets.
         """
         return kernel_of(self, name)
 

@@ -85,7 +85,7 @@ def of_sources(text, listed="80 90a", **given):
 
 
 def test_targets_of_sources_are_added():
-    """The code for 9.0a has all kernels, so that for 9.0 is left out."""
+    """The code for 9.0a has all kernels, so the code for 9.0 is left out."""
     assert said(of_sources("all")) == ("75 80 86 89 90a 100 120", "75 80 90a 120")
     assert said(of_sources("all", "87 100f")) == ("75 80 86 87 89 90 100f 120", "75 87 100f 120")
     assert said(of_sources(None, "90a", otherwise="75")) == ("75 90a", "75 90a")

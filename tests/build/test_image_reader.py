@@ -109,7 +109,7 @@ def test_what_a_build_ships_is_a_fatbin(built):
 
 
 def test_kernels_of_ptx_are_those_of_the_code(built):
-    """Comments and strings hold none."""
+    """Comments and strings contain no kernels."""
     entries = reader.read_fatbin((built / "kernels.fatbin").read_bytes())
     text = next(entry.payload for entry in entries if entry.kind == "ptx")
     text += b'// .entry one()\n/* .entry two() */\n.file 9 "a//.entry three()"\n'
@@ -141,7 +141,7 @@ def test_heads_without_an_end_cost_linear_time():
     began = time.process_time()
     kernels = reader.read_kernels(text)
     assert len(kernels) == count and not any(one.parameters for one in kernels)
-    assert time.process_time() - began < 20  # each read to the text's end: quadratic
+    assert time.process_time() - began < 20  # a reader that reads to the end each time is quadratic
 
 
 def survive(read, data):
@@ -206,7 +206,7 @@ assert ("libcupola_readers.so" in maps) is bool(sys.argv[2:]), maps
 
 
 def test_the_readers_of_cupolas_own_build_give_the_same(built):
-    """Neither library loads a driver to read."""
+    """Neither library loads a driver to read an image."""
     readers = ROOT / "build/native/build-machine/lib/libcupola_readers.so"
     answers = [
         subprocess.run(
@@ -223,7 +223,7 @@ def test_the_readers_of_cupolas_own_build_give_the_same(built):
 def test_machine_code_of_cuda_12():
     """ABI version 7: the suffix is a flag, and no section names the reserved shared memory.
 
-    ptxas 12.4 made the file for sm_90a, of a kernel with 256 integers in shared memory.
+    ptxas of CUDA 12.4 made the file for sm_90a. Its kernel has 256 integers in shared memory.
     """
     data = Path(__file__).with_name("ptxas_12_4.cubin").read_bytes()
     (entry,) = reader.read_image(data).entries

@@ -64,7 +64,7 @@ def test_the_image_has_lto_ir_and_ptx(folder):
         ("ltoir", "75"), ("ltoir", "80"), ("ltoir", "90"), ("ptx", "75"), ("ptx", "90"),
     ]  # fmt: skip
     assert all(one.payload[:4] == b"\xedCN\x7f" for one in entries if one.kind == "ltoir")
-    # The PTX is written for older drivers, as that of other libraries.
+    # The PTX is written for older drivers, as in other libraries.
     assert min(one.version for one in entries if one.kind == "ptx") < "8"
 
 
@@ -149,7 +149,7 @@ def test_operations_need_complete_kernels(tmp_path):
 
 def test_libraries_of_other_targets_are_merged(tmp_path):
     def library(*cubins):
-        """nvcc writes its working folder into LTO-IR, so all are built in one folder."""
+        """nvcc writes its working folder into LTO-IR, so all wheels are built in one folder."""
         out = built(tmp_path, SOURCE, cubins)
         image, text = (out / f"kernels{suffix}" for suffix in (".fatbin", ".json"))
         return Library(f"for {cubins}", image.read_bytes(), text.read_bytes())

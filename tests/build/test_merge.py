@@ -31,7 +31,7 @@ TABLES = (
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """Wheels of one tree: for some targets, for the others, and for all."""
+    """Three wheels of one tree: for some targets, for the other targets, and for all targets."""
     folder = tmp_path_factory.mktemp("merge")
     targets = {"first": "75,80", "second": "90,cpu", "all": "75,80,90,cpu"}
     for name, architectures in targets.items():
@@ -45,14 +45,14 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def wheels(built, tmp_path):
-    """Copies of the first two, which a test may change."""
+    """Copies of the first two wheels, which a test may change."""
     for name in ("first", "second"):
         shutil.copytree(built / name, tmp_path / name)
     return [tmp_path / name / NAME for name in ("first", "second")]
 
 
 def changed(path, change, name=None):
-    """Write a wheel again, with contents that ``change`` has changed, and a RECORD of these."""
+    """Write a wheel again after ``change`` has changed its contents, with a new RECORD."""
     found = wheel.read(path)
     contents = dict(found.contents)
     change(contents)
@@ -63,7 +63,7 @@ def changed(path, change, name=None):
 
 
 def refused(wheels, *words, error=BuildError):
-    """The merge raises, names what it should, and leaves nothing."""
+    """The merge raises an error whose text has all words, and writes no file."""
     out = wheels[0].parent.parent / "out"
     with pytest.raises(error) as raised:
         merge_wheels(wheels, out)
@@ -125,7 +125,7 @@ def test_tables_of_other_code_and_damaged_ones_are_refused(wheels):
 
 
 def edited(name, change):
-    """Changes a manifest, and keeps the rest of it."""
+    """A function that applies ``change`` to a manifest of a wheel."""
 
     def act(contents):
         manifest = json.loads(contents[name])
@@ -140,7 +140,7 @@ def of_kernel(change):
 
 
 def replaced_code(contents):
-    """Another instruction in the PTX for compute_75, with a manifest that fits."""
+    """Changes an instruction in the PTX for compute_75, and the digest in the manifest."""
     pieces = fatbin.pieces(contents["slope/alone.fatbin"])
     (at,) = [i for i, piece in enumerate(pieces) if piece.name == "compute_75"]
     code = pieces[at].code.replace(b"ret;", b"trap", 1)
@@ -195,7 +195,8 @@ def test_machine_code_for_the_cpu_device(built, wheels):
     shutil.copy(built / "all" / NAME, wheels[0])
     changed(wheels[1], lambda c: c.update({"slope/alone.x86-64-v3.so": b"\x7fELF"}))
     refused(wheels, "slope/alone.x86-64-v3.so differs")
-    # The first wheel's newest PTX is compute_80, and that of the merged image compute_90.
+    # The newest PTX of the first wheel is compute_80; the newest PTX of the merged image is
+    # compute_90.
     shutil.copy(built / "first" / NAME, wheels[0])
     shutil.copy(built / "second" / NAME, wheels[1])
     changed(wheels[0], lambda c: c.update({"slope/alone.x86-64-v3.so": b"\x7fELF"}))
@@ -212,7 +213,7 @@ def test_names_versions_and_tags(wheels, tmp_path):
         other.rename(wheels[1])
     for name in ("ramp-1.2-py3-none-any.whl", "slope-1.3-py3-none-any.whl", "slope.zip"):
         other = wheels[1].rename(wheels[1].with_name(name))
-        refused([wheels[0], other], name, error=ImageError)  # it has no metadata of that name
+        refused([wheels[0], other], name, error=ImageError)  # no such metadata
         other.rename(wheels[1])
     refused(wheels[:1], "two or more")
     refused([wheels[0], tmp_path / "gone" / NAME], "there is no file", error=MissingFileError)
@@ -288,7 +289,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(wheels, monkeypatch):
     monkeypatch.setattr(wheel, "_MOST", 1 << 30)
     monkeypatch.setattr(wheel, "_MOST_OF_ALL", 1 << 21)
     refused(wheels, "its files have more than", error=ImageError)
-    # The directory says less than the file unpacks to.
+    # The directory of the archive states fewer bytes than the file has after unpacking.
     data = wheels[1].read_bytes()
     size = (1 << 22).to_bytes(4, "little")
     at = data.rindex(size)

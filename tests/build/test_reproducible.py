@@ -6,7 +6,8 @@ from project import FIRST, SECOND, TABLE, Project
 
 pytestmark = pytest.mark.campaign("builds of packages")
 
-# Names that nvcc makes of the source's path, and of its process number where nothing is exported.
+# nvcc makes these names from the path of the source, or from its process number if the source
+# exports nothing.
 HIDDEN = """
 namespace {
 struct Key { int x; };

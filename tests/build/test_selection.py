@@ -81,7 +81,9 @@ def test_nothing_is_left():
 
 
 def test_the_source_of_a_kernel():
-    """A source with targets of its own goes first; two of them for one target are refused."""
+    """A source with targets of its own takes precedence; two such sources for one target are
+    refused.
+    """
     own = {"b.cu": [NINETY]}
     found = {
         SEVENTY_FIVE: {"a.cu": ["k", "plain"]},

@@ -20,7 +20,8 @@ __device__ __noinline__ int tile(int x) { return x + bias; }
 extern "C" __global__ void which(int* out, int n) { *out = value(n); }
 extern "C" __global__ void helper(int* out) { *out = tile(__CUDA_ARCH__); }
 """
-# `tile` is defined in both: in the code of 9.0a only the kernels of plain.cu use its own.
+# Both sources define `tile`. In the code of 9.0a, only the kernels of plain.cu use the `tile` of
+# plain.cu.
 SPECIAL = """
 static __device__ __noinline__ int value(int x) { return x + 2; }
 extern "C" __global__ void which(int* out, int n) {

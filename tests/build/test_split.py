@@ -44,7 +44,7 @@ print(json.dumps([out.get().tolist(), kernels.load().name]))
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The whole wheel, in a folder, and beside it the two that it was divided into."""
+    """A folder with the whole wheel, and a folder with the two wheels into which it is divided."""
     folder = tmp_path_factory.mktemp("split")
     project = Project(folder / "tree", TABLES)
     project.write("pyproject.toml", PYPROJECT + TABLES + EXTRA)
@@ -56,7 +56,9 @@ def built(tmp_path_factory):
 
 
 def installed(built, site, requirement="slope"):
-    """Install wheels of the folder ``dist`` alone, by pip, into an empty folder."""
+    """Install a package by pip into an empty folder; pip finds only the wheels in the folder
+    ``dist``.
+    """
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-compile"]
     pip += ["--find-links", built / "dist", "--target", site, requirement]
     subprocess.run(list(map(str, pip)), check=True)
@@ -141,7 +143,8 @@ def test_a_missing_part_names_the_extra(site, monkeypatch):
     part, missing = found._part(90, manifest, place)
     assert part is None and missing.endswith("pip install 'slope[sm90]'")
     assert missing.startswith("sm_90 of slope is in a wheel of its own")
-    # The package's other code is used, with a warning; where there is none, the error names both.
+    # A device takes other code of the package, with a warning. If the package has no other code for
+    # the device, the error names the part and the reason.
     monkeypatch.setattr("cupola.device.is_cpu", lambda index: False)
     monkeypatch.setattr(found, "_part", lambda *given: (None, missing))
     with pytest.warns(RuntimeWarning, match=r"slope\.kernels: sm_90 of slope.*until then"):

@@ -1,4 +1,6 @@
-"""Run in a build of examples/cute_rows: its kernels, and those that the DSL itself launches."""
+"""Run in a build of examples/cute_rows: compares its kernels with the kernels that the DSL itself
+launches.
+"""
 
 import cutlass
 import numpy as np
@@ -10,7 +12,7 @@ import cupola
 
 
 def given(array):
-    """A device array as a tensor of the DSL, with lengths that are known at a launch."""
+    """A device array as a tensor of the DSL, whose lengths only a launch knows."""
     found = from_dlpack(array, assumed_align=4)
     return found.mark_layout_dynamic(leading_dim=array.ndim - 1)
 

@@ -1,4 +1,6 @@
-"""examples/cute_rows, built in an environment with the CuTe DSL, and used in one without it."""
+"""examples/cute_rows, built in an environment with the CuTe DSL, and used in an environment without
+the DSL.
+"""
 
 import sys
 from pathlib import Path

@@ -161,7 +161,7 @@ def test_an_error_before_cuinit_reaches_the_caller(own, name):
     code = f"import ctypes; print(ctypes.CDLL({str(library)!r}).cuCheckpointProcessLock(1, None))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) in (304, 801)  # a process: not supported, or of another user
+    assert int(done.stdout) in (304, 801)  # unsupported, or another user's process
 
 
 # -- all that the toolkit's headers have -----------------------------------------------------------

@@ -28,8 +28,8 @@ def call(command, folder, environment):
 
 
 def empty_environment(folder, wheel):
-    """An environment in a folder, without the variables of this process that are cupola's, and
-    with its wheel where pip looks: (variables, folder of programs).
+    """Make an environment in a folder; returns its variables and its folder of programs. The
+    variables omit those of cupola and Python, and let pip find the wheel.
     """
     kept = {
         name: value
@@ -43,8 +43,8 @@ def empty_environment(folder, wheel):
         "CUPOLA_CACHE_DIR": str(folder / "cache"),
         "PIP_FIND_LINKS": str(wheel.parent),
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "PIP_NO_COMPILE": "1",  # half of the time that an installation takes
+        "PIP_NO_COMPILE": "1",  # to compile takes half of the time of an installation
     }
-    # The pip of this environment fills the other one.
+    # The pip of this process's environment installs into the new environment.
     call([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], folder, variables)
     return variables, folder / "venv" / "bin"

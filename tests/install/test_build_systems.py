@@ -8,7 +8,7 @@ import pytest
 from processes import ROOT, call, empty_environment
 
 SYSTEMS = ("scikit-build-core", "meson-python", "hatchling")
-# Packages for builds that pip does not isolate.
+# The packages that a build without isolation needs.
 TOOLS = {
     "scikit-build-core": ("scikit-build-core", "cmake>=3.20", "ninja"),
     "meson-python": ("meson-python", "ninja"),
@@ -41,7 +41,7 @@ class Project:
         return call([*pip, *arguments], self.source, self.environment)
 
     def run(self, code=CODE):
-        """Its output, without what a rebuild at import prints."""
+        """The output of a program, without the lines that a rebuild at import prints."""
         printed = call([self.bin / "python", "-c", code], self.elsewhere, self.environment)
         return printed.split()[-2:]
 
@@ -52,7 +52,9 @@ def project(request, tmp_path, wheel):
 
 
 def test_a_wheel_has_the_kernels(project, tmp_path):
-    """Built in isolation, and installed into an empty environment, where no compiler is needed."""
+    """The wheel is built in isolation, and installed into an empty environment, which needs no
+    compiler.
+    """
     project.pip("wheel", "--no-deps", "--wheel-dir", tmp_path, ".")
     (made,) = tmp_path.glob("waves-1.0-*.whl")
     with zipfile.ZipFile(made) as archive:
@@ -76,7 +78,7 @@ def test_an_editable_installation_follows_the_source(project):
     assert project.run()[0] == "0.25"
     header = project.source / "csrc" / "part.cuh"
     header.write_text(header.read_text().replace("part * x", "2 * part * x"))
-    if project.system == "hatchling":  # its editable installations run no code at import
+    if project.system == "hatchling":  # Hatchling runs no code at import
         build = [project.bin / "cupola", "build", "--into", ".", "--native"]
         call(build, project.source, project.environment)
     assert project.run()[0] == "0.5"

@@ -58,8 +58,8 @@ CALLS = {
 }  # fmt: skip
 
 
-# Functions whose reference NumPy has in the same type, and functions that are parts of other
-# functions.
+# Functions for which NumPy computes the reference in the same type. Some of them are one result of
+# a function with two results.
 DIRECT = {
     "sqrt": np.sqrt, "nextafter": np.nextafter, "frexp_m": lambda x: np.frexp(x)[0],
     "frexp_e": lambda x: np.frexp(x)[1], "modf_f": lambda x: np.modf(x)[0],

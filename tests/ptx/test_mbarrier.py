@@ -90,7 +90,8 @@ def sequence(seed):
             states.append(b.arrive(expect=n)[0])
         elif pick == 7:
             parity = rng.randrange(2)
-            # On an H200, an unfulfilled try_wait still waits after its thread has continued.
+            # On an H200, a try_wait that has not succeeded continues to wait when its thread goes
+            # on. So try_wait is only used where the phase is complete.
             kind = rng.choice(["test_wait", "try_wait"][: 1 + (b.phase % 2 != parity)])
             hint = ", 100" if kind == "try_wait" and rng.random() < 0.5 else ""
             sem = rng.choice(["", ".acquire.cta", ".relaxed.cluster"])

@@ -63,7 +63,7 @@ def register(kind, number, wider=False):
 
 
 def operand(shape, number, named, kind, kind2):
-    """Of a row's operand a text that may do; None where one needs more than the row."""
+    """A text that fits an operand of a row; None where such a text needs more than the row."""
     vector = named.get("vector") or named.get("vector_2_4") or named.get("vector_always")
     if shape in ("dv", "av") and vector:
         count = int(vector[1:])

@@ -9,8 +9,8 @@ using ptx::Opcode;
 // Loads at a constant offset from the parameters' address become loads of parameters. Compilers
 // emit them for members of structures.
 void find_parameter_loads(KernelAnalysis& analysis) {
-    // The constant by which a register's address differs from the parameters' address, by the
-    // register's offset.
+    // The registers that have an address in the parameters, by their offsets: how many bytes that
+    // address is after the parameters' address.
     std::map<std::int32_t, std::uint64_t> addresses;
     for (const auto& [which, offset] : analysis.kernel.specials)
         if (which == static_cast<unsigned>(Hidden::parameter_base)) addresses[offset] = 0;

@@ -111,7 +111,7 @@ struct AffineStep {
 // An operation on the path of whole thread blocks: see find_block_batches.cpp.
 struct PathStep {
     std::uint32_t op;
-    bool taken;       // for a branch: whether the path takes it
+    bool taken;       // for a branch: whether the path takes the branch
     bool is_uniform;  // its predicate is the same for all threads of the block
 };
 

@@ -48,7 +48,7 @@ std::shared_ptr<Pool> pool_at(const CUmemLocation* place, CUmemAllocationType ty
     require(place);
     require(place->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA, CUDA_ERROR_NOT_SUPPORTED);
     Driver& driver = Driver::get();
-    const PoolPlace where = PoolPlace::of(driver, type, *place, false);
+    const PoolPlace where = PoolPlace::of(driver.devices.size(), type, *place, false);
     return first ? Pool::default_of(driver, where) : Pool::current_of(driver, where);
 }
 

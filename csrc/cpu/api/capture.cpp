@@ -93,7 +93,7 @@ CUPOLA_API CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
         if (graph) {
             *graph = made->handle();
         } else {  // the caller wants no result
-            std::lock_guard lock(Graph::mutex());
+            std::lock_guard lock(Driver::get().graph_mutex);
             made->forget();
         }
         return CUDA_SUCCESS;

@@ -26,7 +26,7 @@ CUresult copy(const Copy& what, Stream& stream, bool wait) {
     const bool from_pageable = prepared.from_pageable, to_pageable = prepared.to_pageable;
     if (wait) {
         Capture::forbid(stream);
-        Capture::forbid();
+        Capture::forbid(Driver::get());
     }
     if (const auto capture = Capture::of(stream)) {
         capture->add(stream, what);

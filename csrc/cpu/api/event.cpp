@@ -74,7 +74,7 @@ CUPOLA_API CUresult cuEventQuery(CUevent handle) {
         const auto event = event_of(handle);
         event->context()->check();
         Capture::require_uncaptured(*event);
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         if (!event->done()) return CUDA_ERROR_NOT_READY;
         return event->context()->error();
     });
@@ -85,7 +85,7 @@ CUPOLA_API CUresult cuEventSynchronize(CUevent handle) {
         const auto event = event_of(handle);
         event->context()->check();
         Capture::require_uncaptured(*event);
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         event->wait();
         event->context()->device().pool()->settle();
         return event->context()->error();

@@ -85,7 +85,7 @@ CUresult change_edges(CUgraph handle, const CUgraphNode* from, const CUgraphNode
 template <class Body>
 CUresult made_ready(Body&& body) {
     const CUresult code = entry([] {
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         return CUDA_SUCCESS;
     });
     return code == CUDA_SUCCESS ? locked(std::forward<Body>(body)) : code;
@@ -321,7 +321,7 @@ CUPOLA_ALIAS(cuGraphInstantiate, cuGraphInstantiate_v2);
 
 CUPOLA_API CUresult cuGraphExecDestroy(CUgraphExec exec) {
     return entry([&] {
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         return Driver::get().graph_execs.remove(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     });
 }

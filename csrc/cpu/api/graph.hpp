@@ -20,7 +20,7 @@ inline std::shared_ptr<Node> node_of(CUgraphNode handle) {
 template <class Body>
 CUresult locked(Body&& body) {
     return entry([&] {
-        std::lock_guard lock(Graph::mutex());
+        std::lock_guard lock(Driver::get().graph_mutex);
         body();
         return CUDA_SUCCESS;
     });

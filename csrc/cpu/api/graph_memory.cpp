@@ -13,8 +13,8 @@ namespace {
 
 AllocateNode allocation_of(CUDA_MEM_ALLOC_NODE_PARAMS* it) {
     require(it && it->bytesize > 0);
-    const auto place =
-        PoolPlace::of(Driver::get(), it->poolProps.allocType, it->poolProps.location, true);
+    const auto place = PoolPlace::of(Driver::get().devices.size(), it->poolProps.allocType,
+                                     it->poolProps.location, true);
     require(place.on_device() || place.managed());
     require(it->poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
     require(it->accessDescs || it->accessDescCount == 0);
@@ -57,7 +57,7 @@ CUPOLA_API CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
                                           CUdeviceptr address) {
     return add_node(node, graph, before, count, [&](Graph& to) {
         require(!to.is_moved(), CUDA_ERROR_NOT_SUPPORTED);
-        return FreeNode{GraphMemory::at(address)};
+        return FreeNode{GraphMemory::at(Driver::get(), address)};
     });
 }
 
@@ -72,9 +72,9 @@ CUPOLA_API CUresult cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr*
 CUPOLA_API CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute,
                                                  void* value) {
     return entry([&] {
-        Driver::get().device(device);
+        Device& of = Driver::get().device(device);
         require(value);
-        *static_cast<cuuint64_t*>(value) = GraphMemory::get(device, attribute);
+        *static_cast<cuuint64_t*>(value) = GraphMemory::get(of, attribute);
         return CUDA_SUCCESS;
     });
 }
@@ -82,17 +82,16 @@ CUPOLA_API CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_att
 CUPOLA_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute,
                                                  void* value) {
     return entry([&] {
-        Driver::get().device(device);
+        Device& of = Driver::get().device(device);
         require(value && *static_cast<const cuuint64_t*>(value) == 0);
-        GraphMemory::reset_high(device, attribute);
+        GraphMemory::reset_high(of, attribute);
         return CUDA_SUCCESS;
     });
 }
 
 CUPOLA_API CUresult cuDeviceGraphMemTrim(CUdevice device) {
     return entry([&] {
-        Driver::get().device(device);
-        GraphMemory::trim(device);
+        GraphMemory::trim(Driver::get().device(device));
         return CUDA_SUCCESS;
     });
 }

@@ -26,7 +26,7 @@ Registry<Description>& descriptions() {
 
 std::shared_ptr<GreenContext> green_of(CUgreenCtx handle) {
     require(handle, CUDA_ERROR_INVALID_CONTEXT);
-    return GreenContext::all().get(handle, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    return Driver::get().green_contexts.get(handle, CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
 // The device that the resource names.
@@ -61,7 +61,8 @@ CUPOLA_API CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource* out,
         const auto named = named_context(handle);
         const Device& device = named.context->device();
         require_sm(type);
-        const auto green = named.view ? GreenContext::all().find(named.view->green) : nullptr;
+        const auto green =
+            named.view ? Driver::get().green_contexts.find(named.view->green) : nullptr;
         const unsigned all = SmResource::of(device).count;
         *out = SmResource{green ? green->multiprocessors() : all, true}.written(device);
         return CUDA_SUCCESS;
@@ -132,7 +133,7 @@ CUPOLA_API CUresult cuGreenCtxCreate(CUgreenCtx* out, CUdevResourceDesc handle, 
         }
         auto green = std::make_shared<GreenContext>(device, device.primary().retain(), count);
         *out = green->handle();
-        GreenContext::all().add(std::move(green));
+        Driver::get().green_contexts.add(std::move(green));
         return CUDA_SUCCESS;
     });
 }
@@ -140,7 +141,7 @@ CUPOLA_API CUresult cuGreenCtxCreate(CUgreenCtx* out, CUdevResourceDesc handle, 
 CUPOLA_API CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
     return entry([&] {
         green_of(handle);
-        const auto green = GreenContext::all().remove(handle);
+        const auto green = Driver::get().green_contexts.remove(handle);
         require(green != nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED);
         green->close();
         green->device().primary().release();

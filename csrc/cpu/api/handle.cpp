@@ -14,7 +14,7 @@ namespace cupola::cpu {
 
 CurrentContext named_context(CUcontext handle) {
     if (auto context = Driver::get().contexts.find(handle)) return {std::move(context), nullptr};
-    const auto view = ContextView::all().get(handle, CUDA_ERROR_INVALID_CONTEXT);
+    const auto view = Driver::get().context_views.get(handle, CUDA_ERROR_INVALID_CONTEXT);
     return {view->context, view};
 }
 

@@ -17,7 +17,9 @@ CUPOLA_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option* options, v
     return entry([&] {
         require(out);
         Context::usable();
-        *out = Link::make(count, options, values)->handle();
+        auto link = std::make_shared<Link>(count, options, values);
+        *out = link->handle();
+        Driver::get().links.add(std::move(link));
         return CUDA_SUCCESS;
     });
 }
@@ -29,7 +31,8 @@ CUPOLA_API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, voi
         require(data && size);
         Context::usable();
         JitOptions of_input(count, options, values);
-        Link::get(state)->add(type, {static_cast<const char*>(data), size}, name, of_input);
+        Driver::get().links.get(state)->add(type, {static_cast<const char*>(data), size}, name,
+                                            of_input);
         return CUDA_SUCCESS;
     });
 }
@@ -40,7 +43,7 @@ CUPOLA_API CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, con
         require(path);
         Context::usable();
         JitOptions of_input(count, options, values);
-        const auto link = Link::get(state);
+        const auto link = Driver::get().links.get(state);
         link->add(type, read_file(path), path, of_input);
         return CUDA_SUCCESS;
     });
@@ -50,7 +53,7 @@ CUPOLA_API CUresult cuLinkComplete(CUlinkState state, void** image, size_t* size
     return entry([&] {
         require(image && size);
         Context::usable();
-        const std::string_view linked = Link::get(state)->complete();
+        const std::string_view linked = Driver::get().links.get(state)->complete();
         *image = const_cast<char*>(linked.data());
         *size = linked.size() + 1;  // includes the NUL
         return CUDA_SUCCESS;
@@ -59,7 +62,7 @@ CUPOLA_API CUresult cuLinkComplete(CUlinkState state, void** image, size_t* size
 
 CUPOLA_API CUresult cuLinkDestroy(CUlinkState state) {
     return entry([&] {
-        Link::destroy(state);
+        require(Driver::get().links.remove(state) != nullptr, CUDA_ERROR_INVALID_HANDLE);
         return CUDA_SUCCESS;
     });
 }

@@ -120,7 +120,7 @@ CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLoc
         if (advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
             advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY)
             require_place(place, missing);
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         Driver::get().advice.change(address, address + bytes,
                                     [&](Advice& it) { take(it, advice, place); });
         return CUDA_SUCCESS;

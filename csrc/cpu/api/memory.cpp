@@ -34,7 +34,7 @@ Allocation owned(const Context& context, Allocation::Kind kind, unsigned flags) 
 
 CUresult allocate_device(CUdeviceptr* out, size_t bytes, Allocation::Kind kind, unsigned flags) {
     const auto& context = Context::usable();
-    Capture::forbid();
+    Capture::forbid(Driver::get());
     *out = Driver::get().memory.allocate(owned(*context, kind, flags), bytes, 0,
                                          context->device().budget());
     return CUDA_SUCCESS;
@@ -46,7 +46,7 @@ CUresult allocate_host(void** out, size_t bytes, unsigned flags) {
             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
         require(out && !(flags & ~known));
         const auto& context = Context::usable();
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         if (bytes == 0) {  // succeeds and allocates nothing, as on hardware
             *out = nullptr;
             return CUDA_SUCCESS;
@@ -139,7 +139,7 @@ CUPOLA_API CUresult cuMemFree_v2(CUdeviceptr address) {
         };
         find();
         const auto& context = Context::usable();
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         synchronize(*context);
         const Allocation found = find();
         if (found.kind == Allocation::Kind::managed) driver.advice.forget(found.begin, found.end());
@@ -148,7 +148,7 @@ CUPOLA_API CUresult cuMemFree_v2(CUdeviceptr address) {
         else if (found.kind == Allocation::Kind::imported)
             driver.memory.drop_closed(address, driver.memory.close(address), driver.budget(found));
         else if (found.kind == Allocation::Kind::graph)
-            require(GraphMemory::at(address)->give());
+            require(GraphMemory::at(Driver::get(), address)->give());
         else
             driver.memory.release(address, driver.budget(found));
         return context->error();
@@ -190,7 +190,7 @@ CUPOLA_API CUresult cuMemFreeHost(void* pointer) {
             return found;
         };
         find();
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         synchronize(*context);
         Driver::get().memory.release(find().begin, Driver::get().host_memory);
         return context->error();
@@ -230,7 +230,7 @@ CUPOLA_API CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned i
         const auto& context = Context::usable();
         require(pointer && bytes > 0 && !(flags & ~known));
         require(!(flags & CU_MEMHOSTREGISTER_IOMEMORY), CUDA_ERROR_NOT_SUPPORTED);
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         Allocation range = owned(*context, Allocation::Kind::registered, flags);
         range.begin = reinterpret_cast<std::uintptr_t>(pointer);
         range.size = bytes;

@@ -55,7 +55,7 @@ CUPOLA_API CUresult cuModuleUnload(CUmodule handle) {
         Context::current()->check();
         const auto module = module_of(handle);
         require(!module->of_library(), CUDA_ERROR_NOT_PERMITTED);
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         module->close();
         return CUDA_SUCCESS;
     });

@@ -33,7 +33,7 @@ CUPOLA_API CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream han
         const auto capture = Capture::of(*stream);
         *out = 0;
         if (bytes == 0) return CUDA_SUCCESS;  // returns a null address, as on hardware
-        if (!capture) Capture::forbid();
+        if (!capture) Capture::forbid(Driver::get());
         Device& device = stream->context_pointer()->device();
         *out = capture ? captured(*capture, *stream, device.pool()->place(), bytes)
                        : device.pool()->allocate(*stream, bytes);
@@ -54,7 +54,7 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUme
         *out = 0;
         if (bytes == 0) return CUDA_SUCCESS;
         if (!capture) {
-            Capture::forbid();
+            Capture::forbid(Driver::get());
             *out = from->allocate(*stream, bytes);
             return CUDA_SUCCESS;
         }
@@ -76,10 +76,10 @@ CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
         const auto capture = Capture::of(*stream);
         if (address == 0) return CUDA_SUCCESS;
         if (capture) {
-            capture->add(*stream, FreeNode{GraphMemory::at(address)});
+            capture->add(*stream, FreeNode{GraphMemory::at(Driver::get(), address)});
             return CUDA_SUCCESS;
         }
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         Driver& driver = Driver::get();
         const auto found = driver.memory.at(address);
         require(found && found->begin == address && !found->on_host() && !found->module &&
@@ -93,7 +93,7 @@ CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
             return CUDA_SUCCESS;
         }
         if (found->kind == Allocation::Kind::graph) {
-            const auto memory = GraphMemory::at(address);
+            const auto memory = GraphMemory::at(Driver::get(), address);
             require(memory->give());
             // The memory stays allocated until the stream reaches the free.
             stream->submit(task([memory](CUresult) {}));
@@ -118,9 +118,9 @@ CUPOLA_API CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
 CUPOLA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* properties) {
     return entry([&] {
         require(out && properties);
-        Capture::forbid();
-        const auto place =
-            PoolPlace::of(Driver::get(), properties->allocType, properties->location, true);
+        Capture::forbid(Driver::get());
+        const auto place = PoolPlace::of(Driver::get().devices.size(), properties->allocType,
+                                         properties->location, true);
         require(!place.managed() || (properties->maxSize == 0 && properties->usage == 0));
         constexpr unsigned known =
             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
@@ -150,7 +150,7 @@ CUPOLA_API CUresult cuMemPoolDestroy(CUmemoryPool handle) {
 CUPOLA_API CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
     return entry([&] {
         const auto which = pool_of(pool);
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         which->trim(keep);
         return CUDA_SUCCESS;
     });
@@ -161,7 +161,7 @@ CUPOLA_API CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute
     return entry([&] {
         require(value);
         const auto which = pool_of(pool);
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         which->get(attribute, value);
         return CUDA_SUCCESS;
     });
@@ -213,8 +213,8 @@ CUPOLA_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool po
     return entry([&] {
         const auto which = pool_of(pool);
         require(flags && location && location->type != CU_MEM_LOCATION_TYPE_NONE);
-        const auto from =
-            PoolPlace::of(Driver::get(), CU_MEM_ALLOCATION_TYPE_PINNED, *location, false);
+        const auto from = PoolPlace::of(Driver::get().devices.size(), CU_MEM_ALLOCATION_TYPE_PINNED,
+                                        *location, false);
         // NVIDIA's driver reports no access for managed memory, which all devices can access.
         const bool access = !which->place().managed() &&
                             (from.on_device() ? which->open() : !which->place().on_device());

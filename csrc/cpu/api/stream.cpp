@@ -25,7 +25,7 @@ CUresult create(CUstream* out, unsigned flags, int priority) {
                                                std::clamp(priority, Stream::greatest_priority, 0),
                                                Stream::Kind::created);
         if (const auto& view = Context::stack().back().view)
-            stream->green = GreenContext::all().find(view->green);
+            stream->green = Driver::get().green_contexts.find(view->green);
         stream->register_in_context();
         *out = stream->handle();
         Driver::get().streams.add(std::move(stream));
@@ -69,7 +69,7 @@ CUPOLA_API CUresult cuStreamQuery(CUstream handle) {
     return entry([&] {
         const auto stream = stream_of(handle);
         Capture::forbid(*stream);
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         if (!stream->poll_all()) return CUDA_ERROR_NOT_READY;
         return stream->context_pointer()->error();
     });
@@ -82,7 +82,7 @@ CUPOLA_API CUresult cuStreamSynchronize(CUstream handle) {
     return entry([&] {
         const auto stream = stream_of(handle);
         Capture::forbid(*stream);
-        Capture::forbid();
+        Capture::forbid(Driver::get());
         stream->wait_all();
         stream->context_pointer()->device().pool()->settle();
         return stream->context_pointer()->error();

@@ -2,7 +2,7 @@
 //
 // A branch that the lanes of a warp take differently leaves some of them waiting at a later block,
 // the reconvergence point. While the running lanes stay in blocks of the same function that never
-// wait for lanes, the others are one bit each in the point's mask, and `mask` has the running
+// wait for lanes, each waiting lane is one bit in the mask of the point, and `mask` has the running
 // lanes. `w.mask` has both. Before a time slice ends, or before any other block, the masks become
 // groups of the lane queue. So lanes run in the same order as in the interpreter.
 #include "cpu/emitter/reconvergence_masks.hpp"

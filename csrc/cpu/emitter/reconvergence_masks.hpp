@@ -26,7 +26,7 @@ class ReconvergenceMasks {
     // Whether lanes can branch from block b to block `to` while other lanes wait in masks.
     bool keeps_masks(std::uint32_t b, std::uint32_t to) const;
     // Whether the lanes of a divergent branch at block b run under a mask. The lanes that run first
-    // continue at block `low`, and the others wait at block `high`.
+    // continue at block `low`, and the other lanes wait at block `high`.
     bool diverges_by_mask(std::uint32_t b, std::uint32_t to, std::uint32_t& low,
                           std::uint32_t& high) const;
     std::string waiting_at(std::uint32_t point) const;

@@ -170,7 +170,7 @@ class BlockState final : public Block {
     TextureViews textures_;
     std::vector<std::uint64_t> counts_;  // for coverage
     std::optional<Fault> fault_;
-    std::vector<unsigned> sequence_;  // in a seeded order: the warps; the first of them runs next
+    std::vector<unsigned> sequence_;  // in a seeded order: the warps; the first warp runs next
 };
 
 // A running cluster: blocks, shared memory, barrier.

@@ -98,8 +98,8 @@ ClusterRunner::Progress ClusterState::progress_of(bool moved, bool live) {
     return moved ? Progress::running : stuck();
 }
 
-// No block can run: the launch is being stopped, or lanes wait for lanes that wait elsewhere, or
-// for barriers that the others never reach.
+// No block can run: the launch is being stopped, or lanes wait for lanes that wait at another
+// place, or for barriers that other lanes never reach.
 ClusterRunner::Progress ClusterState::stuck() {
     for (const auto& block : blocks_)
         if (!block->done() && !block->stopped() && block->force()) return Progress::running;

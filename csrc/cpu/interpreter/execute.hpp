@@ -129,7 +129,8 @@ struct Launch {
     const Kernel* kernel = nullptr;
     Dim3 grid, block, cluster;
     bool explicit_cluster = false;  // the program or the kernel gave the cluster's shape
-    // All blocks run concurrently and may wait for each other, so each yields to the others.
+    // All blocks run concurrently and may wait for each other, so each block yields to the other
+    // blocks.
     bool cooperative = false;
     std::uint32_t dynamic_shared = 0;
     std::vector<std::byte> parameters;  // laid out by the kernel's Parameter offsets

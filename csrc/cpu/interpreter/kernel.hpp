@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -153,6 +154,7 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
     observe::KernelCounters counters;
     const std::shared_ptr<MachineCodeSlot> native = std::make_shared<MachineCodeSlot>();
+    mutable std::once_flag stepped_once;
     mutable std::shared_ptr<const SteppedCode> stepped;  // made when the kernel is first stepped
 };
 

@@ -240,7 +240,8 @@ std::int64_t fixed_logarithm(double length) {
     return std::int64_t{exponent} * 256 + logarithms[std::min(n, 255u)];
 }
 
-// The length in texels of a footprint's edge: its longest component plus parts of the others.
+// The length in texels of a footprint's edge: its longest component plus parts of the other
+// components.
 double length_of(const float (&edge)[3], const Texels& box, unsigned axes) {
     const double extent[3] = {static_cast<double>(box.width), static_cast<double>(box.height),
                               static_cast<double>(box.depth)};

@@ -2,7 +2,6 @@
 #include "cpu/interpreter/stepped_code.hpp"
 
 #include <atomic>
-#include <mutex>
 
 namespace cupola::cpu::interpreter {
 namespace {
@@ -17,9 +16,8 @@ std::uint64_t next_number() {
 }  // namespace
 
 std::shared_ptr<const SteppedCode> stepped_code(const KernelCode& kernel) {
-    static auto* const mutex = new std::mutex;
-    std::lock_guard lock(*mutex);
-    if (!kernel.stepped) kernel.stepped = std::make_shared<const SteppedCode>(kernel);
+    std::call_once(kernel.stepped_once,
+                   [&] { kernel.stepped = std::make_shared<const SteppedCode>(kernel); });
     return kernel.stepped;
 }
 

@@ -230,7 +230,8 @@ void VideoDecoder::decode(const ptx::Instruction& i) {
         code_.fail(i.line, "a second operation and a destination selector exclude each other");
     if (ptx::video::saturate.get(i.modifiers) != 0 && ptx::video::accumulate.get(i.modifiers) != 0)
         code_.fail(i.line, ".sat and .add exclude each other");
-    // vset has the types of its sources; the others those of the result and the first source.
+    // vset names the types of its two sources. Other instructions name the types of the result and
+    // of the first source.
     const bool set = operation == Operation::set;
     const bool a_signed = ptx::is_signed(set ? i.type : i.type2);
     const bool d_signed = ptx::is_signed(set ? i.type2 : i.type);

@@ -99,7 +99,7 @@ class Observer {
     virtual ~Observer() = default;
     // A grid is about to run. Null: its blocks are not observed.
     virtual std::shared_ptr<GridObserver> launched(const Launch&) { return nullptr; }
-    // A module is about to be decoded. Null: nothing in the module is counted.
+    // Called before a module is decoded. Returns null if nothing in the module is counted.
     virtual std::shared_ptr<ModuleCounters> counters_of(const ptx::Module&, std::string_view) {
         return nullptr;
     }

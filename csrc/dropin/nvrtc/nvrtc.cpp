@@ -94,7 +94,8 @@ CUPOLA_NVRTC Result nvrtcGetPTX(Program program, char* ptx) {
     return CUPOLA_FORWARD(nvrtcGetPTX, program, ptx);
 }
 
-// A size of 0 stays 0: a virtual architecture has no cubin, and neither have -dlto and --optix-ir.
+// A size of 0 stays 0: a compilation for a virtual architecture, with -dlto or with --optix-ir
+// makes no cubin.
 CUPOLA_NVRTC Result nvrtcGetCUBINSize(Program program, std::size_t* size) {
     const Result result = CUPOLA_FORWARD(nvrtcGetCUBINSize, program, size);
     return result == success && size && *size ? nvrtcGetPTXSize(program, size) : result;

@@ -27,7 +27,8 @@ __device__ void fill_discrete(Engine engine, i64* out, u64 n, u64 stride, int ki
 
 // Vectors of `length` numbers. The parameters of vector i are at weights + i * step.
 
-// Each count is binomial, with the trials and the probability that the earlier counts have left.
+// Each count is a binomial number. `left` and `share` are the trials and the probability that
+// remain after the earlier counts.
 template <class Engine>
 __device__ void multinomial(Engine engine, i64* out, u64 n, u64 stride, Count trials,
                             const double* weights, u64 step, u64 length) {

@@ -45,7 +45,7 @@ void Kernel::read_parameters() {
             p.kind = kinds_of_size(p.size);
             parameters.push_back(std::move(p));
         }
-        // Machine code can have the first parameter later than at 0 (image/cubin.cpp says where).
+        // In machine code, the offset of the first parameter can be above 0 (see image/cubin.cpp).
         const std::uint32_t first = parameters.empty() ? 0 : parameters[0].offset;
         for (Parameter& p : parameters) p.offset -= first;
         if (in_ptx) merge(parameters, declared);

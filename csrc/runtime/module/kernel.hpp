@@ -78,7 +78,8 @@ class Kernel : public Object {
     void refresh_c_view();
     std::vector<Parameter> with_offsets(const std::vector<Declared>& declared) const;
     std::string mismatch(std::size_t index, const Declared& declared) const;
-    // The text ", argument 1 (x) is null" for each pointer that is null; null where no pointer is.
+    // The text ", argument 1 (x) is null" for each null pointer; a null text where no pointer is
+    // null.
     [[gnu::cold]] const char* null_arguments(void* const* pointers) const noexcept;
     CUresult send(const cupola_dimensions& d, const cupola_attributes& attributes, void** pointers,
                   CUstream stream) const;

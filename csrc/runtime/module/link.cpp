@@ -65,7 +65,8 @@ class Linker {
     }
 
   private:
-    // Where the driver can't take all of a newer text, it refuses the text and says why.
+    // A newer text stays as it is where the driver can't take all of it: the driver refuses the
+    // text, and says why.
     void write_for_driver(std::string& text) const {
         const Driver& driver = context_.driver;
         const unsigned newest = driver.cpu ? 0 : image::newest_ptx(driver.version);

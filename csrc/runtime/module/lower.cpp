@@ -15,7 +15,8 @@
 namespace cupola {
 namespace {
 
-// Of an entry's header in a fatbin: the minor number of PTX, then the major one, 16 bits each.
+// The offset of PTX's version in the header of a fatbin's entry: 16 bits of minor number, then 16
+// bits of major number.
 constexpr std::size_t version_in_header = 24;
 
 void lower_entry(std::string_view bytes, const image::Entry& entry, std::string& out) {

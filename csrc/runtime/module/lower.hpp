@@ -6,9 +6,9 @@
 
 namespace cupola {
 
-// The image, a fatbin or PTX, or an object or library with images inside, with each PTX text in the
-// lowest version that it needs. Its size does not change. Throws CUPOLA_ERROR_IMAGE where the bytes
-// are none of these, or where PTX is compressed.
+// Returns the bytes with each PTX text in the lowest version that the text needs. `bytes` are a
+// fatbin, PTX, or an object or library with images inside; their number does not change. Throws
+// CUPOLA_ERROR_IMAGE where the bytes are something else, or where PTX is compressed.
 std::string lower(std::string_view bytes);
 
 }  // namespace cupola

@@ -293,7 +293,7 @@ bool Module::declared(std::string_view kernel, std::vector<Parameter>& parameter
     return from_ptx(ptx_, kernel, parameters);
 }
 
-// Why a kernel of the image was left out.
+// The message that says why the driver got the image without a kernel.
 std::string Module::omission(const ptx::ForDriver::Omitted& kernel) const {
     return title(kernel.kernel) + ": the kernel " +
            requirement_text(kernel.requirement, kernel.kernel) + "\n  " + device_text(context) +

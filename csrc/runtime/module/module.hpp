@@ -33,8 +33,8 @@ class Module : public RetainedObject {
     // The kernel whose exact, demangled or base name is `name`; throws where it is missing or
     // ambiguous.
     std::string find(const std::string& name);
-    // The driver's function of the exact name; null where there is none. Throws where the kernel
-    // needs a newer driver.
+    // The driver's function of the exact name; null where the image has no such function. Throws
+    // where the kernel needs a newer driver.
     CUfunction function(const std::string& name);
     // Sizes of a kernel's parameters, for graphs: drivers before CUDA 12.4 do not report them.
     // `sizes` returns false where none were noted.

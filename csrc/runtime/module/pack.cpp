@@ -50,7 +50,7 @@ std::vector<Piece> pieces_of(std::string_view fatbin, const std::vector<image::E
     return pieces;
 }
 
-// A device takes the first of them, so that the other one would never run.
+// Refuses two entries for one target: a device would take the first entry, and never the second.
 void refuse_doubles(const std::vector<image::Entry>& entries) {
     std::set<std::tuple<image::Kind, int, char>> known;
     for (const image::Entry& entry : entries)

@@ -22,7 +22,7 @@ std::uint32_t kinds_of_size(std::uint32_t size);
 // The expected value, for messages: "float", "const float*", "a pointer or a 64-bit integer".
 std::string describe(const Parameter& parameter);
 
-// The number of parameters that a caller gives; the others are hidden, and come last.
+// The number of parameters that a caller gives. The other parameters are hidden, and come last.
 std::size_t given_count(const std::vector<Parameter>& parameters);
 
 // Whether two C++ type names are both known and differ for a device.

@@ -64,19 +64,20 @@ def choose(
     source_targets: Mapping[str, Sequence[Target]] | None = None,
     general: bool = True,
 ) -> Architectures:
-    """The architectures that CUPOLA_ARCHITECTURES selects from those that the compiler supports.
+    """The targets of a build: of machine code, and the levels of PTX.
 
-    ``all`` is the full list; ``native`` the present devices; ``75,90a`` these two; without a value
-    ``otherwise`` is used, the table's own value. PTX is always made: for the levels ``ptx``, else
-    for compute_75 and the newest target without suffix. A table whose targets all have a suffix
-    gets PTX for these alone, and the environment's list, which is for all packages, only leaves
-    some of them out. No code is made for architectures older than the PTX: the environment's list
-    is cut. ``devices`` replaces a query of the driver.
+    CUPOLA_ARCHITECTURES selects targets that the compiler supports: ``all`` means every target,
+    ``native`` the targets of the present devices, and ``75,90a`` these two targets. Without the
+    variable, ``otherwise`` selects them, which is the table's own value. A build always makes PTX:
+    for the levels ``ptx``, else for compute_75 and the newest target without suffix. If all targets
+    of a table have a suffix, the build makes PTX for these targets alone, and the variable, which
+    is for all packages, can only leave out some of them. The variable's targets that are older than
+    the oldest level of PTX are left out. ``devices`` replaces a query of the driver.
 
-    ``source_targets`` has the targets of sources that are for these alone. They are added, with
-    PTX for those that have a suffix, and for the oldest plain one of each source. The environment's
-    list leaves some out, as with targets that have a suffix. ``general``: whether other sources are
-    for all targets.
+    ``source_targets`` has the targets of each source that is not for all targets. These targets are
+    added. PTX is added for each target with a suffix, and for the oldest target without suffix of
+    each source. The variable can leave out some of these targets. ``general``: whether other
+    sources are for all targets.
     """
     known = set(supported)
     text = (os.environ if environment is None else environment).get(VARIABLE, "").strip().lower()
@@ -127,7 +128,9 @@ def _require(targets: Sequence[Target], known: set[Target], what: str, prefix: s
 
 
 def _of_sources(own: Mapping[str, Sequence[Target]], known: set[Target]) -> list[Target]:
-    """The targets of sources with their own; raises for those that can't be made."""
+    """The targets of the sources that are not for all targets; raises if the compiler can't make
+    one.
+    """
     for file, targets in own.items():
         _require(targets, known, f"{file}: the CUDA compiler makes no code for", "sm_")
     every = sorted({target for targets in own.values() for target in targets})
@@ -136,7 +139,7 @@ def _of_sources(own: Mapping[str, Sequence[Target]], known: set[Target]) -> list
 
 
 def _levels(own: Mapping[str, Sequence[Target]]) -> set[Target]:
-    """The levels of PTX that sources with their own targets get by default."""
+    """The default levels of PTX of the sources that are not for all targets."""
     levels: set[Target] = set()
     for targets in own.values():
         levels |= {target for target in targets if target.suffix}
@@ -147,7 +150,7 @@ def _levels(own: Mapping[str, Sequence[Target]]) -> set[Target]:
 def _require_sources(
     levels: Sequence[Target], own: Mapping[str, Sequence[Target]], general: bool
 ) -> None:
-    """Raise for a level of PTX that no source is for."""
+    """Raise for a level of PTX for which no source is compiled."""
     for level in levels:
         if not general and not any(level in targets for targets in own.values()):
             raise BuildError(
@@ -212,7 +215,7 @@ def _refuse_doubles(targets: Sequence[Target], what: str) -> None:
 
 
 def _better(target: Target, targets: Sequence[Target]) -> Target | None:
-    """The target with suffix that all devices of a plain target take instead."""
+    """The target with a suffix whose code all devices of a plain target take first."""
     if target.suffix:
         return None
     last = target.number in _LAST

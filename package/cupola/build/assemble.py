@@ -1,10 +1,11 @@
 # package/cupola/build/assemble.py - steps that make each target's code of chosen kernels.
-"""Code of several sources for different targets, and of some of their kernels.
+"""Makes the code of each target, from sources that have different targets, with chosen kernels.
 
 A device takes one entry of an image (`csrc/image/choice.cpp`), which must have all kernels that the
 device can run. So each target gets a whole module. nvcc compiles every source to PTX for each of
-its targets. A step chooses the kernels (`cupola.build.selection`). For each target the texts are
-joined without the other kernels (`cupola.build.ptx.join`), and ptxas makes machine code.
+its targets. A step chooses the kernels (`cupola.build.selection`). For each target, a step joins
+the PTX texts without the other kernels (`cupola.build.ptx.join`), and ptxas makes machine code of
+the joined text.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def steps(
     lines: Sequence[str] = (),
     title: str = "",
 ) -> tuple[list[Step], list[Path], dict[Path, tuple[Path, Path]]]:
-    """Steps that make ``image``; a cubin of each target; and by source a cubin with debug
-    information, with the compiler's account of its kernels. ``generated`` has the files that are
+    """Three results: the steps that make ``image``, a cubin of each target, and for each source a
+    cubin with debug information and the compiler's text about its kernels. ``generated`` has the files that are
     compiled in place of sources. ``outcome`` is the file that says what became of variants.
     """
     targets = sorted({*architectures.cubins, *architectures.ptx})
@@ -111,7 +112,7 @@ def _plan(
     selected: Selection,
     title: str,
 ) -> Step:
-    """The step that writes which kernels of each source each target's code has."""
+    """The step that chooses the kernels of each target, by source, and writes the choice."""
 
     def write() -> None:
         found: dict[Target, dict[str, list[str]]] = {}

@@ -21,7 +21,7 @@ from .step import Step
 
 NAME = "build_kernels"
 # Files of a wheel have this time, in seconds since 1970, so that equal trees give equal wheels.
-# Hatchling has the same: 2020-02-02.
+# Hatchling writes the same time: 2020-02-02.
 EPOCH = "1580601600"
 
 
@@ -250,8 +250,8 @@ def _in_place(base: type[Any]) -> type[Any]:
 
 
 def _maps() -> list[str]:
-    """Options that keep temporary folders out of debug information: that of the project, and that
-    of an isolated build's packages.
+    """Options that keep two folders, which can be temporary, out of debug information: the folder
+    of the project, and the folder of the packages of an isolated build.
     """
     packages = Path(__file__).resolve().parents[2]
     folders = {os.getcwd(): ".", str(packages): "site-packages"}

@@ -22,7 +22,7 @@ from .step import Step
 
 _VERSION = "compilation 3"
 _VARIANTS = 16  # the maximum number of header sets for one source
-# Options by which a result has the folder's name inside.
+# With these options, the result contains the name of the folder.
 _LINES = {"-lineinfo", "--generate-line-info", "--device-debug"}
 _LTO = "code=lto_"
 

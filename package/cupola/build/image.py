@@ -49,14 +49,14 @@ def steps(
     lto: bool = False,
 ) -> list[Step]:
     """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of the sources. If ``packed``,
-    the image is compressed, and the fatbin stays in the file of `plain`. If ``lto``, it has LTO-IR
-    instead of machine code, for `cupola.link`.
+    the image is compressed, and the fatbin stays in the file of `plain`. If ``lto``, the image has
+    LTO-IR instead of machine code, for `cupola.link`.
 
-    An image has one module for each architecture. So several sources are compiled as one, or, if
-    ``relocatable``, separately and then linked. Two more compilations for the oldest architecture
-    describe the kernels: one as shipped (sizes, offsets, registers), one with debug information
-    (names, types). ``selected`` chooses the kernels, and the source of each by architecture
-    (`cupola.build.assemble`); by default all are taken.
+    An image has one module for each architecture. So several sources are compiled as one text. If
+    ``relocatable``, they are compiled separately and linked. Two more compilations for the oldest
+    architecture describe the kernels: one as shipped (sizes, offsets, registers), one with debug
+    information (names, types). ``selected`` chooses the kernels of each target, and the source of
+    each kernel (`cupola.build.assemble`). By default the image has all kernels.
     """
     code = code_options(options, include)
     targets = architectures.options()
@@ -201,16 +201,16 @@ def plain(image: Path) -> Path:
 
 
 def shipped(fatbin: Path, image: Path, root: Path, title: str) -> list[Step]:
-    """Steps that make what packages ship, of the file of `as_compiled`: ``fatbin`` with PTX for
-    older drivers, and ``image``, which is compressed, or is the same file.
+    """Steps that make the shipped files from the file of `as_compiled`: ``fatbin``, with PTX for
+    older drivers, and ``image``, which is its compressed form or the same file.
     """
     made = [older_drivers.step(as_compiled(image), fatbin, root, title)]
     return made if fatbin == image else [*made, _pack(fatbin, image, root)]
 
 
 def _pack(fatbin: Path, image: Path, root: Path) -> Step:
-    """A step that compresses a fatbin, with its entries in the order of `fatbins.joined`, so that
-    a merge of wheels gives the same bytes.
+    """A step that compresses a fatbin. The entries have the order of `fatbin.joined`, so that a
+    merge of wheels gives the same bytes.
     """
 
     def write() -> None:

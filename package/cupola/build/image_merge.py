@@ -1,5 +1,5 @@
 # package/cupola/build/image_merge.py - joins images of the same kernels, with their manifests.
-"""Images that were built of the same sources for other targets, as one image."""
+"""Joins images that were built of the same sources for different targets."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Library:
     Raises
     ------
     ImageError
-        The manifest is malformed, or is of another image.
+        The manifest is malformed, or belongs to another image.
     """
 
     def __init__(self, place: str, image: bytes, text: bytes) -> None:
-        from ..image.manifest import Manifest  # it needs NumPy, which builds do not need
+        from ..image.manifest import Manifest  # Manifest needs NumPy; builds do not
 
         self.place, self.image, self.text = place, image, text.decode()
         checked = Manifest(text, place)
@@ -85,18 +85,18 @@ class Library:
 
 
 def merge(given: Sequence[Library], machine_code: Sequence[bool]) -> tuple[Library, list[str]]:
-    """The library with the code of all, and lines about what was left out.
+    """The library with the code of all libraries, and a line for each entry that is left out.
 
     Parameters
     ----------
     given : sequence of Library
     machine_code : sequence of bool
-        For each library whether machine code for the CPU device lies beside it.
+        For each library: whether the wheel has machine code for the CPU device beside it.
 
     Raises
     ------
     BuildError
-        They are not of the same sources, or have other code for one target.
+        The libraries have different sources, or different code for one target.
     """
     first = given[0]
     for other in given[1:]:
@@ -120,7 +120,7 @@ def merge(given: Sequence[Library], machine_code: Sequence[bool]) -> tuple[Libra
 
 
 def _compare(first: Library, other: Library) -> None:
-    """Raise unless two manifests are of the same sources and kernels."""
+    """Raise unless two manifests have the same sources and kernels."""
     for key in [*first.manifest, *other.manifest]:
         mine, theirs = first.manifest.get(key), other.manifest.get(key)
         if key in _OF_THE_TARGETS or mine == theirs:
@@ -155,7 +155,7 @@ def _compare(first: Library, other: Library) -> None:
 
 
 def _union(given: Sequence[Library]) -> list[Piece]:
-    """All entries; equal ones once."""
+    """The entries of all libraries; equal entries count once."""
     found: dict[str, tuple[Library, Piece]] = {}
     for library in given:
         for piece in library.pieces:
@@ -169,8 +169,9 @@ def _union(given: Sequence[Library]) -> list[Piece]:
 
 
 def _left_out(given: Sequence[Library], union: Sequence[Piece]) -> set[str]:
-    """PTX that one build for all targets does not make. By default a build makes PTX for the oldest
-    level and for its newest target, so each of the given ones has made that of its own.
+    """The names of PTX entries that one build for all targets would not make. By default, a build
+    makes PTX for the oldest level and for its newest target. So each of these builds has made PTX
+    for a newest target of its own.
     """
     plain = [piece for piece in union if piece.kind == "ptx" and not piece.variant]
     ends = {piece.architecture for piece in plain}

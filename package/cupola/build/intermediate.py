@@ -70,7 +70,8 @@ class Prototype:
 
 
 def read_prototype(text: str, name: str) -> Prototype | None:
-    """The declaration of a name that another source defines; None where there is none.
+    """The declaration of a name that another source defines; None where the text has no such
+    declaration.
 
     The file has pointers in place of references.
     """

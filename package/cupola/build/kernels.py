@@ -90,16 +90,16 @@ class Kernels:
     makers : sequence
         The tables ``[[tool.cupola.makers]]``, of which the source is generated.
     compiler : str
-        ``"nvcc"``, or the compiler of sources in Python: ``"triton"``, ``"numba"`` or
-        ``"warp"`` or ``"cute"``.
+        ``"nvcc"``, or the compiler of sources in Python: ``"triton"``, ``"numba"``, ``"warp"`` or
+        ``"cute"``.
     instances : sequence of dict
-        The tables ``[[tool.cupola.kernels.instances]]``: for another compiler than nvcc the
-        functions to compile, each with the types of its parameters.
+        The tables ``[[tool.cupola.kernels.instances]]``: the functions that a compiler of Python
+        compiles, each with the types of its parameters.
     host : bool
         Whether this is a table ``[[tool.cupola.libraries]]``: the sources have host functions, and
-        become a shared library. Then several are linked only where `relocatable` is true.
+        become a shared library. Then several sources are linked only where `relocatable` is true.
     source_targets : dict of str to sequence of Target
-        The targets of sources that are given as dicts.
+        The targets of the sources that are dicts.
 
     Raises
     ------

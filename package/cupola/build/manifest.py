@@ -16,19 +16,19 @@
                   "resources": {"sm_75": {"registers": 10, "shared": 0, "local": 0,
                                           "constant": 0}}}]}
 
-``image`` has the size in bytes and the SHA-256 of the image's file, so that a manifest is not taken
-for that of another image. ``sources`` has the SHA-256 of each source and each of the project's
-headers. ``verify`` is true where the package's table says so.
+``image`` has the size in bytes and the SHA-256 of the image's file, so that a manifest is not used
+with another image. ``sources`` has the SHA-256 of each source and each of the project's headers.
+``verify`` is true where the package's table says so.
 
 A library with declared operations has their tables before ``kernels``, as ``operations``. A library
 with families of variants has them as ``families`` (`cupola.build.family_manifest`), and the options
 of the compiler as ``options``.
 
 A library of another compiler than nvcc names it as ``compiler``. Its kernels have ``block`` (three
-numbers of threads) and ``shared`` (bytes of dynamic shared memory), the only ones that launches can
-have. Its parameters can have ``align`` (bytes), on which the code relies, and ``hidden`` (true):
-the compiler added the parameter, no caller gives it, and it is zero. The first of the parameters
-that an array becomes has ``descriptor`` (`cupola.build.compilers.descriptor`).
+numbers of threads) and ``shared`` (bytes of dynamic shared memory). Every launch of such a kernel
+has this block and this shared memory. Its parameters can have ``align`` (bytes), on which the code
+relies, and ``hidden`` (true): the compiler added the parameter, no caller gives it, and it is zero.
+The first parameter that an array becomes has ``descriptor`` (`cupola.build.compilers.descriptor`).
 
 ``open`` has the functions and variables that the kernels use and no source defines: each has its
 linkage name, and its declaration in C++. A reference may be written as a pointer. Such kernels, and
@@ -40,9 +40,9 @@ linked.
 Targets without suffix are numbers, others texts. Resources of ``sm_90a`` have that name.
 
 ``kind`` is pointer, integer (with ``signed``; null if unknown), float or struct (with ``fields``,
-each with ``name``, ``offset`` and ``count``). Values have a ``dtype`` (`cupola.build.layout`), and
-so have the targets of pointers, if known. ``notes`` describe properties that a dtype can't express.
-``name`` is null where the source has none.
+each with ``name``, ``offset`` and ``count``). Values have a ``dtype`` (`cupola.build.layout`).
+Pointers have the ``dtype`` of their targets, if it is known. ``notes`` describe properties that a
+dtype can't express. ``name`` is null where the source has none.
 
 Number, sizes and offsets of parameters come from the machine code. Names and ``restrict`` come from
 the compiler's intermediate files, types from debug information. If these disagree, the build
@@ -231,9 +231,9 @@ def _compared(
     cubins: Mapping[Target, Sequence[Kernel]],
     own: Mapping[Target, set[str]] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Resources of each kernel by architecture. Each architecture must have the same kernels as
-    the compilation that describes them, for the architecture ``described``, or the names in
-    ``own`` where an architecture has these.
+    """The resources of each kernel, for each architecture. Each architecture must have the same
+    kernels as the compilation that describes them, for the architecture ``described``, or the names
+    in ``own`` where an architecture has these.
     """
     resources: dict[str, dict[str, Any]] = {kernel.name: {} for kernel in kernels}
     layouts = {kernel.name: kernel.parameters for kernel in kernels}
@@ -261,7 +261,7 @@ def _require_alike(
     told: Sequence[Debug],
     declared: Sequence[dict[str, list[Declaration]]],
 ) -> None:
-    """Raise for a kernel whose parameters differ between the sources that have it."""
+    """Raise for a kernel that several sources have with different parameters."""
     known: dict[str, tuple[str, list[str], list[Any]]] = {}
     for origin, cubin, one, front in zip(origins, debug, told, declared, strict=True):
         for kernel in read_kernels(cubin):

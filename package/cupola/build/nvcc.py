@@ -87,9 +87,9 @@ def kept(target: Path, source: Path) -> Path:
 
 
 def _fixed_names(toolkit: Toolkit, source: Path, options: Sequence[str]) -> list[str]:
-    """Options for equal names in each build. nvcc derives the names of what only one source sees
-    (kernels in unnamed namespaces, static variables) from the source's absolute path, and where
-    the source exports nothing from nvcc's process number.
+    """Options that give local symbols the same names in each build. Local symbols are, for example,
+    kernels in unnamed namespaces and static variables. nvcc derives their names from the absolute
+    path of the source, or from its own process number if the source exports nothing.
     """
     if source.is_absolute():
         return []
@@ -102,7 +102,7 @@ def _fixed_names(toolkit: Toolkit, source: Path, options: Sequence[str]) -> list
 
 
 def _with_flags(options: Sequence[str]) -> list[str]:
-    """All options that nvcc gets: also those of the environment."""
+    """All options that nvcc gets, which include the options in the environment."""
     before, after = (os.environ.get(f"NVCC_{when}_FLAGS", "") for when in ("PREPEND", "APPEND"))
     return [*before.split(), *options, *after.split()]
 

@@ -12,16 +12,16 @@ OLDEST = 73  # the PTX version of CUDA 11.3, the oldest driver that cupola suppo
 
 
 def step(made: Path, image: Path, root: Path, title: str) -> Step:
-    """The step that makes ``image``, PTX, a fatbin or an object with fatbins inside, of what the
-    compiler made.
+    """The step that makes ``image`` from the compiler's output: PTX, a fatbin, or an object with
+    fatbins inside.
     """
 
     def act() -> None:
         data, found = ptx_version.lowered((root / made).read_bytes())
         (root / image).write_bytes(data)
         for level, one in found:
-            # Not where the target alone needs it, nor where each supported driver takes it, nor
-            # for a hint to the compiler, which a load leaves out.
+            # No line for a version that each supported driver takes, or that only the target needs.
+            # No line for a hint to the compiler either: a load leaves hints out.
             hint = one.what.startswith(".pragma ")
             if not hint and (not one.known or (one.function and one.needed > OLDEST)):
                 print(f"{title or image.name}: {level} {one}", flush=True)

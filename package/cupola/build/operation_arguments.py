@@ -1,7 +1,7 @@
 # package/cupola/build/operation_arguments.py - fills structs and parameters from tensors.
 """Arguments of operations over kernels of other compilers, which take an array as a struct or as
-several parameters (`cupola.build.compilers.descriptor`). A declaration names the tensor, and its
-shape and strides become the rest.
+several parameters (`cupola.build.compilers.descriptor`). A declaration names the tensor, and this
+module makes the other values from its shape and strides.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..declare.record import Record
 def filled(
     declaration: Declaration, types: tuple[str, ...], parameters: Sequence[dict[str, Any]]
 ) -> list[Any]:
-    """The arguments of a table for all parameters of a kernel.
+    """The arguments for all parameters of a kernel, as a table has them.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ def filled(
     types : tuple of str
         The element types of the type variables.
     parameters : sequence of dict
-        Those that a caller gives, as the manifest has them.
+        The parameters that a caller gives, as the manifest has them.
 
     Raises
     ------
     DeclarationError
-        Where an argument does not fit what the kernel takes there.
+        Where an argument does not fit the parameter of the kernel.
     """
     arguments = declaration.arguments
     if len(arguments) == len(parameters) and not any(
@@ -77,7 +77,7 @@ def _values(
     argument: Argument,
     told: dict[str, Any],
 ) -> dict[str, str]:
-    """The texts of what the kernel reads, by their names in the description."""
+    """The values that the kernel reads, as expressions, by their names in the description."""
     if told["kind"] == "sizes":
         texts = (argument,) if isinstance(argument, str) else argument
         assert not isinstance(texts, Record)
@@ -112,7 +112,7 @@ def _values(
 
 
 def _check(index: int, tensor: Tensor, element: str, told: dict[str, Any]) -> None:
-    """Compare a tensor with what the kernel takes."""
+    """Raise unless the kernel takes arrays like the tensor."""
     name, shape = tensor.name, told["shape"]
     if element != told["element"]:
         raise _wrong(index, name, f"the kernel takes elements of {told['element']}, got {element}")

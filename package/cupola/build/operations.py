@@ -277,7 +277,7 @@ def _launched(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
 
 
 def _alignment(parameter: dict[str, Any]) -> int:
-    """The alignment of addresses on which a kernel relies, beyond that of their elements."""
+    """The alignment of an address, in bytes, on which a kernel relies; 1: that of the elements."""
     align: int = parameter.get("descriptor", parameter).get("align", 1)
     return align
 

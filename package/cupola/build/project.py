@@ -1,5 +1,5 @@
 # package/cupola/build/project.py - builds all kernel libraries of a project.
-"""A project's kernel libraries: what is made, for which targets, and in which folder.
+"""The kernel libraries of a project: their files, targets and folders.
 
 Each build system uses this: setuptools by `cupola.build.command`, Hatchling by ``_cupola_hatch``,
 CMake and Meson by ``python -m cupola build --into``.
@@ -62,7 +62,7 @@ class Project:
                 raise BuildError(f"there are two kernel libraries {name!r}")
 
     def folder(self, kernels: Kernels) -> Path:
-        """Where a library is made, relative to the project's folder."""
+        """The folder in which a library is made, relative to the folder of the project."""
         return self.work / "kernels" / kernels.library
 
     def steps(self, kernels: Kernels) -> list[Step]:
@@ -93,7 +93,7 @@ class Project:
         )
 
     def products(self, kernels: Kernels) -> list[Path]:
-        """The files of a library that are installed, where the build makes them."""
+        """The paths at which the build makes the files of a library that are installed."""
         return library.products(kernels, self.folder(kernels), self._levels(kernels))
 
     def make(
@@ -108,7 +108,7 @@ class Project:
         ----------
         planned : iterable of (Kernels, sequence of Step)
         placed : iterable of (Path, Path)
-            Products, and where each goes.
+            Each product, and the path to which it is copied.
         """
         planned, placed = list(planned), list(placed)
         with executor.locked(self.root / self.work / "kernels"):
@@ -126,7 +126,7 @@ class Project:
         return kernels.architectures or ("all" if self.for_others else "native")
 
     def _levels(self, kernels: Kernels) -> tuple[str, ...]:
-        """The host levels to make machine code for, for the CPU device."""
+        """The levels of the host for which machine code for the CPU device is made."""
         if kernels.host or kernels.lto:
             return ()
         hosts = architectures.hosts(otherwise=self._otherwise(kernels))
@@ -141,7 +141,7 @@ def of_folder(root: Path, *, work: Path = WORK, for_others: bool = True) -> Proj
     Raises
     ------
     BuildError
-        There is none, or it names no kernels.
+        The folder has no pyproject.toml, or that file names no kernels.
     """
     path = root / "pyproject.toml"
     values, text = tables.read(path)
@@ -155,15 +155,15 @@ def of_folder(root: Path, *, work: Path = WORK, for_others: bool = True) -> Proj
 
 @dataclass(frozen=True)
 class Into:
-    """The products of a project in a folder from which another build system installs them.
+    """The products of a project in a folder, from which another build system installs them.
 
     Parameters
     ----------
     project : Project
     folder : Path
-        The files of the package ``a.b`` are in ``a/b`` there.
+        The files of the package ``a.b`` are in its folder ``a/b``.
     package : str
-        A package whose files alone are made, in the folder itself.
+        If given, only the files of this package are made, in the folder itself.
     """
 
     project: Project
@@ -171,7 +171,7 @@ class Into:
     package: str = ""
 
     def chosen(self) -> list[Kernels]:
-        """The libraries that are made."""
+        """The libraries that this object makes."""
         found = [k for k in self.project.libraries if self.package in ("", k.package)]
         if not found:
             known = ", ".join(sorted({kernels.package for kernels in self.project.libraries}))
@@ -186,7 +186,9 @@ class Into:
                 yield made, self.folder.joinpath(*inside, made.name)
 
     def make(self, rule: Path | None = None) -> None:
-        """Make the files, and a rule for make or Ninja with all files that were read."""
+        """Make the files. ``rule`` receives a rule for make or Ninja, which lists all files that
+        were read.
+        """
         self.project.require_names()
         planned = [(kernels, self.project.steps(kernels)) for kernels in self.chosen()]
         placed = list(self.placed())

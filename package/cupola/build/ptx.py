@@ -93,12 +93,12 @@ class _Part:
 def join(texts: Mapping[str, str], kernels: Mapping[str, Collection[str]] | None = None) -> str:
     """Join the PTX of several sources, by name, which were compiled with -rdc=true.
 
-    ``kernels`` has the kernels of each source that are kept, by default all. Functions and
-    variables that only the other kernels refer to are left out, and so are unused functions.
+    ``kernels`` has the kernels of each source that are kept; by default all kernels are. Functions
+    and variables to which only other kernels refer are left out, and so are unused functions.
 
     It works like a linker: local symbols stay separate, the first weak definition is kept, and one
-    source may define the declarations of another.  Of line information, the lines are kept, and the
-    names of functions that were inlined.  The variables' places, which -G gives, are not.
+    source may define the declarations of another.  The result keeps source lines, and the names of
+    functions that were inlined.  It does not keep the locations of variables, which -G writes.
     """
     heads, parts, files, strings = [], [], [], []
     for number, (source, text) in enumerate(texts.items()):
@@ -140,7 +140,7 @@ def _part(source: str, item: str) -> _Part:
 def _selected(
     parts: list[list[_Part]], kernels: Mapping[str, Collection[str]]
 ) -> list[list[_Part]]:
-    """The parts that chosen kernels need, and the variables that no other kernel needs."""
+    """The parts that the chosen kernels need, and the variables that no other kernel needs."""
     graph = _Graph(parts)
     entries = {
         (i, part.name): part.name in kernels.get(part.source, ())
@@ -161,15 +161,15 @@ def _selected(
 
 
 class _Graph:
-    """Which parts refer to which ones, by the number of their text and their names. No reference
-    leads to a kernel.
+    """The references between parts. A part is known by the number of its text and by its name. No
+    reference leads to a kernel.
     """
 
     def __init__(self, parts: list[list[_Part]]) -> None:
         self.words: dict[tuple[int, str], set[str]] = {}
         self.kernels: set[tuple[int, str]] = set()
         self.linked: set[tuple[int, str]] = set()  # names that another text can define
-        self.defined: dict[str, set[int]] = {}  # by name, the texts with a definition for others
+        self.defined: dict[str, set[int]] = {}  # by name: the texts that define it for other texts
         for i, of_one in enumerate(parts):
             for part in of_one:
                 words = self.words.setdefault((i, part.name), set())
@@ -182,14 +182,14 @@ class _Graph:
                     self.linked.add((i, part.name))
 
     def reached(self, roots: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
-        """The roots, and all that they refer to, directly or indirectly."""
+        """The roots, and all parts to which they refer, directly or indirectly."""
         found = set(roots)
         waiting = list(found)
         while waiting:
             i, name = waiting.pop()
             near = {(i, word) for word in self.words[i, name] if (i, word) in self.words}
             if (i, name) in self.linked:
-                # Of several weak definitions one is kept, which can be any.
+                # Any one of several weak definitions may be the one that is kept.
                 near |= {(j, name) for j in self.defined.get(name, ())}
             near -= found | self.kernels
             waiting += near

@@ -1,8 +1,8 @@
 # package/cupola/build/python_image.py - steps that compile kernels written in Python to one image.
-"""Python sources to one compressed fatbin, with its manifest.
+"""Compiles Python sources to one compressed fatbin, with its manifest.
 
-For each architecture a process compiles all instances, joins their PTX, and makes machine code of
-it (`cupola.build.compilers`).
+For each architecture, a process compiles all instances, joins their PTX, and makes machine code of
+the joined text (`cupola.build.compilers`).
 """
 
 from __future__ import annotations

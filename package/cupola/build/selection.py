@@ -1,5 +1,5 @@
 # package/cupola/build/selection.py - chooses the kernels of a library, and the source of each.
-"""Which kernels each target's code has: by `only` and `without`, by the sources' targets, and those
+"""Chooses the kernels of each target: by `only` and `without`, by the targets of sources, and those
 of variants.
 """
 
@@ -16,7 +16,7 @@ from .error import BuildError
 from .targets import Target
 from .variants import Requested
 
-# By target, the names of the kernels that each source gives.
+# For each target and each source: the names of the kernels that are taken from the source.
 Choice = dict[Target, dict[str, list[str]]]
 
 
@@ -31,7 +31,7 @@ class Selection:
     without : sequence of str
         No kernel has one of these names.
     source_targets : dict of str to sequence of Target
-        By source, its targets, where it is not for all.
+        The targets of each source that is not for all targets.
     variants : Requested, optional
         The kernels of variants, which the library needs, or has alone.
     """
@@ -43,7 +43,7 @@ class Selection:
 
     @property
     def own(self) -> Mapping[str, Sequence[Target]]:
-        """The targets of sources that have their own."""
+        """The targets of each source that is not for all targets."""
         return self.source_targets or {}
 
     def choose(
@@ -57,7 +57,8 @@ class Selection:
         Parameters
         ----------
         found : dict of Target to dict of str to iterable of str
-            By target, the kernels that the compiler made of each source, as in machine code.
+            For each target and each source: the linkage names of the kernels that the compiler
+            made.
         library : str
             For messages.
         of_variants : dict of str to str
@@ -66,7 +67,8 @@ class Selection:
         Raises
         ------
         BuildError
-            A name fits no kernel, no kernel is left, or two sources have one for a target.
+            A name fits no kernel, no kernel is left, or two sources have the same kernel for a
+            target.
         """
         every = {kernel for of in found.values() for names in of.values() for kernel in names}
         wanted = of_variants or {}
@@ -102,7 +104,9 @@ class Selection:
     def _of_target(
         self, target: Target, of: Mapping[str, Iterable[str]], kept: set[str]
     ) -> dict[str, list[str]]:
-        """A source for this target alone goes before sources for all targets."""
+        """The kernels of a target. A source with targets of its own takes precedence over sources
+        for all targets.
+        """
         special: dict[str, str] = {}
         for source in of:
             for kernel in kept.intersection(of[source]) if source in self.own else ():
@@ -132,7 +136,7 @@ def title(kernel: str) -> str:
 
 
 def _titles(kernel: str) -> tuple[str, ...]:
-    """The names by which a pattern may mean a kernel, without spaces."""
+    """The names of a kernel, without spaces, with which a pattern is compared."""
     full = demangle(kernel).removeprefix("void ")
     whole = title(kernel)
     return tuple(re.sub(r"\s", "", text) for text in (kernel, full, whole, _short(whole)))
@@ -150,7 +154,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _near(pattern: str, every: Iterable[str]) -> str:
-    """The names that are most like a pattern, or some of them."""
+    """The advice for a pattern that fits no kernel: similar names."""
     titles = sorted({title(kernel) for kernel in every})
     base = pattern.partition("<")[0].strip()
     near = [one for one in titles if base in (one.partition("<")[0], _short(one).partition("<")[0])]

@@ -20,7 +20,7 @@ _FORM = "{ file = 'wgmma.cu', architectures = ['90a'] }"
 def read(
     kernels: Kernels, entries: Iterable[Any]
 ) -> tuple[tuple[Any, ...], dict[str, tuple[Target, ...]]]:
-    """The files or patterns, and the targets of those that have their own.
+    """The files or patterns of all entries, and the targets of the entries that name targets.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def _targets(kernels: Kernels, file: str, given: Any) -> tuple[Target, ...]:
 
 
 def check(kernels: Kernels) -> None:
-    """Refuse targets of sources, and selections of kernels, where nothing would use them."""
+    """Refuse targets of sources, and selections of kernels, in a table that ignores them."""
     if kernels.host and kernels.selects:
         name = "sources" if kernels.source_targets else "only" if kernels.only else "without"
         raise kernels.wrong(
@@ -103,7 +103,7 @@ def applies(own: Mapping[str, Sequence[Target]], source: str, target: Target) ->
 
 
 def better(kernels: Kernels, path: str, pattern: str, known: str | None) -> str:
-    """Which of two entries a file belongs to: the one with targets of its own."""
+    """The entry to which a file belongs, of two: an entry with targets takes precedence."""
     own = kernels.source_targets
     if known is None or (pattern in own and known not in own):
         return pattern

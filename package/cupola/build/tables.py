@@ -1,5 +1,5 @@
 # package/cupola/build/tables.py - the tables [tool.cupola] of a project's pyproject.toml.
-"""Kernel libraries of a project: kernels, host libraries, operations, families and makers in one
+"""Reads the tables of a project: kernels, host libraries, operations, families and makers in one
 list.
 """
 

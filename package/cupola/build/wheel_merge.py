@@ -1,5 +1,7 @@
 # package/cupola/build/wheel_merge.py - joins wheels of one tree that were built for other targets.
-"""The wheel that one build for all targets would have made, of wheels of several machines."""
+"""Joins the wheels of several machines. The result is the wheel that one build for all targets
+makes.
+"""
 
 from __future__ import annotations
 
@@ -67,12 +69,12 @@ def _contents(wheels: Sequence[Wheel]) -> tuple[dict[str, bytes], list[str]]:
     for name in [name for name in names if name.endswith(".fatbin")]:
         stem = name.removesuffix(".fatbin")
         if not all({name, f"{stem}.json"} <= one.contents.keys() for one in wheels):
-            continue  # `_same` names the wheel that lacks one of them
+            continue  # `_same` names the wheel that lacks a file
         found = [_library(one, stem) for one in wheels]
         merged, notes = merge(found, _codes(wheels, stem))
         lines += [f"{stem}: {note}" for note in notes]
         changed[name], changed[f"{stem}.json"] = merged.image, merged.text.encode()
-        # A .pyi that the build wrote of the manifest, and not one of makers.
+        # The build has made this .pyi from the manifest. A .pyi of makers stays as it is.
         pairs = zip(wheels, found, strict=True)
         if all(one.contents.get(f"{stem}.pyi") == library.stub for one, library in pairs):
             changed[f"{stem}.pyi"] = merged.stub
@@ -104,7 +106,7 @@ def _library(one: Wheel, stem: str) -> Library:
 
 
 def _codes(wheels: Sequence[Wheel], stem: str) -> list[bool]:
-    """For each wheel whether it has machine code of these kernels for the CPU device."""
+    """For each wheel: whether it has machine code of these kernels for the CPU device."""
     return [
         any(found[1] == stem for name in one.contents if (found := _MACHINE_CODE.fullmatch(name)))
         for one in wheels
@@ -112,13 +114,13 @@ def _codes(wheels: Sequence[Wheel], stem: str) -> list[bool]:
 
 
 def _same(wheels: Sequence[Wheel], name: str) -> bytes:
-    """A file that all wheels have with equal bytes."""
+    """The content of a file; raises unless all wheels have the file with equal bytes."""
     compared: Callable[[bytes], bytes] = bytes
     if name == f"{wheels[0].about}/WHEEL":
         compared = _without_generator
     found = [(one, one.contents[name]) for one in wheels if name in one.contents]
     lacking = [one for one in wheels if name not in one.contents]
-    # Machine code for the CPU device is for all targets: one wheel's machine has made it.
+    # Machine code for the CPU device serves all targets, so one wheel with this file is enough.
     if lacking and not _MACHINE_CODE.fullmatch(name):
         raise BuildError(
             f"{lacking[0].path} lacks {name}, which {found[0][0].path} has: the wheels are not of "
@@ -140,8 +142,8 @@ def _without_generator(text: bytes) -> bytes:
 
 
 def _order(wheels: Sequence[Wheel]) -> list[str]:
-    """The names of all files: those of the first wheel in its order, each other one after the name
-    that it follows in its folder.
+    """The names of all files. The first wheel's files keep their order. Each other file stands
+    after the file that precedes it in the sorted names of its folder.
     """
     names = list(wheels[0].contents)
     for name in sorted({name for one in wheels[1:] for name in one.contents} - set(names)):

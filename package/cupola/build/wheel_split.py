@@ -1,5 +1,5 @@
 # package/cupola/build/wheel_split.py - moves code for some targets into wheels of their own.
-"""A wheel divided: a small one for all users, and parts that extras install."""
+"""Divides a wheel into a small wheel for all users, and wheels that extras install."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _KEPT = ("Metadata-Version", "Requires-Python", "License", "License-Expression",
 
 
 def split_wheel(path: Path, parts: Mapping[str, Sequence[str]], output: Path) -> list[str]:
-    """Write a wheel without some targets, and a wheel for each part; returns lines about them.
+    """Write a wheel without some targets, and a wheel for each part. Returns lines about the
+    wheels.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def _divided(
     stem: str,
     made: dict[str, dict[str, bytes]],
 ) -> Library:
-    """The library without the code of parts, whose files are added to ``made``."""
+    """The library without the code of the parts. The files of the parts are added to ``made``."""
     taken: dict[str, list[Piece]] = {}
     for piece in library.pieces:
         name = chosen.get(Target(piece.architecture, piece.variant), "")
@@ -155,7 +156,9 @@ def _part(library: Library, pieces: Sequence[Piece], file: str, more: dict[str, 
 
 
 def _takers(library: Library, targets: Sequence[str]) -> list[int]:
-    """The compute capabilities that take code for these targets, of all that the image has."""
+    """The compute capabilities whose devices take the code for one of these targets, and no other
+    code of the image.
+    """
     devices = [reader.Device(number) for number in reader.CAPABILITIES]
     return [
         device.capability

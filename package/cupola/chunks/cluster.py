@@ -104,7 +104,8 @@ class _Run:
         self.head = 0  # all tasks before this one are done
         rows = spans[0].stop - spans[0].start if spans else 1
         self.task_bytes = max(rows * sum(map(row_bytes, hosts.arrays)), 1)
-        # Inputs that workers read from a file. An input that is an output, too, changes meanwhile.
+        # Inputs that workers read from a file. If an input is also an output, its file changes
+        # meanwhile.
         self.files = {
             i: part
             for i in set(hosts.inputs) - set(hosts.outputs)

@@ -58,10 +58,10 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     headers : dict of str to str, optional
         Headers in memory: the name in ``#include``, and the text.
     arch : str, optional
-        ``"sm_90"`` gives machine code, ``"compute_90"`` PTX. By default machine code for the
-        device, or PTX where NVRTC does not support the device yet, or is of a newer major version
-        than the driver. The CPU device always gets PTX.
-        For a GPU, linking with anything except LTO-IR gives machine code for the device.
+        ``"sm_90"`` gives machine code, ``"compute_90"`` PTX. By default, the result is machine code
+        for the device. It is PTX where NVRTC does not support the device yet, or where NVRTC has a
+        newer major version than the driver. The CPU device always gets PTX. For a GPU, linking with
+        anything except LTO-IR gives machine code for the device.
     link : iterable of os.PathLike or bytes
         Further inputs to link: PTX; for a GPU also cubins, fatbins, LTO-IR, and objects and
         archives from ``nvcc -dc``.

@@ -50,10 +50,11 @@ def request_of(
     headers: Any,
     arch: str | None,
 ) -> tuple[Request, FrontEnd | None]:
-    """The request to link sources and images, and the compiler; None where there is no source.
+    """The request to link sources and images, and the compiler; the compiler is None where there is
+    no source.
 
-    `cpu`: the device's driver links PTX; otherwise nvJitLink links. Each image gets its `entry` and
-    its `ptx`.
+    `cpu`: the driver of the CPU device links PTX; else nvJitLink links. This function sets `entry`
+    and `ptx` of each image.
     """
     asked, words = arguments.asked_architecture(arch, arguments.options_of(options))
     arguments.require_folders("options", include_folders(words))
@@ -99,7 +100,7 @@ def _target(asked: str | None, device: Device, compiler: FrontEnd | None, cpu: b
 
 
 def _with_features(target: Target, images: Sequence[LinkedImage]) -> Target:
-    """The target, with the suffix of LTO-IR that is for one architecture or family."""
+    """The target, with a suffix if the LTO-IR of an image is for one architecture or family."""
     suffixes = {one.entry.variant for one in images if one.entry is not None} - {""}
     if not suffixes or not target.machine_code or not target.architecture[-1].isdigit():
         return target
@@ -107,7 +108,7 @@ def _with_features(target: Target, images: Sequence[LinkedImage]) -> Target:
 
 
 def _ptx(image: LinkedImage, target: Target) -> str:
-    """The PTX of an image, for the checks of what it leaves open; "" where it has none."""
+    """The PTX of an image, for the check of its open symbols; "" where the image has no PTX."""
     entry = linkable(image.title, image.content, target, lto=False)
     content = image.content if entry is None else entry.payload
     if b".version" not in content[:4096]:
@@ -117,13 +118,14 @@ def _ptx(image: LinkedImage, target: Target) -> str:
 
 
 def require_lto(image: LinkedImage, linker: NvJitLink | None) -> None:
-    """Refuse a package without LTO-IR, or with LTO-IR that the linker does not read. Without a
-    linker, the CPU device links PTX; a program that runs there must run on a GPU, too.
+    """Refuse a package without LTO-IR, or with LTO-IR that the linker does not read. Packages
+    without LTO-IR are refused on the CPU device, too, so that a program that runs there also runs
+    on a GPU.
 
     Raises
     ------
     CompileError
-        It names the remedy.
+        The image is refused; the error names the remedy.
     """
     if image.declarations is None:
         return

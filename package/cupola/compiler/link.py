@@ -91,13 +91,13 @@ def _is_ptx(content: bytes) -> bool:
 
 
 def linkable(name: str, content: bytes, target: Target, *, lto: bool) -> Entry | None:
-    """The entry to link for a target, of an image that a build packed, or that has LTO-IR; None
-    for other inputs, which are linked as they are.
+    """The entry of an image that is linked for a target. Only an image that a build packed, or that
+    has LTO-IR, has such an entry. The result is None for other inputs, which are linked whole.
 
     Parameters
     ----------
     lto : bool
-        Whether LTO-IR can be linked. Otherwise it is PTX.
+        Whether LTO-IR can be linked; else the entry is PTX.
 
     Raises
     ------

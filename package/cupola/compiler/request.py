@@ -145,7 +145,9 @@ class Request:
 
 
 def _without(names: Sequence[str], options: Sequence[str]) -> list[str]:
-    """The options but one with these names, whose value follows = or is the next word."""
+    """The options without the option that has one of these names. Its value follows = or is the
+    next word.
+    """
     left, waiting = [], list(options)
     while waiting:
         word = waiting.pop(0)

@@ -1,8 +1,8 @@
 # cupola/compiler/shared_symbols.py - compares the symbols that a library leaves open.
-"""The functions and variables that libraries leave open, and what defines them.
+"""Checks the functions and variables that libraries leave open against their definitions.
 
-Linkers report a missing function by its symbol, and call a function with other parameters. Both
-errors are found here, before a linker runs, where the texts are PTX.
+A linker reports a missing function by its symbol, and accepts a function with wrong parameters.
+Where the texts are PTX, this module finds both errors before a linker runs.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class SharedText:
 
 
 def check(libraries: Iterable[SharedText], others: Iterable[SharedText], *, complete: bool) -> None:
-    """Compare what libraries leave open with what all inputs define.
+    """Compare the open symbols of libraries with the definitions in all inputs.
 
     Parameters
     ----------
     libraries, others : iterable of SharedText
         The inputs; `libraries` are those that may have open symbols.
     complete : bool
-        Whether these are all inputs. If false, an input without PTX may define what is missing.
+        Whether these are all inputs. If false, an input without PTX may define a missing symbol.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _missing(
 
 
 def _base(name: str) -> str:
-    """The name without namespaces' arguments and parameters."""
+    """The demangled name of a function, without its parameters."""
     return demangle(name).partition("(")[0]
 
 

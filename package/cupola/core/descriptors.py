@@ -1,6 +1,7 @@
 # package/cupola/core/descriptors.py - arguments that fill a struct or several parameters.
 """Kernels of other compilers take an array as a struct, or as several parameters. A launch gives
-the array, and this module makes the rest of it, as the manifest describes.
+the array, and this module makes the values of the struct or of the parameters, as the manifest
+describes them.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ _LETTERS = {1: "b", 2: "h", 4: "i", 8: "q"}
 
 
 class Descriptors:
-    """The arguments of a kernel, where one of them fills a struct or several parameters.
+    """The arguments of a kernel, of which at least one fills a struct or several parameters.
 
     Parameters
     ----------
     title : str
-        The kernel's, for messages.
+        The title of the kernel, for messages.
     parameters : sequence of Parameter
-        All that a caller gives, of which one or more have a descriptor.
+        All parameters that a caller gives, of which one or more have a descriptor.
 
     Raises
     ------
@@ -35,7 +36,7 @@ class Descriptors:
     def __init__(self, title: str, parameters: Sequence[Parameter]) -> None:
         self.title = title
         self.parameters = parameters
-        self.places: list[int] = []  # of the first parameter of each argument
+        self.places: list[int] = []  # the index of the first parameter of each argument
         end = 0
         for place, one in enumerate(parameters):
             if place >= end:
@@ -85,12 +86,12 @@ class Descriptors:
         return told is not None and told.kind == SIZES
 
     def fills_several(self, place: int) -> bool:
-        """Whether an argument fills several parameters, of which this is the first."""
+        """Whether the parameter is the first of several parameters that one argument fills."""
         told = self.parameters[place].descriptor
         return told is not None and told.parameters > 1
 
     def packed(self, place: int, value: Any) -> bytes | None:
-        """The bytes of a struct; None where the value is the struct itself.
+        """The bytes of the struct for an argument; None where the value is the struct itself.
 
         Raises
         ------
@@ -108,7 +109,9 @@ class Descriptors:
         return bytes(made)
 
     def expanded(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """The values of all parameters; arrays of other libraries are cupola's arrays already."""
+        """The values of all parameters. The caller has converted arrays of other libraries to
+        `cupola.Array`.
+        """
         found: list[Any] = []
         for place, value in zip(self.places, arguments, strict=True):
             found += self.filled(place, value)
@@ -126,14 +129,15 @@ class Descriptors:
         for parameter in self.parameters[place : place + told.parameters]:
             index = at.get(parameter.offset - first)
             if "pointer" in parameter.kind:
-                # Strides are other parameters: the pointer is that of the first element.
+                # Other parameters have the strides, so this one gets the address of the first
+                # element.
                 found.append(value if value.flags.c_contiguous else _first(value))
             else:
                 found.append(0 if index is None else numbers[index])
         return found
 
     def place(self, name: str) -> int:
-        """The first parameter of the argument of a name."""
+        """The index of the first parameter of the argument with this name."""
         return self.places[self.names.index(name)]
 
     def _numbers(self, place: int, told: Descriptor, value: Any) -> list[int]:
@@ -192,14 +196,14 @@ class Descriptors:
             self._refuse(place, told, "one that is read-only", ArgumentValueError)
 
     def refuse_count(self, count: int) -> None:
-        """Raise for another number of arguments."""
+        """Raise the error for a wrong number of arguments."""
         noun = "argument" if self.count == 1 else "arguments"
         raise ArgumentTypeError(
             f"{self.title}: takes {self.count} {noun} ({self.listed()}), got {count}"
         )
 
     def refuse_value(self, place: int, came: str) -> None:
-        """Raise for a value that is no array."""
+        """Raise the error for a value that is no array."""
         told = self.parameters[place].descriptor
         assert told is not None
         self._refuse(
@@ -214,7 +218,7 @@ class Descriptors:
         )
 
     def _require_places(self, place: int, told: Descriptor) -> None:
-        """Compare a descriptor of an untrusted manifest with the parameters that it fills."""
+        """Raise unless a descriptor fits the parameters that it fills."""
         filled = self.parameters[place : place + told.parameters]
         first = filled[0].offset
         if told.parameters == 1:
@@ -239,10 +243,10 @@ def _is_sizes(value: Any) -> bool:
 
 
 def _signed(number: int, size: int) -> int:
-    """The number with the same bits that is in the range of a signed integer."""
+    """The signed integer of `size` bytes that has the same bits as the number."""
     return number - (1 << 8 * size) if number >= 1 << 8 * size - 1 else number
 
 
 def _first(array: Any) -> Any:
-    """A contiguous part of an array, at the address of its first element."""
+    """The first element of an array, as a contiguous array."""
     return array[tuple(slice(0, 1) for _ in array.shape)]

@@ -174,8 +174,9 @@ class KernelLibrary:
     def _part(
         self, capability: int, manifest: Manifest, place: str
     ) -> tuple[tuple[Any, Any, str] | None, str]:
-        """Image, manifest and path of the part that devices of a compute capability take, or None;
-        then a message if they would take a part that is not installed.
+        """The image, manifest and path of the part that devices of a compute capability take, or
+        None if they take no part. The second result is the message for a part that is not
+        installed, else empty.
         """
         from cupola.image import parts
 
@@ -190,7 +191,7 @@ class KernelLibrary:
         return None, ""
 
     def _search(self) -> tuple[Any, Manifest | None, str]:
-        """Image, manifest and path."""
+        """The image, manifest and path."""
         package, _, stem = self.name.rpartition(".")
         found, tried = self._look(stem, SUFFIXES)
         if found is not None:
@@ -204,8 +205,8 @@ class KernelLibrary:
     def _look(
         self, stem: str, suffixes: Sequence[str]
     ) -> tuple[tuple[Any, Any, str] | None, list[str]]:
-        """Image, manifest and path, and the searched places: CUPOLA_PATH (in a folder per package),
-        then the package.
+        """The image, manifest and path, and the places that were searched: the folders of
+        CUPOLA_PATH, which have a folder for each package, then the package.
         """
         from cupola.core import loader
 

@@ -30,7 +30,7 @@ _EXPECTED = (
 
 @dataclass
 class _Library:
-    """An image to link, and what its package says of it."""
+    """An image to link, with its manifest, and the names of its kernels in the package."""
 
     image: LinkedImage
     manifest: Manifest | None = None

@@ -32,7 +32,7 @@ def remedy(value: Any, size: int) -> str:
 
 
 def number_line(value: Any, size: int) -> str:
-    """Python that gives a type to a value without a size, for a variable of so many bytes."""
+    """Python code that gives a type to a value, for a variable of `size` bytes."""
     try:
         array = np.asarray(value)
     except ValueError:  # ragged

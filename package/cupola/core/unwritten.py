@@ -83,7 +83,7 @@ def _elements_of_rows(output: Array | np.ndarray, pattern: Bytes, grid: int) -> 
     if (last != pattern[np.arange(begin, output.nbytes) % pattern.size]).any():
         return None  # without a copy of all elements
     changed = (_bytes_of(output) != np.resize(pattern, output.nbytes))[::-1]
-    tail = int(changed.argmax())  # bytes at the end that the kernel did not change
+    tail = int(changed.argmax())  # number of bytes at the end that the kernel did not change
     if not changed[tail]:
         return None
     written = -(-(output.nbytes - tail) // output.itemsize)

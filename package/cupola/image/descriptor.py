@@ -20,23 +20,23 @@ class Value(NamedTuple):
     offset: int  # bytes, from the first parameter
     size: int  # bytes
     name: str  # data, size, itemsize, ndim, shape, stride (in bytes), step (in elements), or 1
-    axis: int  # of shape, stride and step; else -1
+    axis: int  # the axis of shape, stride or step; else -1
 
 
 class Descriptor(NamedTuple):
-    """An argument, and the parameters that it becomes."""
+    """An argument of a launch, and the parameters of the kernel that it fills."""
 
     kind: str  # ARRAY or SIZES
-    name: str  # of the argument
-    parameters: int  # that it fills
-    shape: tuple[int | None, ...]  # lengths that the code relies on; None for any
+    name: str  # the name of the argument
+    parameters: int  # number of parameters that the argument fills
+    shape: tuple[int | None, ...]  # lengths on which the code relies; None: any length
     values: tuple[Value, ...]  # other bytes are 0
-    # of arrays alone
+    # Only arrays have these:
     element: str = ""  # the element type, as in "float32"
-    steps: tuple[int | None, ...] = ()  # strides in elements that the code relies on
+    steps: tuple[int | None, ...] = ()  # strides on which the code relies, in elements
     contiguous: bool = False  # whether the code relies on C order
-    const: bool = False  # whether the kernel only reads it
-    align: int = 1  # bytes, of the address, beyond the alignment of elements
+    const: bool = False  # whether the kernel only reads the array
+    align: int = 1  # alignment of the address in bytes; 1: that of the elements
 
     @property
     def nbytes(self) -> int:
@@ -60,7 +60,7 @@ class Descriptor(NamedTuple):
 def read(given: Any, name: str) -> Descriptor:
     """The descriptor of a manifest; raises KeyError, TypeError or ValueError where it is invalid.
 
-    ``name`` is that of the parameter.
+    ``name`` is the name of the parameter.
     """
     kind, shape = given["kind"], _axes(given["shape"])
     parameters = _number(given["parameters"], 1, _MOST_BYTES)

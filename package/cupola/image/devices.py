@@ -1,8 +1,9 @@
 # cupola/image/devices.py - the code that each device takes for each kernel of an image.
-"""Kernels of an image by devices: machine code, PTX or nothing. It loads no driver.
+"""Lists the code that each device takes for each kernel of an image: machine code, PTX or nothing.
+It loads no driver.
 
-The choice is that of `cupola.image.reader.choose`. cupola.build uses this module, also before
-cupola can be imported: its imports are relative.
+`cupola.image.reader.choose` makes the choice. cupola.build uses this module, also before cupola can
+be imported: its imports are relative.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ def known_devices(links: bool = False) -> dict[str, Device]:
 
 
 def by_device(data: bytes) -> dict[str, dict[str, str]]:
-    """For each kernel, by demangled name, and each device: ``sm_90a``, ``compute_75``, or why the
-    device has no code of it. Code that only cupola.link takes is ``lto_90 (linked)``.
+    """For each demangled name of a kernel, and each device: the target of the code, such as
+    ``sm_90a`` or ``compute_75``, or why the device has no code of the kernel. Code that only
+    cupola.link takes is ``lto_90 (linked)``.
     """
     entries = reader.read_image(data).entries
     linked = _is_open(entries)
@@ -41,7 +43,7 @@ def by_device(data: bytes) -> dict[str, dict[str, str]]:
     kernels = [_kernels(one) for one in entries]
     taken = dict(zip(devices, reader.choose(data, list(devices.values())), strict=True))
     every = sorted(set().union(*kernels))
-    # LTO-IR has the kernels of the PTX.
+    # LTO-IR has the same kernels as the PTX.
     kernels = [{*every} if one.kind == "ltoir" else of
                for one, of in zip(entries, kernels, strict=True)]  # fmt: skip
     titles = [_title(name) for name in every]
@@ -58,8 +60,8 @@ def by_device(data: bytes) -> dict[str, dict[str, str]]:
 
 
 def lacking(data: bytes, name: str, device: Device) -> list[str]:
-    """The targets for which an image has a kernel that the device's code lacks, as ``sm_90a``;
-    none where the image has no such kernel, or the device has it.
+    """The targets, such as ``sm_90a``, for which an image has a kernel that the device's code
+    lacks. Empty where the image has no such kernel, or the device's code has it.
 
     Parameters
     ----------
@@ -78,8 +80,8 @@ def lacking(data: bytes, name: str, device: Device) -> list[str]:
 
 
 def missing(found: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
-    """Rows of a table of kernels by devices, the first names the devices; empty where each kernel
-    has code for each device. Kernels with the same devices share a row.
+    """The rows of a table of kernels and devices. The first row names the devices. Empty where each
+    kernel has code for each device. Kernels with the same devices share a row.
     """
     if not any(cell.startswith(NOTHING) for row in found.values() for cell in row.values()):
         return []

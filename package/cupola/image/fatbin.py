@@ -11,7 +11,7 @@ from ..exceptions import ImageError
 from . import reader
 
 _HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of the entries
-_SIZES = struct.Struct("<4xIQ")  # of an entry's header: its size, and the size of the code
+_SIZES = struct.Struct("<4xIQ")  # fields of an entry's header: its size, and the size of the code
 _INDEX = 8  # a packed fatbin begins with a skippable frame: 8 bytes, then the index
 _TAG = 8  # bytes before the fatbin's header in the index
 
@@ -19,7 +19,7 @@ _TAG = 8  # bytes before the fatbin's header in the index
 class Piece(NamedTuple):
     """An entry of a fatbin."""
 
-    kind: str  # of `reader.Entry`
+    kind: str  # as in `reader.Entry`
     architecture: int
     variant: str  # "a" or "f" of sm_90a or sm_100f
     header: bytes
@@ -33,14 +33,12 @@ class Piece(NamedTuple):
 
     @property
     def place(self) -> tuple[bool, bool, int, str]:
-        """Where the entry is among others: machine code first and PTX last, then by number and
-        suffix.
-        """
+        """The sort key of the entry: machine code first and PTX last, then by number and suffix."""
         return self.kind == "ptx", self.kind != "cubin", self.architecture, self.variant
 
 
 def pieces(image: bytes) -> list[Piece]:
-    """The entries of a fatbin, also of a packed one, in their order.
+    """The entries of a fatbin, which may be packed, in their order.
 
     Raises
     ------
@@ -74,8 +72,8 @@ def _headers(image: bytes) -> Iterator[bytes]:
 
 
 def joined(given: Iterable[Piece]) -> bytes:
-    """A fatbin, not packed, with these entries in the order of `Piece.place`. So it does not depend
-    on the order in which a compiler made them.
+    """A fatbin, not packed, with these entries in the order of `Piece.place`. So the bytes do not
+    depend on the order in which a compiler made the entries.
     """
     entries = sorted(given, key=lambda piece: piece.place)
     content = b"".join(piece.header + piece.code for piece in entries)

@@ -45,7 +45,7 @@ class Parameter(NamedTuple):
     restrict: bool
     hidden: bool = False  # added by the compiler: no caller gives it, and it is zero
     align: int = 1  # bytes, of an address, where the code relies on more than the type needs
-    descriptor: Descriptor | None = None  # of the argument that fills it, and others after it
+    descriptor: Descriptor | None = None  # the argument that fills this parameter and later ones
 
 
 class Fixed(NamedTuple):
@@ -224,7 +224,9 @@ class Manifest(Mapping[str, list[Parameter]]):
 
     @property
     def open(self) -> dict[str, str]:
-        """The symbols that no source of the package defines, with their declarations in C++."""
+        """The symbols that no source of the package defines, and the C++ declaration of each
+        symbol.
+        """
         try:
             found = {one["name"]: one["declaration"] for one in self._head.get("open", [])}
             if not all(isinstance(word, str) for pair in found.items() for word in pair):

@@ -17,5 +17,5 @@ def written(manifest: dict[str, Any]) -> str:
 
 
 def recorded(file: str, content: bytes) -> dict[str, Any]:
-    """Name, size and SHA-256 of an image, as a manifest has them."""
+    """The name, size and SHA-256 of an image, in the form of a manifest."""
     return {"file": file, "size": len(content), "sha256": hashlib.sha256(content).hexdigest()}

@@ -7,7 +7,7 @@ The manifest of the image lists the parts::
 
 The part ``sm90a`` of ``heat/kernels.fatbin`` is the file ``heat/kernels.sm90a.fatbin``, of the
 distribution ``heat-sm90a``. Its manifest names it as ``part``. Devices of these compute
-capabilities take the part, by the rules of an image that has all of the code.
+capabilities take the part, as they would take its code in an undivided image.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from cupola.exceptions import ImageError
 from cupola.image.manifest import Manifest
 
-# Keys that are equal in the manifests of a part and of its image, if they were built together.
+# Keys that are equal in the manifests of a part and its image, if both were built together.
 _SAME = ("package", "toolkit", "sources", "variables")
 
 

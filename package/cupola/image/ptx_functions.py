@@ -15,23 +15,27 @@ _HEAD = re.compile(r"\.(visible|extern|weak|common)\s+\.(func|global|const)\b([^
 _FUNCTION = re.compile(r"\s*(?:\(([^()]*)\)\s*)?([\w$]+)\s*(?:\(([^()]*)\))?")
 _VARIABLE = re.compile(r"([\w$]+)\s*(?:\[\d*\]\s*)*$")
 _VALUE = re.compile(r"\.[busf](\d+)\s+[\w$%]+\s*(?:\[(\d*)\])?")
-# The device's own functions: of printf, assert and the heap, and those of the device runtime.
+# Functions that the device provides: those of printf, assert and the heap, and the device runtime.
 _PROVIDED = re.compile(r"vprintf|malloc|free|__assertfail|cuda[A-Z]\w*|__cuda\w+|cnp\w+")
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A function or a variable that a text defines for others, or that others define for it."""
+    """A function or a variable that a text defines for other texts, or that another text must
+    define.
+    """
 
     name: str
     defined: bool
-    # Of a function: sizes in bytes of its parameters and of its results, as "(8, 8) -> (4)".
-    # A call and a definition agree only if these are equal. "" for a variable.
+    # The sizes in bytes of a function's parameters and results, as "(8, 8) -> (4)"; "" for a
+    # variable. A call fits a definition only if both have equal sizes.
     layout: str = ""
 
 
 def symbols(text: str) -> dict[str, Symbol]:
-    """The symbols of a PTX text by name. Local ones, and functions of the device, are left out."""
+    """The symbols of a PTX text by name. Local symbols, and functions that the device provides, are
+    left out.
+    """
     found: dict[str, Symbol] = {}
     for linkage, what, head, end in _HEAD.findall(_COMMENT.sub("", text)):
         read = _FUNCTION.match(head) if what == "func" else _VARIABLE.search(head)

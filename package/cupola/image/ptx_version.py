@@ -40,14 +40,14 @@ def required(text: bytes) -> Requirement:
 
 
 def lowered(image: bytes) -> tuple[bytes, list[tuple[str, Requirement]]]:
-    """A fatbin, PTX, or an object or library with fatbins inside, with each PTX text in the lowest
-    version that it needs, in as many bytes; and what each text needs, with its level:
-    ``"PTX compute_90"``.
+    """The image with each PTX text in the lowest version that the text needs, and for each text its
+    level, as ``"PTX compute_90"``, and its requirement. ``image`` is a fatbin, PTX, or an object or
+    library with fatbins inside. The number of bytes does not change.
 
     Raises
     ------
     ImageError
-        It is no image, or has compressed PTX.
+        The bytes are no image, or have compressed PTX.
     """
     texts = [one for one in reader.read_image(image).entries if one.kind == "ptx"]
     found = [(f"PTX compute_{one.target}", required(one.payload)) for one in texts]

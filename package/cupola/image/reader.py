@@ -22,7 +22,7 @@ POINTER, INTEGER, FLOAT, STRUCT = 1, 2, 4, 8
 # Compute capabilities of the GPUs since 2018, without those for which CUDA has no target.
 CAPABILITIES = (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
 _KINDS = ("other", "ptx", "cubin", "fatbin", "library")  # by cupola_image_kind
-_OTHERS = {8: "ltoir"}  # by the number in the fatbin
+_OTHERS = {8: "ltoir"}  # kinds by their number in the fatbin
 _ERROR_IMAGE = 5  # cupola_status
 _NO_FILE = 0xFFFFFFFF
 
@@ -30,8 +30,8 @@ _chosen: list[str] = []
 
 
 def use(path: str | os.PathLike[str]) -> None:
-    """Read with another library than libcupola.so. cupola's own build makes a library of the
-    readers alone, since libcupola.so has kernels inside.
+    """Read with another library than libcupola.so. libcupola.so contains kernels, so the build of
+    cupola first makes a library that only has the readers.
     """
     _chosen[:] = [os.fspath(path)]
 
@@ -84,7 +84,7 @@ class Kernel:
     parameters: list[Parameter] | None  # None where PTX has a list that can't be read
     registers: int = 0
     shared: int = 0
-    local: int = 0  # a thread's stack: the kernel's frame and those of called functions
+    local: int = 0  # a thread's stack: the frames of the kernel and of the functions it calls
     constant: int = 0
 
 
@@ -130,11 +130,11 @@ class Lines:
     """The source lines of a PTX text, by its .file and .loc."""
 
     files: list[str]
-    # For each line of the text, from 1 on, an index of `files`, a line, a column, an index of
-    # `calls`; None where no .loc applies.
+    # For each line of the text, from line 1 on: an index of `files`, a line, a column and an index
+    # of `calls`; None where no .loc applies.
     places: list[tuple[int, int, int, int] | None]
-    # Inlined calls: the index of the one around it, the place of the call, and the label of the
-    # callee's name. The first stands for the function itself.
+    # Each inlined call: the index of the call around it, the place of the call, and the label of
+    # the callee's name. The first item stands for the function itself.
     calls: list[tuple[int, int, int, int, str]]
 
 
@@ -165,16 +165,17 @@ def read_image(data: bytes) -> Image:
 
 @dataclass(frozen=True)
 class Device:
-    """A device and its driver, as far as they decide which entry of an image is taken."""
+    """The properties of a device and its driver that decide which entry of an image is taken."""
 
     capability: int  # 90 for 9.0
     ptx: int = 0  # the newest PTX version that the driver takes, 90 for 9.0; 0 for no limit
     machine_code: bool = True  # False: the CPU device
-    links: bool = False  # True: nvJitLink, for such a device; it takes LTO-IR first
+    links: bool = False  # True: nvJitLink links for the device; it takes LTO-IR first
 
 
 def choose(data: bytes, devices: Sequence[Device]) -> list[tuple[int | None, str]]:
-    """For each device the index of the image's entry that it takes, or None, and the reason.
+    """For each device: the index of the entry that the device takes, or None if it takes no entry;
+    and the reason.
 
     Raises
     ------
@@ -197,14 +198,14 @@ def choose(data: bytes, devices: Sequence[Device]) -> list[tuple[int | None, str
 
 
 def is_packed(data: bytes) -> bool:
-    """Whether it is a fatbin that `pack` compressed."""
+    """Whether the bytes are a fatbin that `pack` compressed."""
     return data[:4] == b"\x50\x2a\x4d\x18" and data[8:16] == b"cupola 1"
 
 
 def pack(fatbin: bytes, level: int = 19) -> bytes:
-    """A fatbin compressed by zstd, of which one entry can be unpacked alone. ``zstd -d`` unpacks
-    all of it. Machine code is left out that is equal to an older architecture's, which the same
-    devices run.
+    """A fatbin compressed by zstd, whose entries can be unpacked one by one. ``zstd -d`` unpacks
+    the whole fatbin. Machine code is left out if it is equal to machine code of an older
+    architecture that the same devices run.
 
     Parameters
     ----------
@@ -216,25 +217,25 @@ def pack(fatbin: bytes, level: int = 19) -> bytes:
     Raises
     ------
     ImageError
-        It is no fatbin, has compressed entries, or two of them for one target.
+        The bytes are no fatbin, or have compressed entries, or two entries for one target.
     """
     return _made("pack", fatbin, level)
 
 
 def lowered(image: bytes) -> bytes:
-    """A fatbin or PTX with each PTX text in the lowest version that it needs. Its size does not
-    change.
+    """A fatbin or PTX, with each PTX text in the lowest version that the text needs. The size does
+    not change.
 
     Raises
     ------
     ImageError
-        It is no image, or has compressed PTX.
+        The bytes are no image, or have compressed PTX.
     """
     return _made("lower", image)
 
 
 def _made(what: str, image: bytes, *options: int) -> bytes:
-    """The image that a function of the library makes of another."""
+    """The image that a function of the library makes of another image."""
     made: list[bytes] = []
 
     def take(_owner: int | None, bytes_: int, size: int) -> None:
@@ -334,7 +335,7 @@ def read_lines(text: bytes) -> Lines:
 
 @functools.cache
 def _loaded(path: str) -> Any:
-    """The library's functions, with the types of those that return no status."""
+    """The functions of the library. Functions that return no status have their types set."""
     calls = ctypes.CDLL(path) if _chosen else library.calls()
     calls.cupola_last_error.restype = c_char_p
     for name in ("image", "code", "lines"):
@@ -344,7 +345,7 @@ def _loaded(path: str) -> Any:
 
 @contextmanager
 def _opened(what: str, data: bytes) -> Iterator[tuple[Any, c_void_p]]:
-    """The functions, and a handle to what the bytes hold."""
+    """The functions of the library, and a handle of the object that it reads from the bytes."""
     calls, handle = _loaded(library_path()), c_void_p()
     read = getattr(calls, f"cupola_{what}_read")
     _check(calls, read(c_char_p(data), c_size_t(len(data)), byref(handle)))
@@ -355,7 +356,7 @@ def _opened(what: str, data: bytes) -> Iterator[tuple[Any, c_void_p]]:
 
 
 def _listed(calls: Any, function: Any, handle: c_void_p, form: type) -> list[Any]:
-    """The structs that a function lists."""
+    """The list of structs that a function of the library returns."""
     first, count = ctypes.POINTER(form)(), c_size_t()
     _check(calls, function(handle, byref(first), byref(count)))
     return first[: count.value]

@@ -107,7 +107,9 @@ def _compared(
 
 
 def _parts(texts: Mapping[str, bytes | None]) -> Iterator[Finding]:
-    """Faults of parts that do not belong to their image, where that is present."""
+    """A fault for each part that does not belong to its image. Without the image, parts are not
+    compared.
+    """
     for name, text in texts.items():
         stem, _, suffix = name.rpartition(".")
         image, _, part_name = stem.rpartition(".")

@@ -1,6 +1,6 @@
 # package/cupola/image/wheel.py - reads and writes wheels.
-"""Wheels as files with their contents. A wheel is untrusted: names, sizes and digests are checked,
-and nothing is extracted.
+"""Reads and writes wheels as names and contents of files. A wheel is untrusted: names, sizes and
+digests are checked, and nothing is extracted.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def read(path: Path) -> Wheel:
     Raises
     ------
     MissingFileError
-        There is no such file.
+        The file does not exist.
     ImageError
-        It is no wheel, is damaged, or has a file that no wheel may have.
+        The file is no wheel, is damaged, or contains a file that no wheel may have.
     """
     named = _NAME.fullmatch(path.name)
     if named is None:
@@ -81,7 +81,7 @@ def read(path: Path) -> Wheel:
 
 
 def _entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """The files by name, without folders."""
+    """The entries of files, by name; entries of folders are left out."""
     found: dict[str, zipfile.ZipInfo] = {}
     for one in archive.infolist():
         name = one.filename

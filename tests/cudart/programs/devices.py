@@ -303,7 +303,8 @@ def notifications(runtime):
     runtime.cudaDeviceUnregisterAsyncNotification(0, second)
 
 
-# NVIDIA's runtime crashes in some of the next five functions, so each of them runs in a process.
+# NVIDIA's runtime crashes in some of the next five functions, so each function runs in its own
+# process.
 
 
 def a_notification_of_no_device(runtime):

@@ -158,7 +158,8 @@ def handles_for_other_processes(runtime):
     runtime.cudaGetLastError()
 
 
-# NVIDIA's runtime crashes in some of the next three functions, so each of them runs in a process.
+# NVIDIA's runtime crashes in some of the next three functions, so each function runs in its own
+# process.
 
 
 def a_handle_without_a_place(runtime):

@@ -112,7 +112,7 @@ void Log::call_listeners() {
                 ++listener->running;
             }
             const Call call(*this, *listener);
-            // An exception of one callback does not stop the others.
+            // After an exception of a callback, the other callbacks are called.
             result_of([&] {
                 listener->call(listener->data, CU_LOG_LEVEL_ERROR, line.data(), line.size());
                 return CUDA_SUCCESS;

@@ -14,17 +14,8 @@ constexpr std::size_t launch_heap_bytes = 16 << 20;
 
 }  // namespace
 
-namespace {
-
-std::uint64_t next_context_id() {
-    static std::atomic<std::uint64_t> last{0};
-    return ++last;
-}
-
-}  // namespace
-
 Context::Context(Device& device, unsigned flags, bool primary)
-    : device_(device), primary_(primary), id_(next_context_id()) {
+    : device_(device), primary_(primary), id_(++device.driver().last_context_id) {
     this->flags = flags;
 }
 
@@ -96,12 +87,6 @@ void Context::set_limit(CUlimit limit, std::size_t value) {
     std::lock_guard lock(mutex_);
     limits_[limit] = value;
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) heap_.set_limit(value);
-}
-
-// Never destroyed, because calls may arrive at process exit.
-Registry<ContextView>& ContextView::all() {
-    static auto* const all = new Registry<ContextView>;
-    return *all;
 }
 
 CUcontext CurrentContext::handle() const { return view ? view->handle() : context->handle(); }

@@ -27,11 +27,6 @@ Seal seal_of(const CUdevResource& it) {
     return seal;
 }
 
-std::uint64_t next_id() {
-    static std::atomic<std::uint64_t> last{std::uint64_t{1} << 32};  // ids of contexts are smaller
-    return ++last;
-}
-
 }  // namespace
 
 SmResource SmResource::of(const Device& device) {
@@ -73,8 +68,8 @@ GreenContext::GreenContext(Device& device, std::shared_ptr<Context> context,
       context_(std::move(context)),
       view_(std::make_shared<ContextView>(ContextView{context_, this})),
       multiprocessors_(multiprocessors),
-      id_(next_id()) {
-    ContextView::all().add(view_);
+      id_(++device.driver().last_green_context_id) {
+    device.driver().context_views.add(view_);
 }
 
 GreenContext::~GreenContext() = default;
@@ -83,13 +78,7 @@ CUcontext GreenContext::context_handle() const { return view_->handle(); }
 
 void GreenContext::close() {
     alive_ = false;
-    ContextView::all().remove(view_.get());
-}
-
-// Never destroyed, because calls may arrive at process exit.
-Registry<GreenContext>& GreenContext::all() {
-    static auto* const all = new Registry<GreenContext>;
-    return *all;
+    device_.driver().context_views.remove(view_.get());
 }
 
 }  // namespace cupola::cpu

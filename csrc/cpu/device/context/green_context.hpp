@@ -36,8 +36,6 @@ class GreenContext {
     GreenContext(const GreenContext&) = delete;
     GreenContext& operator=(const GreenContext&) = delete;
 
-    static Registry<GreenContext>& all();
-
     CUgreenCtx handle() const {
         return reinterpret_cast<CUgreenCtx>(const_cast<GreenContext*>(this));
     }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,10 @@
 #include "cpu/device/base/log.hpp"
 #include "cpu/device/base/quiesce.hpp"
 #include "cpu/device/base/registry.hpp"
+#include "cpu/device/driver/capture_table.hpp"
 #include "cpu/device/driver/device.hpp"
+#include "cpu/device/driver/graph_memory_table.hpp"
+#include "cpu/device/driver/pool_place.hpp"
 #include "cpu/device/driver/texture_table.hpp"
 #include "cpu/device/memory/mem_advise.hpp"
 #include "cpu/device/memory/memory.hpp"
@@ -26,15 +31,18 @@ namespace cupola::cpu {
 
 class Array;
 class Context;
+struct ContextView;
 class Event;
 class Function;
 class Graph;
 class GraphExec;
-struct Node;
-class LibraryKernel;
+class GreenContext;
 class Library;
+class LibraryKernel;
+class Link;
 class MipmappedArray;
 class Module;
+struct Node;
 class Pool;
 class Stream;
 class UserObject;
@@ -65,21 +73,34 @@ class Driver {
     QuiesceGate gate;
 
     Registry<Context> contexts;
+    Registry<ContextView> context_views;
+    Registry<GreenContext> green_contexts;
     Registry<Stream> streams;
     Registry<Event> events;
     Registry<Module> modules;
     Registry<Function> functions;
     Registry<Library> libraries;
     Registry<LibraryKernel> kernels;
+    Registry<Link> links;
     Registry<Pool> pools;
+    PoolTable pools_by_place;
+    // Guards changes of graphs by the program and by captures, and the captures.
+    std::mutex graph_mutex;
+    CaptureTable captures;
     Registry<Graph> graphs;
     Registry<Node> nodes;
     Registry<GraphExec> graph_execs;
+    GraphMemoryTable graph_memory;
     Registry<UserObject> user_objects;
     Registry<Array> arrays;
     Registry<MipmappedArray> mipmapped_arrays;
     TextureTable textures;
     Registry<TextureReference> texture_references;
+
+    // The ids of the last objects. The default streams have the ids 1 and 2, and the ids of green
+    // contexts are larger than those of contexts.
+    std::atomic<std::uint64_t> last_context_id{0}, last_green_context_id{std::uint64_t{1} << 32};
+    std::atomic<std::uint64_t> last_stream_id{2}, last_capture_id{0}, last_grid_id{0};
 
     // The last fault in one line; empty if no kernel has failed.
     std::string last_fault() const;

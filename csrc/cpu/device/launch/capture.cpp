@@ -11,22 +11,11 @@
 
 namespace cupola::cpu {
 
-std::atomic<int> Capture::active{0};
-
 namespace {
 
 thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-// All captures. Guarded by Graph::mutex.
-std::vector<Capture*>& captures() {
-    static auto* const all = new std::vector<Capture*>;
-    return *all;
-}
-
-std::uint64_t next_capture_id() {
-    static std::atomic<std::uint64_t> last{0};
-    return ++last;
-}
+Driver& driver_of(const Stream& stream) { return stream.context()->driver(); }
 
 void add_missing_nodes(std::vector<Node*>& into, const std::vector<Node*>& more) {
     for (Node* node : more)
@@ -37,15 +26,16 @@ void add_missing_nodes(std::vector<Node*>& into, const std::vector<Node*>& more)
 
 Capture::Capture(std::shared_ptr<Stream> origin, CUstreamCaptureMode mode,
                  std::shared_ptr<Graph> graph)
-    : id_(next_capture_id()),
+    : driver_(origin->context_pointer()->driver()),
+      id_(++driver_.last_capture_id),
       mode_(mode),
       thread_(std::this_thread::get_id()),
       origin_(std::move(origin)),
-      graph_(graph ? std::move(graph) : Graph::make(origin_->context_pointer()->driver())) {}
+      graph_(graph ? std::move(graph) : Graph::make(driver_)) {}
 
 void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
     require(stream.kind() != Stream::Kind::legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    std::lock_guard lock(Graph::mutex());
+    std::lock_guard lock(driver_of(stream).graph_mutex);
     begin_in(nullptr, {}, stream, mode);
 }
 
@@ -58,9 +48,10 @@ void Capture::begin_in(std::shared_ptr<Graph> graph, std::vector<Node*> after, S
     auto capture = std::make_shared<Capture>(stream.shared_from_this(), mode, std::move(graph));
     capture->own_ = !given;
     capture->places_[&stream] = {stream.shared_from_this(), std::move(after)};
-    captures().push_back(capture.get());
+    CaptureTable& captures = capture->driver_.captures;
+    captures.all.push_back(capture.get());
     stream.capture = std::move(capture);
-    active.fetch_add(1);
+    captures.active.fetch_add(1);
 }
 
 // Needs the lock. The capture's streams no longer capture.
@@ -68,9 +59,9 @@ void Capture::close() {
     const auto keep = shared_from_this();
     for (auto& [_, place] : places_) place.stream->capture.reset();
     places_.clear();
-    auto& all = captures();
+    auto& all = driver_.captures.all;
     all.erase(std::find(all.begin(), all.end(), this));
-    active.fetch_sub(1);
+    driver_.captures.active.fetch_sub(1);
 }
 
 // Whether the origin stream depends on all work of the streams that joined.
@@ -94,7 +85,7 @@ bool Capture::joined() const {
 }
 
 std::shared_ptr<Graph> Capture::end(Stream& stream) {
-    std::lock_guard lock(Graph::mutex());
+    std::lock_guard lock(driver_of(stream).graph_mutex);
     const auto capture = stream.capture;
     require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
     if (capture->origin_.get() != &stream) capture->spoil(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
@@ -115,7 +106,8 @@ void Capture::spoil(CUresult code) {
 }
 
 std::shared_ptr<Capture> Capture::find(Stream& stream) {
-    std::lock_guard lock(Graph::mutex());
+    Driver& driver = driver_of(stream);
+    std::lock_guard lock(driver.graph_mutex);
     if (stream.capture) {
         require(stream.capture->valid_, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         return stream.capture;
@@ -123,7 +115,7 @@ std::shared_ptr<Capture> Capture::find(Stream& stream) {
     // Work in the legacy stream would wait for the capturing streams.
     if (stream.kind() != Stream::Kind::legacy) return nullptr;
     bool disturbed = false;
-    for (Capture* capture : captures())
+    for (Capture* capture : driver.captures.all)
         for (const auto& [_, place] : capture->places_)
             if (place.stream->context() == stream.context() && place.stream->blocking()) {
                 capture->valid_ = false;
@@ -135,16 +127,16 @@ std::shared_ptr<Capture> Capture::find(Stream& stream) {
 
 void Capture::refuse(Stream& stream) {
     if (const auto capture = find(stream)) {
-        std::lock_guard lock(Graph::mutex());
+        std::lock_guard lock(capture->driver_.graph_mutex);
         capture->spoil(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     }
 }
 
-void Capture::refuse() {
+void Capture::refuse(Driver& driver) {
     if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return;
-    std::lock_guard lock(Graph::mutex());
+    std::lock_guard lock(driver.graph_mutex);
     bool disturbed = false;
-    for (Capture* capture : captures()) {
+    for (Capture* capture : driver.captures.all) {
         const bool mine = capture->thread_ == std::this_thread::get_id() &&
                           capture->mode_ != CU_STREAM_CAPTURE_MODE_RELAXED;
         const bool everybodys = capture->mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL &&
@@ -157,9 +149,10 @@ void Capture::refuse() {
 }
 
 void Capture::refuse(const Context& context) {
-    std::lock_guard lock(Graph::mutex());
+    Driver& driver = context.driver();
+    std::lock_guard lock(driver.graph_mutex);
     bool disturbed = false;
-    for (Capture* capture : captures())
+    for (Capture* capture : driver.captures.all)
         for (const auto& [_, place] : capture->places_)
             if (place.stream->context() == &context) {
                 capture->valid_ = false;
@@ -171,12 +164,12 @@ void Capture::refuse(const Context& context) {
 void Capture::require_uncaptured(const Event& event) {
     const auto capture = event.captured().capture;
     if (!capture) return;
-    std::lock_guard lock(Graph::mutex());
+    std::lock_guard lock(capture->driver_.graph_mutex);
     capture->spoil(CUDA_ERROR_CAPTURED_EVENT);
 }
 
 bool Capture::into(const Graph& graph) {
-    const auto& all = captures();
+    const auto& all = graph.driver().captures.all;
     return std::any_of(all.begin(), all.end(),
                        [&](const Capture* each) { return each->graph_.get() == &graph; });
 }
@@ -186,21 +179,21 @@ CUstreamCaptureMode Capture::exchange(CUstreamCaptureMode mode) {
 }
 
 void Capture::add(Stream& stream, Work work) {
-    std::lock_guard lock(Graph::mutex());
+    std::lock_guard lock(driver_.graph_mutex);
     const auto it = places_.find(&stream);
     require(valid_ && it != places_.end(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     it->second.after = {&graph_->add(std::move(work), it->second.after)};
 }
 
 void Capture::record(Stream& stream, Event& event) {
-    std::lock_guard lock(Graph::mutex());
+    std::lock_guard lock(driver_.graph_mutex);
     const auto it = places_.find(&stream);
     require(valid_ && it != places_.end(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     event.set_captured({shared_from_this(), it->second.after});
 }
 
 void Capture::wait(Stream& stream, Event& event) {
-    std::lock_guard lock(Graph::mutex());
+    std::lock_guard lock(driver_of(stream).graph_mutex);
     const auto captured = event.captured();
     const auto mine = stream.capture;
     if (mine) {
@@ -224,7 +217,7 @@ void Capture::wait(Stream& stream, Event& event) {
 }
 
 void Capture::leave(Stream& stream) {
-    std::lock_guard lock(Graph::mutex());
+    std::lock_guard lock(driver_of(stream).graph_mutex);
     const auto capture = stream.capture;
     if (!capture || capture->origin_.get() != &stream) return;
     capture->valid_ = false;  // the capture's first stream is destroyed, so the capture cannot end
@@ -233,11 +226,12 @@ void Capture::leave(Stream& stream) {
 }
 
 Capture::Info Capture::info(Stream& stream) {
-    std::lock_guard lock(Graph::mutex());
+    Driver& driver = driver_of(stream);
+    std::lock_guard lock(driver.graph_mutex);
     Info info;
     const auto capture = stream.capture;
     if (!capture && stream.kind() == Stream::Kind::legacy)
-        for (const Capture* other : captures())
+        for (const Capture* other : driver.captures.all)
             for (const auto& [_, place] : other->places_)
                 require(place.stream->context() != stream.context() || !place.stream->blocking(),
                         CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
@@ -258,15 +252,15 @@ Capture::Info Capture::info(Stream& stream) {
 }
 
 void Capture::set_dependencies(Stream& stream, CUgraphNode* nodes, std::size_t count, bool add) {
-    std::lock_guard lock(Graph::mutex());
+    Driver& driver = driver_of(stream);
+    std::lock_guard lock(driver.graph_mutex);
     const auto capture = stream.capture;
     require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
     require(capture->valid_, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     require(nodes || count == 0);
     std::vector<Node*> wanted;
     for (std::size_t i = 0; i < count; ++i) {
-        const auto node =
-            stream.context_pointer()->driver().nodes.get(nodes[i], CUDA_ERROR_INVALID_VALUE);
+        const auto node = driver.nodes.get(nodes[i], CUDA_ERROR_INVALID_VALUE);
         require(capture->graph_->has(*node));
         wanted.push_back(node.get());
     }

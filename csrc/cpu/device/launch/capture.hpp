@@ -2,23 +2,25 @@
 // graph.
 //
 // A capture begins in one stream, and streams that wait for its events join. For each stream it
-// stores the dependencies of the stream's next node. Graph::mutex guards all of it.
+// stores the dependencies of the stream's next node. Driver::graph_mutex guards all of it.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "cpu/device/context/context.hpp"
+#include "cpu/device/driver/driver.hpp"
 #include "cpu/device/launch/graph.hpp"
+#include "cpu/device/stream/stream.hpp"
 
 namespace cupola::cpu {
 
 class Capture : public std::enable_shared_from_this<Capture> {
   public:
     static void begin(Stream& stream, CUstreamCaptureMode mode);
-    // Captures into an existing graph, after some of its nodes. Needs Graph::mutex.
+    // Captures into an existing graph, after some of its nodes. Needs Driver::graph_mutex.
     static void begin_in(std::shared_ptr<Graph> graph, std::vector<Node*> after, Stream& stream,
                          CUstreamCaptureMode mode);
     static std::shared_ptr<Graph> end(Stream& stream);
@@ -26,21 +28,20 @@ class Capture : public std::enable_shared_from_this<Capture> {
     // The capture that receives work submitted to the stream; null if the stream does not capture.
     // If the call is not allowed, it invalidates the captures that it affects and throws.
     static std::shared_ptr<Capture> of(Stream& stream) {
-        return __builtin_expect(active.load(std::memory_order_acquire) == 0, 1) ? nullptr
-                                                                                : find(stream);
+        return active(stream.context()->driver()) ? find(stream) : nullptr;
     }
     // For calls that wait for the stream or cannot be a node: such calls are not allowed while the
     // stream captures.
     static void forbid(Stream& stream) {
-        if (__builtin_expect(active.load(std::memory_order_acquire) != 0, 0)) refuse(stream);
+        if (active(stream.context()->driver())) refuse(stream);
     }
     // For calls that may wait for all streams: allowed or not by this thread's capture mode.
-    static void forbid() {
-        if (__builtin_expect(active.load(std::memory_order_acquire) != 0, 0)) refuse();
+    static void forbid(Driver& driver) {
+        if (active(driver)) refuse(driver);
     }
     // Refuses calls that wait for a whole context.
     static void forbid(const Context& context) {
-        if (__builtin_expect(active.load(std::memory_order_acquire) != 0, 0)) refuse(context);
+        if (active(context.driver())) refuse(context);
     }
     static CUstreamCaptureMode exchange(CUstreamCaptureMode mode);
 
@@ -52,7 +53,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
     // Lets the stream wait for a captured event; a stream that does not capture joins.
     static void wait(Stream& stream, Event& event);
     void invalidate() { valid_ = false; }
-    // Whether a capture into this graph is active. Needs Graph::mutex.
+    // Whether a capture into this graph is active. Needs Driver::graph_mutex.
     static bool into(const Graph& graph);
     // Called when the stream is destroyed. A capture that began on the stream ends, and is invalid.
     // In a capture that began on another stream, the stream's nodes stay and must be joined.
@@ -74,16 +75,18 @@ class Capture : public std::enable_shared_from_this<Capture> {
             std::shared_ptr<Graph> graph = nullptr);
 
   private:
+    static bool active(const Driver& driver) {
+        return __builtin_expect(driver.captures.active.load(std::memory_order_acquire) != 0, 0);
+    }
     static std::shared_ptr<Capture> find(Stream& stream);
     static void refuse(Stream& stream);
-    static void refuse();
+    static void refuse(Driver& driver);
     static void refuse(const Context& context);
     [[noreturn]] void spoil(CUresult code);
     void close();
     bool joined() const;
 
-    static std::atomic<int> active;  // number of captures
-
+    Driver& driver_;
     const std::uint64_t id_;
     const CUstreamCaptureMode mode_;
     const std::thread::id thread_;

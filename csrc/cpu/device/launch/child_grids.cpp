@@ -260,7 +260,8 @@ void ChildGrids::run_items(std::vector<std::size_t> items) {
     }
 }
 
-// Runs an item after the items that it needs. Those were added earlier, so there is no circle.
+// Runs an item after the items that it needs. Those items were added earlier, so no circle of waits
+// arises.
 void ChildGrids::run_item(std::size_t index) {
     std::vector<std::size_t> stack{index};
     while (!stack.empty() && usable()) {

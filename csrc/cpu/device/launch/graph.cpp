@@ -27,11 +27,6 @@ std::vector<std::shared_ptr<Graph>> inner_graphs(const Work& work) {
     return {};
 }
 
-std::mutex& Graph::mutex() {
-    static std::mutex* const mutex = new std::mutex;
-    return *mutex;
-}
-
 std::shared_ptr<Graph> Graph::make(Driver& driver) {
     auto graph = std::make_shared<Graph>(driver);
     graph->known_ = true;

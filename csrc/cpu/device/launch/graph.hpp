@@ -1,12 +1,11 @@
 // csrc/cpu/device/launch/graph.hpp - graphs and executable graphs.
 //
-// One lock of the process (`Graph::mutex`) guards changes of graphs by the program and by captures.
-// An executable graph is a copy, so later changes of the graph do not affect it.
+// One lock of the driver (`Driver::graph_mutex`) guards changes of graphs by the program and by
+// captures. An executable graph is a copy, so later changes of the graph do not affect it.
 #pragma once
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <variant>
 #include <vector>
 
@@ -77,7 +76,6 @@ class Graph : public std::enable_shared_from_this<Graph> {
   public:
     using Nodes = std::vector<std::shared_ptr<Node>>;
 
-    static std::mutex& mutex();
     // `make` registers a graph. `forget` removes the handles of the graph and its nodes.
     static std::shared_ptr<Graph> make(Driver& driver);
     explicit Graph(Driver& driver) : driver_(driver) {}

@@ -2,42 +2,11 @@
 // owns.
 #include "cpu/device/launch/graph_memory.hpp"
 
-#include <algorithm>
-#include <map>
 #include <mutex>
 
 #include "cpu/device/driver/driver.hpp"
 
 namespace cupola::cpu {
-namespace {
-
-// Bytes, counted like NVIDIA's driver: freed memory stays reserved for later launches until a trim.
-// All reserved memory counts as used.
-struct Levels {
-    cuuint64_t live = 0, kept = 0;  // kept: the maximum of `live` since the last trim
-    cuuint64_t used_high = 0, reserved_high = 0;
-
-    void take(std::size_t bytes) {
-        kept = std::max(kept, live += bytes);
-        used_high = std::max(used_high, kept);
-        reserved_high = std::max(reserved_high, kept);
-    }
-};
-
-// All graph memory by address; this map keeps live memory alive.
-struct Table {
-    std::mutex mutex;
-    std::map<std::uintptr_t, std::weak_ptr<GraphMemory>> all;
-    std::map<std::uintptr_t, std::shared_ptr<GraphMemory>> live;
-    std::map<int, Levels> levels;
-};
-
-Table& table() {
-    static auto* const made = new Table;
-    return *made;
-}
-
-}  // namespace
 
 GraphMemory::GraphMemory(Driver& driver, const PoolPlace& place, std::size_t size)
     : device_(driver.device(place.on_device() ? place.location.id : 0)),
@@ -62,18 +31,21 @@ GraphMemory::~GraphMemory() {
 std::shared_ptr<GraphMemory> GraphMemory::make(Driver& driver, const PoolPlace& place,
                                                std::size_t size) {
     auto memory = std::make_shared<GraphMemory>(driver, place, size);
-    std::lock_guard lock(table().mutex);
-    table().all[memory->address()] = memory;
+    std::lock_guard lock(driver.graph_memory.mutex);
+    driver.graph_memory.all[memory->address()] = memory;
     return memory;
 }
 
-std::shared_ptr<GraphMemory> GraphMemory::at(std::uintptr_t address) {
-    std::lock_guard lock(table().mutex);
-    const auto it = table().all.find(address);
-    auto found = it == table().all.end() ? nullptr : it->second.lock();
+std::shared_ptr<GraphMemory> GraphMemory::at(Driver& driver, std::uintptr_t address) {
+    GraphMemoryTable& table = driver.graph_memory;
+    std::lock_guard lock(table.mutex);
+    const auto it = table.all.find(address);
+    auto found = it == table.all.end() ? nullptr : it->second.lock();
     require(found != nullptr);
     return found;
 }
+
+GraphMemoryTable& GraphMemory::table() const { return device_.driver().graph_memory; }
 
 bool GraphMemory::live() const {
     std::lock_guard lock(table().mutex);
@@ -101,9 +73,9 @@ bool GraphMemory::give() {
     return true;
 }
 
-cuuint64_t GraphMemory::get(int device, CUgraphMem_attribute attribute) {
-    std::lock_guard lock(table().mutex);
-    const Levels& levels = table().levels[device];
+cuuint64_t GraphMemory::get(Device& device, CUgraphMem_attribute attribute) {
+    std::lock_guard lock(device.driver().graph_memory.mutex);
+    const GraphMemoryLevels& levels = device.driver().graph_memory.levels[device.ordinal()];
     switch (static_cast<int>(attribute)) {
         case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
         case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
@@ -117,9 +89,9 @@ cuuint64_t GraphMemory::get(int device, CUgraphMem_attribute attribute) {
     }
 }
 
-void GraphMemory::reset_high(int device, CUgraphMem_attribute attribute) {
-    std::lock_guard lock(table().mutex);
-    Levels& levels = table().levels[device];
+void GraphMemory::reset_high(Device& device, CUgraphMem_attribute attribute) {
+    std::lock_guard lock(device.driver().graph_memory.mutex);
+    GraphMemoryLevels& levels = device.driver().graph_memory.levels[device.ordinal()];
     if (attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH)
         levels.used_high = levels.kept;
     else if (attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
@@ -128,9 +100,9 @@ void GraphMemory::reset_high(int device, CUgraphMem_attribute attribute) {
         fail(CUDA_ERROR_INVALID_VALUE);
 }
 
-void GraphMemory::trim(int device) {
-    std::lock_guard lock(table().mutex);
-    Levels& levels = table().levels[device];
+void GraphMemory::trim(Device& device) {
+    std::lock_guard lock(device.driver().graph_memory.mutex);
+    GraphMemoryLevels& levels = device.driver().graph_memory.levels[device.ordinal()];
     levels.kept = levels.live;
 }
 

@@ -15,6 +15,7 @@ namespace cupola::cpu {
 
 class Device;
 class Driver;
+struct GraphMemoryTable;
 
 class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
   public:
@@ -22,7 +23,7 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
                                              std::size_t size);
     // The graph memory that begins at an address; throws INVALID_VALUE if no graph memory begins
     // there.
-    static std::shared_ptr<GraphMemory> at(std::uintptr_t address);
+    static std::shared_ptr<GraphMemory> at(Driver& driver, std::uintptr_t address);
     GraphMemory(Driver& driver, const PoolPlace& place, std::size_t size);
     ~GraphMemory();
     GraphMemory(const GraphMemory&) = delete;
@@ -37,12 +38,14 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
     bool take();
     bool give();
 
-    static cuuint64_t get(int device, CUgraphMem_attribute attribute);
-    static void reset_high(int device, CUgraphMem_attribute attribute);
+    static cuuint64_t get(Device& device, CUgraphMem_attribute attribute);
+    static void reset_high(Device& device, CUgraphMem_attribute attribute);
     // Stops counting freed memory as reserved.
-    static void trim(int device);
+    static void trim(Device& device);
 
   private:
+    GraphMemoryTable& table() const;
+
     Device& device_;
     const PoolPlace place_;
     const std::size_t size_;

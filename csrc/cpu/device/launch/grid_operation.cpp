@@ -20,8 +20,6 @@
 namespace cupola::cpu {
 namespace {
 
-std::atomic<std::uint64_t> last_grid{0};
-
 CUresult code_of(Fault::Kind kind) {
     switch (kind) {
         case Fault::Kind::illegal_address:
@@ -142,7 +140,7 @@ std::unique_ptr<Operation> make_grid_in(std::shared_ptr<GraphRun> run, KernelCal
     launch.unwritten = &driver.memory.unwritten;
     if (function->references()) launch.references = function->references()->bound();
     launch.coverage_context = coverage::context();
-    launch.grid_id = ++last_grid;
+    launch.grid_id = ++driver.last_grid_id;
     if (run) launch.graph_exec = reinterpret_cast<std::uintptr_t>(run->handle());
     launch.order = SeededOrder::next();
     if (HeldOutput::get().is_on()) {

@@ -44,22 +44,6 @@ void* own_pages(std::size_t length) {
     return first + before;
 }
 
-// The system limits the number of mappings, so unmapping the middle of one can fail. Then only the
-// memory is released, and the addresses later.
-void give_back_pages(void* memory, std::size_t length) {
-    static auto* const mutex = new std::mutex;
-    static auto* const left = new std::vector<std::pair<void*, std::size_t>>;
-    if (munmap(memory, length) == 0) {
-        std::lock_guard lock(*mutex);
-        while (!left->empty() && munmap(left->back().first, left->back().second) == 0)
-            left->pop_back();
-        return;
-    }
-    madvise(memory, length, MADV_DONTNEED);
-    std::lock_guard lock(*mutex);
-    left->emplace_back(memory, length);
-}
-
 bool writable(const Allocation& range) {
     if (range.kind == Allocation::Kind::mapped)
         return range.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
@@ -151,8 +135,23 @@ Allocation MemoryMap::take_out(std::map<std::uintptr_t, Allocation>::iterator at
     return gone;
 }
 
+// The system limits the number of mappings, so unmapping the middle of one can fail. Then only the
+// memory is released; the addresses are released later.
+void MemoryMap::give_back_pages(void* memory, std::size_t length) {
+    if (munmap(memory, length) == 0) {
+        std::lock_guard lock(still_mapped_mutex_);
+        while (!still_mapped_.empty() &&
+               munmap(still_mapped_.back().first, still_mapped_.back().second) == 0)
+            still_mapped_.pop_back();
+        return;
+    }
+    madvise(memory, length, MADV_DONTNEED);
+    std::lock_guard lock(still_mapped_mutex_);
+    still_mapped_.emplace_back(memory, length);
+}
+
 void MemoryMap::discard(Allocation gone, Budget& budget) {
-    retire([gone = std::move(gone), &budget] {
+    retire([this, gone = std::move(gone), &budget] {
         auto* const memory = reinterpret_cast<void*>(gone.begin);
         if (gone.mapped)
             give_back_pages(memory, gone.mapped);

@@ -170,6 +170,7 @@ class MemoryMap final : public AddressSpace {
     void unreach(Allocation& allocation);
     Allocation take_out(std::map<std::uintptr_t, Allocation>::iterator at);  // needs the lock
     void discard(Allocation gone, Budget& budget);                           // without the lock
+    void give_back_pages(void* memory, std::size_t length);
 
     const Checks checks_;
 
@@ -179,6 +180,10 @@ class MemoryMap final : public AddressSpace {
     RangeTable ranges_;
     std::deque<Range> freed_;  // latest last; used by the `memory` check
     std::mutex sharing_;       // for share and open; locked before mutex_
+
+    std::mutex still_mapped_mutex_;
+    // Address ranges whose unmapping has failed: the beginning and the number of bytes.
+    std::vector<std::pair<void*, std::size_t>> still_mapped_;
 
     std::mutex pins_mutex_;
     std::multiset<std::uint64_t> pins_;

@@ -17,12 +17,6 @@
 namespace cupola::cpu {
 namespace {
 
-// Never destroyed, because calls may arrive at process exit.
-Registry<Link>& links() {
-    static auto* const all = new Registry<Link>;
-    return *all;
-}
-
 // CUDA's library of device functions. The CPU device has the supported functions of this library;
 // the other functions are undefined when the link is completed.
 bool is_device_library(CUjitInputType type, std::string_view bytes) {
@@ -37,18 +31,6 @@ bool is_device_library(CUjitInputType type, std::string_view bytes) {
 Link::Link(unsigned count, CUjit_option* options, void** values)
     : options_(count, options, values) {
     options_.finish();
-}
-
-std::shared_ptr<Link> Link::make(unsigned count, CUjit_option* options, void** values) {
-    auto link = std::make_shared<Link>(count, options, values);
-    links().add(link);
-    return link;
-}
-
-std::shared_ptr<Link> Link::get(CUlinkState handle) { return links().get(handle); }
-
-void Link::destroy(CUlinkState handle) {
-    require(links().remove(handle) != nullptr, CUDA_ERROR_INVALID_HANDLE);
 }
 
 void Link::fail_load(CUresult code, std::string why) {

@@ -13,11 +13,6 @@ namespace cupola::cpu {
 
 class Link {
   public:
-    // Registered until it is destroyed.
-    static std::shared_ptr<Link> make(unsigned count, CUjit_option* options, void** values);
-    static std::shared_ptr<Link> get(CUlinkState handle);  // throws INVALID_HANDLE
-    static void destroy(CUlinkState handle);
-
     Link(unsigned count, CUjit_option* options, void** values);
     CUlinkState handle() { return reinterpret_cast<CUlinkState>(this); }
 

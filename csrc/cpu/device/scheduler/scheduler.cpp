@@ -86,8 +86,8 @@ void Scheduler::run_resident(Grid& grid) {
 void Scheduler::run_in_turn(Grid& grid) {
     auto runner = ClusterRunner::make(grid.launch);
     if (threads_ == 1 || grid.clusters == 1 || grid.pauses) return work(grid, runner);
-    // The time of the first cluster estimates the time of the others. Before it has run, the time
-    // of the kernel's last launch does.
+    // The time of the first cluster estimates the time of each other cluster. Before the first
+    // cluster has run, the kernel's last launch gives the estimate.
     std::atomic<float>& seconds = grid.launch.kernel->seconds_per_cluster;
     const auto others_pay = [&] {
         return seconds.load(std::memory_order_relaxed) * static_cast<float>(grid.clusters - 1) >

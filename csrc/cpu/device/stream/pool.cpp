@@ -2,7 +2,6 @@
 #include "cpu/device/stream/pool.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "cpu/device/context/context.hpp"
 #include "cpu/device/driver/driver.hpp"
@@ -33,24 +32,11 @@ std::size_t device_index(const PoolPlace& place) {
     return static_cast<std::size_t>(place.location.id);
 }
 
-// Pools of places other than device memory; a device stores its own pools.
-struct OtherPools {
-    struct Pools {
-        std::shared_ptr<Pool> first, current;
-    };
-    std::mutex mutex;
-    std::map<PoolPlace, Pools> all;
-
-    Pools& at(Driver& driver, const PoolPlace& place) {
-        Pools& found = all[place];
-        if (!found.first) found.first = found.current = Pool::make(driver, place, 0, true);
-        return found;
-    }
-};
-
-OtherPools& other_pools() {
-    static auto* const made = new OtherPools;
-    return *made;
+// The pools of a place other than device memory. Needs the lock of the driver's table.
+PoolTable::Pools& pools_of(Driver& driver, const PoolPlace& place) {
+    PoolTable::Pools& found = driver.pools_by_place.all[place];
+    if (!found.first) found.first = found.current = Pool::make(driver, place, 0, true);
+    return found;
 }
 
 bool of_device(const PoolPlace& place) { return place.on_device() && !place.managed(); }
@@ -98,48 +84,16 @@ std::shared_ptr<Pool> Pool::open(Driver& driver, int descriptor) {
     return pool;
 }
 
-PoolPlace PoolPlace::of(const Driver& driver, CUmemAllocationType type, CUmemLocation location,
-                        bool fresh) {
-    const bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
-    require(managed || type == CU_MEM_ALLOCATION_TYPE_PINNED);
-    PoolPlace place{type, {location.type, 0}};
-    switch (static_cast<int>(location.type)) {
-        case CU_MEM_LOCATION_TYPE_NONE:
-            require(managed);
-            return place;
-        case CU_MEM_LOCATION_TYPE_DEVICE:
-            place.location.id = location.id;
-            require(location.id >= 0 && device_index(place) < driver.devices.size());
-            return place;
-        case CU_MEM_LOCATION_TYPE_HOST:
-            return place;
-        case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-            require(managed && fresh);
-            place.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
-            return place;
-        case CU_MEM_LOCATION_TYPE_HOST_NUMA:  // the host counts as one node
-            require(location.id == 0);
-            return place;
-        default:
-            fail(managed ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
-    }
-}
-
-bool PoolPlace::operator<(const PoolPlace& other) const {
-    return std::tie(type, location.type, location.id) <
-           std::tie(other.type, other.location.type, other.location.id);
-}
-
 std::shared_ptr<Pool> Pool::default_of(Driver& driver, const PoolPlace& place) {
     if (of_device(place)) return driver.device(place.location.id).default_pool();
-    std::lock_guard lock(other_pools().mutex);
-    return other_pools().at(driver, place).first;
+    std::lock_guard lock(driver.pools_by_place.mutex);
+    return pools_of(driver, place).first;
 }
 
 std::shared_ptr<Pool> Pool::current_of(Driver& driver, const PoolPlace& place) {
     if (of_device(place)) return driver.device(place.location.id).pool();
-    std::lock_guard lock(other_pools().mutex);
-    return other_pools().at(driver, place).current;
+    std::lock_guard lock(driver.pools_by_place.mutex);
+    return pools_of(driver, place).current;
 }
 
 void Pool::set_current(std::shared_ptr<Pool> pool) {
@@ -148,9 +102,9 @@ void Pool::set_current(std::shared_ptr<Pool> pool) {
         Device& device = pool->device();
         return device.set_pool(std::move(pool));
     }
-    std::lock_guard lock(other_pools().mutex);
     Driver& driver = pool->device().driver();
-    other_pools().at(driver, place).current = std::move(pool);
+    std::lock_guard lock(driver.pools_by_place.mutex);
+    pools_of(driver, place).current = std::move(pool);
 }
 
 Budget& Pool::budget() const {

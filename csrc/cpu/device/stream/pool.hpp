@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "cpu/device/base/cuda.hpp"
+#include "cpu/device/driver/pool_place.hpp"
 #include "cpu/device/memory/shared_file.hpp"
 
 namespace cupola::cpu {
@@ -20,24 +21,7 @@ namespace cupola::cpu {
 class Budget;
 class Context;
 class Device;
-class Driver;
 class Stream;
-
-// The memory of a pool: page-locked of a device or the host, or managed with a preferred location.
-// Equivalent places compare equal.
-struct PoolPlace {
-    CUmemAllocationType type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    CUmemLocation location{CU_MEM_LOCATION_TYPE_DEVICE, 0};
-
-    // Throws INVALID_VALUE for an unknown location. Only a `fresh` pool can use the current NUMA
-    // node.
-    static PoolPlace of(const Driver& driver, CUmemAllocationType type, CUmemLocation location,
-                        bool fresh);
-    bool on_device() const { return location.type == CU_MEM_LOCATION_TYPE_DEVICE; }
-    bool managed() const { return type == CU_MEM_ALLOCATION_TYPE_MANAGED; }
-    bool operator<(const PoolPlace& other) const;
-    bool operator==(const PoolPlace& other) const { return !(*this < other) && !(other < *this); }
-};
 
 class Pool : public std::enable_shared_from_this<Pool> {
   public:

@@ -9,8 +9,6 @@
 namespace cupola::cpu {
 namespace {
 
-std::atomic<std::uint64_t> last_id{2};  // 1 and 2 are the default streams' handles
-
 // The depth of recursion is limited: a waiting thread may run work of other streams, which may
 // wait, too.
 constexpr int deepest = 8;
@@ -58,7 +56,7 @@ Stream::Stream(std::shared_ptr<Context> context, unsigned flags, int priority, K
     : context_(std::move(context)),
       flags_(flags),
       priority_(priority),
-      id_(kind == Kind::legacy ? 1 : ++last_id),
+      id_(kind == Kind::legacy ? 1 : ++context_->driver().last_stream_id),
       kind_(kind) {}
 
 Stream::~Stream() {

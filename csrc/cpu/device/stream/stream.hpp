@@ -70,7 +70,7 @@ class Stream final : public ExecutorTask, public std::enable_shared_from_this<St
     static CUstream per_thread(CUstream handle) { return handle ? handle : CU_STREAM_PER_THREAD; }
 
     // The capture that receives submitted work; null if the stream does not capture. Guarded by
-    // Graph::mutex.
+    // Driver::graph_mutex.
     std::shared_ptr<Capture> capture;
     // The green context of the stream; usually null.
     std::shared_ptr<const GreenContext> green;

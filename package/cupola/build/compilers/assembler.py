@@ -1,5 +1,5 @@
 # package/cupola/build/compilers/assembler.py - machine code by the ptxas of the CUDA toolkit.
-"""For compilers that bring no ptxas."""
+"""Makes machine code for compilers that bring no ptxas."""
 
 from __future__ import annotations
 

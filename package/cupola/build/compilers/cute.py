@@ -1,8 +1,8 @@
 # package/cupola/build/compilers/cute.py - compiles functions of the CuTe DSL for a target.
 """Compilation of CUTLASS's CuTe DSL: ``@cute.jit`` functions to PTX. It needs no GPU.
 
-A ``@cute.jit`` function runs on the host and launches a kernel. Its trace tells which kernel, with
-which block and shared memory, and where each of the kernel's arguments comes from.
+A ``@cute.jit`` function runs on the host and launches a kernel. Its trace names the kernel, the
+block, the shared memory, and the source of each argument of the kernel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _TYPES = {name: C_TYPES[name][0] for name in C_TYPES}
 _STREAM = "stream"
 _TENSOR = re.compile(r"(\w+)\[([^\]]*)\](?::(\d+))?")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
-# Types of a trace: numbers, memory, and layouts with lengths that are known at a launch alone.
+# The types in a trace whose values only a launch knows: numbers, memory, and layouts with such
+# lengths.
 _AT_LAUNCH = re.compile(r"\?|tma|memref|!cute\.ptr|^(?:[fiu]|bf|tf|index)")
 _LAUNCH = re.compile(r"cuda\.launch_ex @kernels::@([\w$]+)<[^>]*> \(([^)]*)\)[^:]*: (.*) ->")
 _CONFIG = r"!llvm\.struct<\(array<3 x i32>, array<3 x i32>, i64, ptr, ptr, i32\)>"
@@ -34,7 +35,7 @@ def version() -> str:
 
 
 def assemble(text: str, instances: list[dict[str, Any]], architecture: int) -> bytes:
-    """Machine code, by the toolkit's ptxas: the DSL's own makes one image for each kernel."""
+    """Machine code by the toolkit's ptxas. The DSL's own ptxas makes an image for each kernel."""
     return assembler.assemble(text, _target(architecture).removeprefix("sm_"))
 
 
@@ -76,7 +77,7 @@ def compile_kernel(function: Any, instance: dict[str, Any], architecture: int) -
 
 
 def _target(architecture: int) -> str:
-    """The DSL's own target of a device: code of one architecture from 9.0 on."""
+    """The DSL's name of a device's target. From 9.0 on, the target has the suffix ``a``."""
     return f"sm_{architecture}{'a' if architecture >= 90 else ''}"
 
 
@@ -86,7 +87,9 @@ def _target(architecture: int) -> str:
 def _arguments(
     function: Any, instance: dict[str, Any]
 ) -> tuple[list[Any], dict[str, list[dict[str, Any]]]]:
-    """The arguments of a compilation, and the kernel's parameters by the function's."""
+    """The arguments of a compilation, and for each parameter of the function the kernel's
+    parameters.
+    """
     if not hasattr(function, "__wrapped__") or getattr(function, "_decorator_kind", "") == "kernel":
         raise SourceError(
             "expected a function with @cute.jit, which launches a kernel, got "
@@ -113,7 +116,7 @@ def _arguments(
 
 
 def _parameter(name: str, given: str) -> tuple[Any, list[dict[str, Any]]]:
-    """The argument for a parameter of the function, and the kernel's parameters."""
+    """The argument for a parameter of the function, and the kernel's parameters for it."""
     import cutlass
     from cutlass.cute.runtime import make_fake_stream
 
@@ -140,7 +143,9 @@ def _parameter(name: str, given: str) -> tuple[Any, list[dict[str, Any]]]:
 def _tensor(
     name: str, given: str, kind: Any, tensor: re.Match[str], const: bool
 ) -> tuple[Any, list[dict[str, Any]]]:
-    """A tensor: a struct of the address, and of the lengths and strides that are not constant."""
+    """The same for a tensor: a struct of its address, and of its lengths and strides that are not
+    constant.
+    """
     from cutlass import cute
     from cutlass.cute.runtime import make_fake_tensor
 
@@ -262,9 +267,9 @@ def _split(types: str) -> list[str]:
 
 
 def _given(launch: _Launch, trace: str, names: list[str]) -> list[str]:
-    """The function's parameters that the kernel's are, in their order.
+    """The function's parameters that the kernel gets, in the order of the kernel's parameters.
 
-    Arguments whose values the types have, such as constant layouts, are no parameters of the code.
+    An argument whose type has its value, such as a constant layout, is no parameter of the kernel.
     """
     aliases = dict(re.findall(r"^(!\w+) = (.+)$", trace, re.MULTILINE))
     found = []
@@ -285,7 +290,7 @@ def _given(launch: _Launch, trace: str, names: list[str]) -> list[str]:
 
 
 def _require_sizes(text: str, name: str, parameters: list[dict[str, Any]]) -> None:
-    """Compare the parameters with those of the code."""
+    """Raise unless the parameters have the sizes that the PTX of the kernel declares."""
     found = re.search(rf"\.entry\s+{re.escape(name)}\s*\(([^)]*)\)", text)
     written = re.findall(r"\.param\b(.*)$", "" if found is None else found[1], re.MULTILINE)
     sizes = []
@@ -306,9 +311,9 @@ def _require_sizes(text: str, name: str, parameters: list[dict[str, Any]]) -> No
 
 
 def _shared(host: str) -> int:
-    """The dynamic shared memory of the launch, of the compiled function on the host.
+    """The bytes of dynamic shared memory of the launch, from the compiled function on the host.
 
-    Its configuration is CUDA's cudaLaunchConfig_t, whose third member has the bytes.
+    The function fills CUDA's cudaLaunchConfig_t, whose third member has these bytes.
     """
     place = re.search(rf"(%\d+) = llvm\.getelementptr %\d+\[0, 2\] : .*{_CONFIG}", host)
     stored = place and re.search(rf"llvm\.store (%\d+), {place[1]} : i64", host)

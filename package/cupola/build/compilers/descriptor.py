@@ -1,8 +1,8 @@
 # package/cupola/build/compilers/descriptor.py - parameters that one argument of a launch fills.
 """Descriptions of arrays, and of sizes of launches, that become a struct or several parameters.
 
-The first of the parameters has the description in the manifest (`cupola.image.descriptor`), so that
-a launch takes one argument for all of them.
+In the manifest, the first parameter has the description (`cupola.image.descriptor`). So a launch
+takes one argument for all parameters that the array becomes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# The offset from the first of the parameters, the size, and the name of a value.
+# A value: its offset from the first parameter, its size, both in bytes, and its name.
 Value = tuple[int, int, str]
 
 
@@ -31,11 +31,12 @@ def array(
     Parameters
     ----------
     name : str
-        The argument's.
+        The name of the argument.
     element : str
         The element type, as in ``"float32"``.
     shape, steps : sequence of int or None
-        The lengths, and the strides in elements, that the code relies on; None for any.
+        The lengths, and the strides in elements, on which the code relies; None: the code takes
+        any.
     values : iterable of (int, int, str)
         The numbers that the code reads: ``data``, ``size``, ``itemsize``, ``ndim``, ``shape.0``,
         ``stride.0`` in bytes, ``step.0`` in elements. Other bytes are 0.
@@ -46,7 +47,7 @@ def array(
     const : bool
         Whether the kernel only reads the array.
     align : int
-        The alignment in bytes, of the address, that the code relies on beyond that of elements.
+        The alignment of the address, in bytes, on which the code relies; 1: that of the elements.
     """
     return {
         "kind": "array",
@@ -63,8 +64,8 @@ def array(
 
 
 def sizes(name: str, ndim: int, values: Iterable[Value]) -> dict[str, Any]:
-    """The description of the size of a launch: one to four numbers become ``shape.0``, ... and
-    ``size``; ``1`` is the number 1.
+    """The description of the size of a launch, which is one to four numbers. The values
+    ``shape.0``, ... are these numbers, ``size`` is their product, and ``1`` is the number 1.
     """
     return {
         "kind": "sizes",
