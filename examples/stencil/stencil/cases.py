@@ -1,8 +1,9 @@
 # stencil/cases.py - what the variants are measured with.
 """Arguments of the kernel, and the results that each variant must have."""
 
-import cupola
 import numpy as np
+
+import cupola
 
 
 def smoothed(x):

@@ -1,10 +1,10 @@
-import cupola
 import numpy as np
 import pytest
-
 import stencil
 from stencil.cases import smoothed
 from stencil.families import smooth
+
+import cupola
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (100, 70), (257, 1030)])

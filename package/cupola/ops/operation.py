@@ -17,7 +17,7 @@ from cupola.declare.element_types import ELEMENT_TYPES
 from cupola.declare.operation import Declaration, Scalar
 from cupola.eager_call import CallableOperation, EagerCall, with_vectorcall
 from cupola.element import natural_alignment
-from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.native_operation import NativeOperation
 
 if TYPE_CHECKING:

@@ -50,4 +50,6 @@ def of_family(family: Family, table: Mapping[str, Any], name: str) -> VariantKer
     DeclarationError
         The table does not fit the family.
     """
-    return VariantKernels(family, FamilyOperation(table, family.declaration, family.parameters, name))
+    return VariantKernels(
+        family, FamilyOperation(table, family.declaration, family.parameters, name)
+    )
