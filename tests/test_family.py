@@ -1,5 +1,6 @@
 """Families: declared in Python, chosen by tables of measurements, launched."""
 
+import contextlib
 import os
 import pickle
 import subprocess
@@ -306,6 +307,27 @@ def test_a_capture_measures_nothing_and_keeps_its_choice(family, monkeypatch):
     cupola.Device().synchronize()
     assert which.get()[0] == 64 and (x.get() == 2).all()
     assert ran(family, 100) == 128 and len(measured.calls) == 1
+
+
+def test_a_capture_that_begins_during_a_measurement_keeps_its_choice(family, monkeypatch):
+    monkeypatch.setenv("CUPOLA_TUNE", "first-use")
+    x, which = cupola.zeros(100, np.float32), cupola.zeros(1, np.int32)
+    families.store(family, row([3], 32))
+    assert ran(family, 3) == 32
+    graphs = []
+    with contextlib.ExitStack() as stack:
+
+        def measure(family, call):
+            graphs.append(stack.enter_context(cupola.Stream().capture()))
+            return row(family.declaration.key_of(call.given), 128)
+
+        monkeypatch.setitem(registry._found, "tune_at_first_use", measure)
+        family(x, 100, which)
+        family(x, 100, which)
+    graphs[0].instantiate().launch()
+    cupola.Device().synchronize()
+    assert which.get()[0] == 32 and (x.get() == 2).all()
+    assert ran(family, 100) == 128 and len(graphs) == 1
 
 
 def test_ask_warns_once_without_a_terminal(family, monkeypatch):

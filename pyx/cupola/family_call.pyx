@@ -284,7 +284,11 @@ cdef class CallableFamily:
             elif self._tuned(
                 tuple([<object>arguments[i] for i in range(len(self.parameters))]), stream
             ):
-                entry = self.choice(self.chooser(words, arguments), words)
+                if cupola_captures():  # one that began meanwhile keeps its choices
+                    entry.provisional = True
+                else:
+                    self.reload()
+                    entry = self.choice(self.chooser(words, arguments), words)
         entry.key = PyBytes_FromStringAndSize(<char*>words, count * sizeof(int64_t))
         entry.held = self.types_of(arguments)
         with cython.critical_section(self):

@@ -372,10 +372,7 @@ class Family(CallableFamily):
 
     def _tuned(self, arguments: tuple[Any, ...], stream: Stream | None) -> bool:
         """Measure a key at its first use, if the user allows it; whether it was measured."""
-        if self._first_use.measure(self, self.call(arguments), stream, _index(stream)):
-            self.reload()
-            return True
-        return False
+        return self._first_use.measure(self, self.call(arguments), stream, _index(stream))
 
 
 def _index(stream: Any) -> int:
