@@ -23,8 +23,8 @@ _REMEDIES = (
     ),
     (
         r"may not have extern \"C\" linkage",
-        "SourceModule puts a source without #include lines of libraries into extern \"C\", which "
-        "templates do not allow: pass no_extern_c=True, and write extern \"C\" before the kernels",
+        'SourceModule puts a source without #include lines of libraries into extern "C", which '
+        'templates do not allow: pass no_extern_c=True, and write extern "C" before the kernels',
     ),
     (
         r"cannot open source file \"([^\"]+)\"|fatal error: (\S+): No such file or directory",
