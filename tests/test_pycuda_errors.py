@@ -256,7 +256,7 @@ def test_freed_memory_is_refused():
 
 MISSING = {
     "a block": (lambda f, x: f(x, np.float32(2)), r"pass block=\(x, y, z\)"),
-    "a keyword": (lambda f, x: f(x, np.float32(2), blocks=(4, 1, 1)), "blocks; known are block, grid"),
+    "a keyword": (lambda f, x: f(x, np.float32(2), blocks=(4, 1, 1)), "blocks; known are block,"),
     "a size": (lambda f, x: f(x, 2.0, block=(4, 1, 1)), r"float has no size.*np.float32\(x\)"),
     "elements": (lambda f, x: x.get(np.zeros(3, np.float32)), "self has 4 elements, ary 3"),
     "elements to set": (lambda f, x: x.set(np.zeros(3, np.float32)), "ary has 3 elements, self 4"),

@@ -248,7 +248,8 @@ cdef int require_loaded(Variable variable) except -1:
 cdef class Variables:
     """A module's variables by name: ``module.globals["table"].set(values)``.
 
-    Iterating gives the image's names: ``list(module.globals)``.
+    Iterating gives the image's names: ``list(module.globals)``. Those in scopes that C++ reserves
+    for compilers and libraries, such as ``cuda::std::__4``, are left out.
     """
 
     cdef Module module

@@ -27,8 +27,8 @@ class Module : public RetainedObject {
 
     // The names of all kernels that the driver took, as in the image.
     const std::vector<std::string>& names();
-    // The names of variables that the image lists and the driver finds; throws where the image
-    // can't be read.
+    // The names of variables that the image lists and the driver finds, without those in reserved
+    // scopes; throws where the image can't be read.
     const std::vector<std::string>& variables();
     // The kernel whose exact, demangled or base name is `name`; throws where it is missing or
     // ambiguous.
