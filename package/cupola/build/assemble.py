@@ -49,8 +49,9 @@ def steps(
     title: str = "",
 ) -> tuple[list[Step], list[Path], dict[Path, tuple[Path, Path]]]:
     """Three results: the steps that make ``image``, a cubin of each target, and for each source a
-    cubin with debug information and the compiler's text about its kernels. ``generated`` has the files that are
-    compiled in place of sources. ``outcome`` is the file that says what became of variants.
+    cubin with debug information and the compiler's text about its kernels. ``generated`` has the
+    files that are compiled in place of sources. ``outcome`` is the file that says what became of
+    variants.
     """
     targets = sorted({*architectures.cubins, *architectures.ptx})
     code = [*(["-rdc=true"] if relocatable else []), *options]
