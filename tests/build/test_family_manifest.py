@@ -59,7 +59,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("change", "words"), HOSTILE, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("change", "words"), HOSTILE, ids=[words[:30] for _, words in HOSTILE])
 def test_a_hostile_manifest_is_named(change, words):
     family = stored()
     change(family)
