@@ -14,6 +14,8 @@ from graphs import everything_is_done, ints, kernel
 from test_texture import REFERENCES
 
 import cupola
+from cupola.declare.family import read
+from cupola.tuning.family import Family
 
 __all__ = ["everything_is_done"]
 
@@ -289,12 +291,39 @@ def operation():
     return thing
 
 
+class OneKernel:
+    """The source of a family whose variants have one kernel."""
+
+    def kernel(self, declaration, variant, types, index):
+        return kernel()
+
+    def parameters(self, declaration):
+        return "x", "n"
+
+    def dropped(self, capability, types, variants):
+        return set()
+
+    def package(self, declaration):
+        return ""
+
+
+def family():
+    table = {
+        "kernel": "one", "tunables": {"TX": [1]}, "default": {"TX": 1}, "grid": "n", "block": "TX",
+    }  # fmt: skip
+    made, thing = Family(read(table), OneKernel()), Thing()
+    made(ints(1), 1)
+    thing.kept, made.thing = made, thing
+    return thing
+
+
 CYCLES = [
     graph_of_a_method, graph_and_what_is_ready, launched_graph, only_what_is_ready, held_object,
     kernel_node, updated_node, updated_graph, child_graph, captured, captured_launch,
     array_with_an_owner, memory_with_an_owner, prepared_launch, transfers, configured, texture,
     tensor_map, surface, stream_with_an_owner, stream_of_an_object, module_of_a_texture,
     kernel_of_a_texture, names_of_a_module, variable_of_a_module, tensor_of_an_exporter, operation,
+    family,
 ]  # fmt: skip
 
 # Types of which no object is in a cycle that users can make.
@@ -313,6 +342,9 @@ INSIDE = {
     "cupola.pipelines.Pipeline": "releases the function and the arrays of users at its end",
     "cupola.pipelines.Slot": "has a pipeline",
     "cupola.transfer.In": "has a NumPy array of no subclass",
+    "cupola.variant_choice.Chooser": "has kernels",
+    "cupola.variant_choice.Entry": "has a kernel with its grid",
+    "cupola.variant_choice.LaunchSteps": "has a declaration",
 }
 
 
