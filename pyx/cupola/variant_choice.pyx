@@ -2,7 +2,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The choice among a family's variants on one device."""
 
-from libc.math cimport HUGE_VAL, fabs, log2
+from libc.math cimport HUGE_VAL, fabs, log1p
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
@@ -34,6 +34,9 @@ cdef enum:
     MOST_SLOTS = 256  # values that expressions use: sizes of a call, computed sizes, tunables
     MOST_DEPTH = 32  # as in cupola.declare.expression
     MOST_VARIANTS = 4096
+
+cdef double LN2 = 0.6931471805599453
+cdef double FAR = 1 + 1e-9  # of the differences of log2: a factor of 2, and rounding
 
 # The operators, in the order of cupola.declare.compiled, after the steps for a number and a slot.
 cdef enum Operator:
@@ -308,7 +311,7 @@ cdef class Chooser:
     cdef bint is_far(self, Py_ssize_t row, const double* wanted) noexcept:
         cdef Py_ssize_t i
         for i in range(self.steps.width):
-            if fabs(self.sizes[row * self.steps.width + i] - wanted[i]) > 1:
+            if fabs(self.sizes[row * self.steps.width + i] - wanted[i]) > FAR:
                 return True
         return False
 
@@ -349,7 +352,8 @@ cdef class Chooser:
 
 
 cdef inline double scale(int64_t size) noexcept:
-    return log2(1 + <double>max(size, 0))
+    # glibc's log2 has a version of 2.29, and wheels are for older systems, too.
+    return log1p(<double>max(size, 0)) / LN2
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
