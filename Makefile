@@ -39,7 +39,7 @@ help:
 	@echo "make demo       draw the Mandelbrot set in colour into mandelbrot.png"
 	@echo "make test       run the tests; PYTEST=\"-k saxpy\" passes options to pytest,"
 	@echo "                ONLY=csrc/ptx runs those of a folder"
-	@echo "make campaigns  run the tests that build packages, sweep or sample, SLICE=0/3 a third of them"
+	@echo "make campaigns  run the tests that build packages, sweep or sample, SLICE=0/4 a quarter of them"
 	@echo "make frameworks run the tests of operations with PyTorch, which has gigabytes"
 	@echo "make example-wheels  run the tests of the examples' wheels under each set of frameworks"
 	@echo "make lint       run the linters; make format applies what they can fix"
