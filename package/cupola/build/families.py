@@ -24,7 +24,7 @@ from ..declare.operation import DeclarationError
 from .error import BuildError
 from .instances import NVCC
 from .kernels import Kernels
-from .table_lines import lines_of, wrong
+from .table_lines import tables_with_lines, wrong
 
 TABLE = "variants"  # tool.cupola.variants
 MODULE = "families"  # of the package
@@ -113,14 +113,8 @@ def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list
     BuildError
         Where a declaration is invalid; it names the table, the key and the line.
     """
-    if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
-        raise BuildError(
-            f"tool.cupola.{TABLE} must be a list: write tables [[tool.cupola.{TABLE}]]"
-        )
-    lines = lines_of(text, TABLE)
     found: list[FamilyTable] = []
-    for index, table in enumerate(tables):
-        place = lines[index] if index < len(lines) else {}
+    for table, place in tables_with_lines(tables, TABLE, text):
         try:
             one = FamilyTable(read(table), place, {}, {})
         except DeclarationError as error:

@@ -12,9 +12,8 @@ from typing import Any
 
 from ..declare.kernel_definition import GENERATED, Definition, source
 from ..declare.maker_table import MakerTable, TableError, read
-from .error import BuildError
 from .kernels import Kernels
-from .table_lines import lines_of, wrong
+from .table_lines import tables_with_lines, wrong
 
 MODULE = "makers"  # of the package
 # A line directive before the text of a key: its maker, and the key, which is left out for "body".
@@ -51,12 +50,8 @@ def from_tables(tables: Any, text: str = "") -> list[Kernels]:
     BuildError
         Where a table is invalid; it names the table, the key and the line.
     """
-    if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
-        raise BuildError("tool.cupola.makers must be a list: write tables [[tool.cupola.makers]]")
-    lines = lines_of(text, MODULE)
     by_package: dict[str, list[DeclaredMaker]] = {}
-    for index, table in enumerate(tables):
-        place = lines[index] if index < len(lines) else {}
+    for table, place in tables_with_lines(tables, MODULE, text):
         name = str(table.get("name", ""))
         try:
             one = read(table)

@@ -19,7 +19,7 @@ from .families import FamilyTable
 from .kernels import Kernels
 from .operation_arguments import filled
 from .stub import attributes, given_parameters, named, spelled, title
-from .table_lines import lines_of, wrong
+from .table_lines import tables_with_lines, wrong
 
 MODULE = "ops"  # of the package
 _SPELLED = {"half": "__half"}  # in a manifest, and in a kernel's name
@@ -56,12 +56,8 @@ def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list
     BuildError
         Where a declaration is invalid; it names the table, the key and the line.
     """
-    if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
-        raise BuildError("tool.cupola.ops must be a list: write tables [[tool.cupola.ops]]")
-    lines = lines_of(text, MODULE)
     found: dict[str, list[OperationTable]] = {one.library: [] for one in kernels}
-    for index, table in enumerate(tables):
-        place = lines[index] if index < len(lines) else {}
+    for table, place in tables_with_lines(tables, MODULE, text):
         try:
             if "family" in table:
                 one = OperationTable(outline(table), place, _family(table, kernels, place), table)

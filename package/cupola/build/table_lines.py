@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from .error import BuildError
 
@@ -31,6 +32,24 @@ def lines_of(text: str, table: str) -> list[dict[str, int]]:
             below = line.rstrip().endswith(('= """', "= '''"))
             found[-1].setdefault(next(filter(None, key.groups())), number + below)
     return found
+
+
+def tables_with_lines(
+    tables: Any, name: str, text: str
+) -> list[tuple[Mapping[str, Any], dict[str, int]]]:
+    """The tables ``[[tool.cupola.NAME]]``, each with the lines of its keys.
+
+    Raises
+    ------
+    BuildError
+        They are no list of tables.
+    """
+    if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
+        raise BuildError(f"tool.cupola.{name} must be a list: write tables [[tool.cupola.{name}]]")
+    lines = lines_of(text, name)
+    return [
+        (table, lines[index] if index < len(lines) else {}) for index, table in enumerate(tables)
+    ]
 
 
 def wrong(table: str, name: str, lines: Mapping[str, int], key: str, text: str) -> BuildError:
