@@ -19,7 +19,7 @@ class Benchmark:
     tunables: dict
     default: dict
     restrictions: tuple
-    grid: tuple  # what divides each axis of the grid: a size, and tunables
+    grid: tuple  # for each axis: a size, and the tunables that divide it
     case: object
     key: tuple = SIDES
     sizes: tuple = (256, 4096)  # the least and the largest

@@ -216,7 +216,7 @@ class Worker:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _START, str(theirs.fileno()), json.dumps(sys.path)],
                 stdin=subprocess.DEVNULL,
-                stdout=2,  # what kernels print does not mix with a table
+                stdout=2,  # output of kernels must not mix with a table on stdout
                 pass_fds=[theirs.fileno()],
                 env={**os.environ, "CUPOLA_TUNE": "off"},
                 start_new_session=True,  # Ctrl-C interrupts this process alone
