@@ -179,10 +179,14 @@ def test_the_tables_of_the_reference_are_those_of_the_docstrings():
     assert "| `Kernel.forall` | Configure the kernel for `n` elements" in table
 
 
-def test_the_picture_of_the_idea_is_what_its_tool_makes():
-    command = [sys.executable, str(documents.ROOT / "tools" / "idea.py"), "--check"]
+@pytest.mark.parametrize("tool", ["gallery", "idea"])
+def test_what_a_tool_makes_is_renewed(tool):
+    command = [sys.executable, str(documents.ROOT / "tools" / f"{tool}.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_first_pages_show_the_picture():
     assert "docs/idea.svg" in (documents.ROOT / "README.md").read_text()
     assert "idea.svg" in (documents.DOCS / "index.md").read_text()
 
