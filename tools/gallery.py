@@ -63,7 +63,7 @@ PICTURES = {
     ),
 }
 HEAD = """# Gallery
-Programs and packages of [`examples`](../examples/README.md). Each runs as it stands, on a GPU and
+Programs and packages of the folder [`examples`](../examples). Each runs as it stands, on a GPU and
 without one. `tools/gallery.py` makes this page. Do not edit it.
 
 ## A shipped kernel
@@ -92,14 +92,14 @@ def page() -> str:
     for name, picture in PICTURES.items():
         shows, needs = found[name]
         parts.append(
-            f"## {picture.title}\n[`{name}`](../examples/{name}) shows {shows}.\n\n"
+            f"## {picture.title}\n[`examples/{name}`](../examples/{name}) shows {shows}.\n\n"
             f"![{picture.words}]({picture.file})\n\n"
             f"The command is `{picture.command}`. Needed: {needs}.\n\n"
         )
     parts.append("## Without a picture\n| example | shows | needs |\n| --- | --- | --- |\n")
     for name, (shows, needs) in found.items():
         if name not in PICTURES:
-            parts.append(f"| [`{name}`](../examples/{name}) | {shows} | {needs} |\n")
+            parts.append(f"| [`examples/{name}`](../examples/{name}) | {shows} | {needs} |\n")
     return "".join(parts)
 
 
