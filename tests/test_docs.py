@@ -160,12 +160,6 @@ def test_the_table_of_environment_variables_is_whole():
         re.findall(r"`(CUPOLA_[A-Z_]+)`", "".join(re.findall(r"^\| [^|]+ \|", text, re.M)))
     )
     assert read == listed
-    # README has those that users set.
-    readme = (documents.ROOT / "README.md").read_text()
-    table = re.findall(r"^\| (`CUPOLA_[^|]+) \|", readme, re.MULTILINE)
-    users = text[: text.index("## Builds")]
-    wanted = set(re.findall(r"^\| `(CUPOLA_[A-Z_]+)`", users, re.MULTILINE))
-    assert wanted | {"CUPOLA_ARCHITECTURES"} == set(re.findall(r"CUPOLA_[A-Z_]+", "".join(table)))
 
 
 def test_the_page_about_installation_has_every_extra():
@@ -183,6 +177,18 @@ def test_the_tables_of_the_reference_are_those_of_the_docstrings():
     assert done.returncode == 0, done.stderr
     table = (documents.DOCS / "reference/kernels.md").read_text()
     assert "| `Kernel.forall` | Configure the kernel for `n` elements" in table
+
+
+@pytest.mark.parametrize("tool", ["gallery", "idea"])
+def test_what_a_tool_makes_is_renewed(tool):
+    command = [sys.executable, str(documents.ROOT / "tools" / f"{tool}.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_first_pages_show_the_picture():
+    assert "docs/idea.svg" in (documents.ROOT / "README.md").read_text()
+    assert "idea.svg" in (documents.DOCS / "index.md").read_text()
 
 
 def test_the_reference_has_every_command_and_option():

@@ -299,3 +299,14 @@ def test_plugin(driver, tmp_path):
     assert lines[3].startswith("refused: saxpy: argument 0 (a)")
     assert lines[4].startswith("bare.pyx: allocated")
     assert not list(tmp_path.iterdir())
+
+
+def test_task_stream(driver, nvrtc, tmp_path, plots):
+    pytest.importorskip("distributed")
+    # Dask warns of its own: of workers that a busy machine delays.
+    command = [sys.executable, EXAMPLES / "task_stream.py", "tasks.png"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "tasks on 4 workers" in done.stdout
+    pixels = plots(tmp_path / "tasks.png")
+    assert (abs(pixels - (0x22, 0x88, 0x33)) < 8).all(axis=-1).any()  # the color of the sums

@@ -1,13 +1,15 @@
 """Which libcupola.so is loaded: the packaged one, or CUPOLA_LIBRARY; never a mismatched one."""
 
+import importlib.machinery
 import os
 import shutil
 import subprocess
 import sys
 
+import pytest
 from test_driver import compile_library, good, run
 
-from cupola import paths
+from cupola import library, paths
 
 USE = """
 import cupola
@@ -104,7 +106,8 @@ def test_other_symbol_versions(tmp_path):
     assert str(library) in last
 
 
-def test_other_build(tmp_path):
+def of_another_build(folder):
+    """A library with all functions and another build's identifier."""
     names = exported(paths.library())
     functions = "\n".join(
         f"void* {name}(void) {{ return 0; }}"
@@ -114,10 +117,13 @@ def test_other_build(tmp_path):
     source = f"""
     int cupola_abi_version(void) {{ return 1; }}
     const char* cupola_build_id(void) {{ return "another"; }}
-    const char* cupola_library_path(void) {{ return "{tmp_path}/libcupola.so"; }}
+    const char* cupola_library_path(void) {{ return "{folder}/libcupola.so"; }}
     {functions}"""
-    library = compile_library(tmp_path, "libcupola.so", source, versioned(tmp_path, 1))
-    refused("another", library, CUPOLA_LIBRARY=library)
+    return compile_library(folder, "libcupola.so", source, versioned(folder, 1))
+
+
+def test_other_build(tmp_path):
+    refused("another", CUPOLA_LIBRARY=of_another_build(tmp_path))
 
 
 def exported(library):
@@ -154,3 +160,95 @@ def test_the_compiler_of_ziglang_is_named_and_not_imported(tmp_path):
     zig.chmod(0o700)
     assert said() == str(zig)
     assert said(CUPOLA_CPU_ZIG="/other") == "/other"
+
+
+def test_truncated(tmp_path):
+    """At 99 % only the table of sections is gone, which the loader does not need."""
+    for percent in (10, 50, 99):
+        file = tmp_path / f"{percent}" / "libcupola.so"
+        file.parent.mkdir()
+        shutil.copy(paths.library(), file)
+        cut(file, percent)
+        text = f"it is truncated: it has {file.stat().st_size} bytes, and its header describes "
+        refused(text, CUPOLA_LIBRARY=file)
+
+
+def test_an_older_glibc(tmp_path):
+    """A library of C's name with a symbol of glibc 2.99 stands for a newer system."""
+    script = tmp_path / "version.map"
+    script.write_text("GLIBC_2.99 { global: newer; };\n")
+    compiler = os.environ.get("CC", "cc")
+    flags = ["-shared", "-fPIC", "-nostdlib", "-x", "c", "-"]
+    system = ["-Wl,-soname,libc.so.6", f"-Wl,--version-script={script}"]
+    for source, name, more in (
+        ("int newer(void) { return 1; }", "libc.so.6", system),
+        ("int newer(void); int cupola_abi_version(void) { return newer(); }", "libcupola.so",
+         ["-Wl,-soname,libcupola.so", "-Wl,--no-as-needed", "-L.", "-l:libc.so.6"]),
+    ):  # fmt: skip
+        command = [compiler, *flags, "-o", name, *more]
+        subprocess.run(command, input=source, text=True, check=True, cwd=tmp_path)
+    refused(
+        f"it needs glibc 2.99 or newer, and this machine has {os.confstr('CS_GNU_LIBC_VERSION')}",
+        CUPOLA_LIBRARY=tmp_path / "libcupola.so",
+    )
+
+
+def test_an_older_libstdcxx():
+    found = library.older_system("libstdc++.so.6: version `GLIBCXX_3.4.99' not found (required by")
+    assert found == "it needs a libstdc++ with GLIBCXX_3.4.99, and this machine's is older"
+    assert library.older_system("file too short") is None
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """The package, one file of which a test replaces. Only its libraries, which find each other by
+    their real paths, are copies.
+    """
+    folder = tmp_path / "installed" / "cupola"
+
+    def copy(source, target):
+        (shutil.copy if f"{os.sep}lib{os.sep}" in source else os.symlink)(source, target)
+
+    shutil.copytree(os.path.dirname(library.FOLDER), folder, copy_function=copy)
+    return folder
+
+
+def cut(file, percent):
+    content = file.read_bytes()
+    file.unlink()
+    file.write_bytes(content[: len(content) * percent // 100])
+
+
+@pytest.mark.parametrize("device", ["0", "'cpu'"])
+@pytest.mark.parametrize("percent", [10, 50, 99])
+def test_a_truncated_cpu_device(installed, device, percent):
+    """The loader maps such a file, and the process would end with a bus error."""
+    cut(installed / "lib" / "cpu" / "libcupola_cpu.so.1", percent)
+    code = f"import cupola; cupola.Device({device}).synchronize()"
+    answer = run(code, PYTHONPATH=installed.parent, CUPOLA_DRIVER="cpu")
+    assert answer.returncode == 1, answer.stderr
+    assert "libcupola_cpu.so.1 is truncated: it has " in answer.stderr
+    assert "install its package again" in answer.stderr
+
+
+def test_another_python(installed):
+    (module,) = installed.glob("abi.*.so")
+    module.rename(installed / "abi.cpython-27-x86_64-linux-gnu.so")
+    answer = run("import cupola", PYTHONPATH=installed.parent)
+    assert answer.returncode == 1
+    last = answer.stderr.splitlines()[-1]
+    suffix = importlib.machinery.EXTENSION_SUFFIXES[0][1:-3]
+    assert last == (
+        f"cupola.LibraryError: cupola at {installed} has no modules for this Python ({suffix}): it "
+        "was built for cpython-27-x86_64-linux-gnu; build and install cupola for this Python"
+    )
+
+
+def test_two_libraries_in_a_process(tmp_path):
+    """A program that loads the library of another build first, such as one of C++."""
+    other = of_another_build(tmp_path)
+    answer = run(f"import ctypes; ctypes.CDLL({str(other)!r}); import cupola")
+    assert answer.returncode == 1
+    last = answer.stderr.splitlines()[-1]
+    assert f"the libcupola.so that is loaded ({other}) is of build another" in last
+    assert "load no other libcupola.so before" in last

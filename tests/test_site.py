@@ -145,6 +145,23 @@ def test_signatures_are_those_of_the_declarations(site):
     assert "class cupola.Stream(" in re.sub(r"<[^>]+>", "", site["reference/streams.html"])
 
 
+def test_the_search_knows_the_pages(site, pages):
+    """Each page has the field; the index has titles and words, and the page that reads it."""
+    field = r'<form class="[^"]*sidebar-search[^"]*"[^>]* action="(?:[^"]*search.html|#)"'
+    assert not [name for name, page in site.items() if not re.search(field, page)]
+    index = (pages / "searchindex.js").read_text()
+    assert '"how-to/pipelines"' in index and '"gallery"' in index
+    for word in ("graph", "mandelbrot", "stream", "cupola_cpu_check"):
+        assert f'"{word}":' in index, word
+    assert "searchindex.js" in site["search.html"] and "searchtools.js" in site["search.html"]
+
+
+def test_narrow_pages_have_their_style(site, pages):
+    assert "max-width: 46em" in (pages / "_static" / "narrow.css").read_text()
+    for name, page in site.items():
+        assert "narrow.css" in page and 'name="viewport"' in page, name
+
+
 def test_nothing_is_left_of_markup(site):
     """Tables, code and links of Markdown that were not understood show as they were written."""
     for name, page in site.items():

@@ -1,5 +1,7 @@
 """`python -m cupola verify`: images, sources and signatures."""
 
+import base64
+import hashlib
 import json
 import shutil
 import subprocess
@@ -192,3 +194,35 @@ def test_what_a_signature_needs(beside, tmp_path):
     answer = cli("verify", beside, *SIGNED, PYTHONPATH=hooks.search_path(tmp_path))
     assert answer.returncode == 1 and "pip install 'cupola[sign]'" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def test_an_installed_package_is_compared_with_its_record(package, tmp_path):
+    """pip writes it. An image without a manifest is as good as its digest there."""
+    library, plain = package / "lib.so", package / "plain.ptx"
+    library.write_bytes(bytes(1000))
+    plain.write_bytes(b".version 7.0")
+    lines = [f"{package.name}/gone.py,sha256=x,5", f"{package.name}/q.pyc,,", "other/x,sha256=y,1"]
+    for file in (library, plain, package / "q.fatbin"):
+        digest = base64.urlsafe_b64encode(hashlib.sha256(file.read_bytes()).digest())
+        lines.append(f"{package.name}/{file.name},sha256={digest.decode().rstrip('=')},"
+                     f"{file.stat().st_size}")  # fmt: skip
+    info = package.parent / "p-1.dist-info"
+    info.mkdir()
+    (info / "RECORD").write_text("\n".join(lines[1:]) + "\n")
+    answer = cli("verify", package)
+    assert answer.returncode == 0, answer.stdout
+    assert "plain.ptx: as in RECORD, SHA-256 " in answer.stdout
+    assert "q.fatbin: as in the manifest, SHA-256 " in answer.stdout
+    assert "lib.so" not in answer.stdout
+
+    (info / "RECORD").write_text("\n".join(lines) + "\n")
+    library.write_bytes(bytes(900))
+    plain.write_bytes(b".version")
+    answer = cli("verify", package)
+    assert answer.returncode == 1 and "3 of 4 files differ" in answer.stderr
+    for text in (
+        "gone.py: it is missing; install the package again",
+        "lib.so: it differs from RECORD, which has 1000 bytes; the file has 900; install",
+        "plain.ptx: it differs from RECORD, which has 12 bytes; the file has 8; install",
+    ):
+        assert text in answer.stdout

@@ -28,7 +28,11 @@ from cupola.version import __version__
 
 _library.load()  # before the first compiled module, which binds to it
 
-from cupola import abi as _abi  # noqa: E402, F401 - checks that the library is of the same build
+try:
+    from cupola import abi as _abi  # noqa: F401 - checks that the library is of the same build
+except ImportError as _error:
+    _library.refuse_other_python(_error)
+    raise
 
 # The module of each public name, by its __all__; tools/public_names.py writes this table.
 _HOMES = {

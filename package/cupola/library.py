@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import struct
 import sys
 from typing import BinaryIO
@@ -42,7 +43,7 @@ def load() -> None:
         try:
             library = ctypes.CDLL(chosen)
         except OSError as error:
-            found = f"it can't be loaded: {error}"
+            found = older_system(str(error)) or f"it can't be loaded: {error}"
         else:
             if hasattr(library, "cupola_abi_version"):
                 _loaded.append((chosen, library))
@@ -86,10 +87,51 @@ def loaded() -> ctypes.CDLL:
     return _loaded[0][1]
 
 
+def older_system(text: str) -> str | None:
+    """The library that this machine has in an older version, by the loader's message."""
+    asked = re.search(r"version [`'](GLIBC|GLIBCXX|CXXABI)_([\d.]+)' not found", text)
+    if asked is None:
+        return None
+    if asked[1] != "GLIBC":
+        return f"it needs a libstdc++ with {asked[1]}_{asked[2]}, and this machine's is older"
+    own = os.confstr("CS_GNU_LIBC_VERSION")
+    return f"it needs glibc {asked[2]} or newer, and this machine has {own}"
+
+
+def refuse_other_python(error: ImportError) -> None:
+    """Name the interpreters that cupola was built for, where this one is another.
+
+    Raises
+    ------
+    LibraryError
+        From `error`, if the package has no compiled module for this interpreter.
+    """
+    from importlib.machinery import EXTENSION_SUFFIXES
+
+    package = os.path.dirname(FOLDER)
+    if any(os.path.exists(os.path.join(package, f"abi{each}")) for each in EXTENSION_SUFFIXES):
+        return
+    built = [
+        file[4:-3] for file in sorted(os.listdir(package)) if re.fullmatch(r"abi\..+\.so", file)
+    ]
+    raise LibraryError(
+        f"cupola at {package} has no modules for this Python ({EXTENSION_SUFFIXES[0][1:-3]}): "
+        f"it was built for {' and '.join(built) or 'none'}; build and install cupola for this "
+        "Python",
+        name="cupola",
+        path=package,
+    ) from error
+
+
 def problem(file: str) -> str | None:
     """The reason why a file can't be libcupola.so, found without loading it; None if valid."""
     try:
         with open(file, "rb") as opened:
+            described = described_size(opened)
+            size = opened.seek(0, os.SEEK_END)
+            if size < described:  # an access beyond the end would kill the process
+                return f"it is truncated: it has {size} bytes, and its header describes {described}"
+            opened.seek(0)
             name = soname(opened)
     except FileNotFoundError:
         return "there is no such file"
@@ -99,11 +141,25 @@ def problem(file: str) -> str | None:
     return None if name == SONAME else f"its SONAME is {name or 'missing'}, not {SONAME}"
 
 
-def soname(file: BinaryIO) -> str | None:
-    """The SONAME of a 64-bit little-endian ELF file."""
+def header_of(file: BinaryIO) -> bytes:
+    """The header of a 64-bit little-endian ELF file."""
     header = file.read(64)
     if header[:4] != b"\x7fELF" or header[4:6] != b"\x02\x01":
         raise ValueError("not 64-bit little-endian ELF")
+    return header
+
+
+def described_size(file: BinaryIO) -> int:
+    """The end of an ELF file's last part: its table of sections."""
+    header = header_of(file)
+    (sections,) = struct.unpack_from("<Q", header, 40)
+    size, count = struct.unpack_from("<HH", header, 58)
+    return int(sections + size * count)
+
+
+def soname(file: BinaryIO) -> str | None:
+    """The SONAME of a 64-bit little-endian ELF file."""
+    header = header_of(file)
     (programs,) = struct.unpack_from("<Q", header, 32)
     size, count = struct.unpack_from("<HH", header, 54)
     file.seek(programs)

@@ -51,7 +51,7 @@ cdef int require(str module, int abi_version, const char* build_id) except -1:
         raise LibraryError(
             f"{module} is of build {text(build_id)}, but the libcupola.so that is loaded "
             f"({path()}) is of build {text(cupola_build_id())}; build and install cupola "
-            "again, or unset CUPOLA_LIBRARY",
+            "again, unset CUPOLA_LIBRARY, or load no other libcupola.so before",
             name="cupola",
         )
     return 0

@@ -1,10 +1,16 @@
 """Initialisation and devices: who answers before cuInit, and numbers that agree with each other."""
 
+import platform
 import re
+import shutil
+import subprocess
+import sys
 from ctypes import byref, c_char, c_char_p, c_int, c_size_t, c_ubyte, c_uint
 
 import pytest
 from driver_abi import *
+
+from cupola import paths
 
 
 def attribute(cuda, number, device=0):
@@ -56,6 +62,18 @@ def test_malformed_settings_are_refused_with_one_line(script, own, name, value):
     done = script("sys.exit(cuda.code('cuInit', 0))", start=False, **{name: value})
     assert done.returncode == INVALID_VALUE
     assert done.stderr.count("\n") == 1 and name in done.stderr and value in done.stderr
+
+
+def test_a_processor_below_the_lowest_level_is_refused(own):
+    """An emulator's core2duo has neither SSE4.2 nor POPCNT."""
+    emulator = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
+    if emulator is None or platform.machine() != "x86_64":
+        pytest.skip("needs qemu-user, and x86-64")
+    code = f"import ctypes, sys; sys.exit(ctypes.CDLL({paths.cpu_driver()!r}).cuInit(0))"
+    command = [emulator, "-cpu", "core2duo", sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == INVALID_VALUE, done.stderr
+    assert "cupola: the CPU device needs a processor of level x86-64-v2" in done.stderr
 
 
 def test_device_count_follows_the_setting(passes, own):

@@ -80,6 +80,13 @@ void shutdown() {
 
 bool read_settings(Settings& settings, std::string& error) {
     if (!Settings::read(settings, error)) return false;
+    if (interpreter::levels().empty()) {
+        error =
+            "the CPU device needs a processor of level x86-64-v2 (SSE4.2 and POPCNT), and this "
+            "processor lacks some of its instructions; use another machine, or a GPU with "
+            "CUPOLA_DRIVER=cuda";
+        return false;
+    }
     if (settings.level.empty() || interpreter::use_level(settings.level)) return true;
     std::string known =
         "a level of the instruction set that this build has and the processor runs:";

@@ -22,6 +22,7 @@
 #include "cpu/base/sha256.hpp"
 #include "cpu/compiler/process.hpp"
 #include "platform/cache_settings.hpp"
+#include "platform/truncated_library.hpp"
 
 namespace cupola::cpu::compiler {
 namespace {
@@ -165,7 +166,8 @@ std::string objection_to_installed(const std::string& path) {
     if (!S_ISREG(about.st_mode)) return path + " is not a file";
     if (!is_trusted(about, root) || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return "other users can write " + path;
-    return objection_above(path);
+    if (std::string objection = objection_above(path); !objection.empty()) return objection;
+    return truncation_of(path);
 }
 
 std::unique_ptr<const Cache> Cache::find() {

@@ -14,8 +14,8 @@ namespace cupola::cpu::compiler {
 
 // The path without symbolic links; the path itself if it does not exist.
 std::string real_path(const std::string& path);
-// Why an installed file, given by its real path, must not be loaded: users other than this one and
-// root could have written or replaced it. Empty if they could not.
+// Why an installed library, given by its real path, must not be loaded: users other than this one
+// and root could have written or replaced it, or it is truncated. Empty if it may be loaded.
 std::string objection_to_installed(const std::string& path);
 
 // A folder with one file for each library, KEY-HASH.so. HASH is a hash of the content. A file is

@@ -38,7 +38,7 @@ std::vector<HostLevel> known_levels() {
     const Processor processor = this_processor();
     return {{"x86-64-v4", &x86_64_v4::handlers, processor.runs_v4()},
             {"x86-64-v3", &x86_64_v3::handlers, processor.runs_v3()},
-            {"x86-64-v2", &x86_64_v2::handlers, true}};
+            {"x86-64-v2", &x86_64_v2::handlers, processor.runs_v2()}};
 }
 #elif defined(__aarch64__)
 std::vector<HostLevel> known_levels() { return {{"aarch64", &generic::handlers, true}}; }

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "platform/truncated_library.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/library_path.hpp"
 
@@ -11,6 +12,7 @@ namespace cupola {
 namespace {
 
 constexpr int oldest_driver = 11030;  // the first with cuGetProcAddress
+const char* const cpu_library = "libcupola_cpu.so.1";
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -87,6 +89,15 @@ std::string initialise(Driver& driver) {
 Attempt attempt(const std::string& name) {
     Attempt result;
     result.path = name;
+    // The drop-in libcuda.so.1 loads the library beside it. Without a '/', the loader searches.
+    if (name.find('/') != std::string::npos) {
+        result.why = truncation_of(name);
+        if (result.why.empty()) result.why = truncation_of(folder_of(name) + "/" + cpu_library);
+    }
+    if (!result.why.empty()) {
+        result.exists = true;
+        return result;
+    }
     void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char* text = dlerror();
@@ -213,7 +224,7 @@ std::unique_ptr<Driver> choose_driver(const std::string& choice, const char* ori
 
 std::unique_ptr<Driver> open_cpu_driver(std::string& report) {
     report = "driver: the CPU device (cupola.Device(\"cpu\") asks for it)\n";
-    const std::string path = folder_of(library_path()) + "/cpu/libcupola_cpu.so.1";
+    const std::string path = folder_of(library_path()) + "/cpu/" + cpu_library;
     Attempt tried = attempt(path);
     note(report, path, tried);
     if (!tried.driver) none("the CPU device is not usable", report);

@@ -1,8 +1,10 @@
 # cupola/image/verification.py - compares images, and the sources they were made of, with manifests.
-"""The comparison of files with the digests in manifests, for `cupola verify`."""
+"""The comparison of files with the digests in manifests and in RECORD, for `cupola verify`."""
 
 from __future__ import annotations
 
+import base64
+import csv
 import hashlib
 import zipfile
 import zlib
@@ -21,17 +23,19 @@ class Finding(NamedTuple):
     """The result for one file."""
 
     file: str
-    fault: str  # "" where it has the digest in the manifest
+    fault: str  # "" where it has the recorded digest
     digest: str = ""
+    record: str = "the manifest"  # the place of the recorded digest
 
 
 def verify(place: Path, sources: Path | None = None) -> list[Finding]:
-    """Compare images with their manifests.
+    """Compare images with their manifests, and an installed package with its installer's RECORD.
 
     Parameters
     ----------
     place : Path
-        An image, a folder with images, or a wheel.
+        An image, a folder with images, or a wheel. Files that RECORD does not list are compared
+        with manifests alone, and listed files that are no images only appear with a fault.
     sources : Path, optional
         The project's folder: its sources are compared, too.
 
@@ -44,10 +48,15 @@ def verify(place: Path, sources: Path | None = None) -> list[Finding]:
     """
     found = []
     texts = {}
+    recorded = {finding.file: finding for finding in _recorded(place)}
     for name, image, text in _images(place):
-        found += _compared(name, image, text, sources)
+        if text is None and name in recorded:
+            found.append(recorded[name])
+        else:
+            found += _compared(name, image, text, sources)
         texts[name] = text
     found += _parts(texts)
+    found += [one for name, one in recorded.items() if one.fault and name not in texts]
     if not found:
         raise ImageError(f"{place}: it has no image: no {', '.join(SUFFIXES)}")
     return found
@@ -65,6 +74,31 @@ def _images(place: Path) -> Iterator[tuple[str, bytes, bytes | None]]:
         yield from _members(place)
     elif place.suffix in SUFFIXES:
         yield place.name, place.read_bytes(), _beside(place)
+
+
+def _recorded(folder: Path) -> Iterator[Finding]:
+    """Each file of an installed package, compared with the RECORD that pip wrote beside it."""
+    for record in sorted(folder.parent.glob("*.dist-info/RECORD")):
+        with open(record, newline="", encoding="utf-8") as lines:
+            entries = [entry for entry in csv.reader(lines) if len(entry) == 3]
+        for name, digest, size in entries:
+            if not name.startswith(f"{folder.name}/") or not digest.startswith("sha256="):
+                continue
+            yield _as_recorded(folder.parent / name, name.partition("/")[2], digest[7:], size)
+
+
+def _as_recorded(path: Path, name: str, wanted: str, size: str) -> Finding:
+    if not path.is_file():
+        return Finding(name, "it is missing; install the package again", record="RECORD")
+    content = path.read_bytes()
+    found = hashlib.sha256(content)
+    fault = ""
+    if base64.urlsafe_b64encode(found.digest()).rstrip(b"=").decode() != wanted:
+        fault = (
+            f"it differs from RECORD, which has {size} bytes; the file has {len(content)}; "
+            "install the package again"
+        )
+    return Finding(name, fault, found.hexdigest(), record="RECORD")
 
 
 def _beside(path: Path) -> bytes | None:

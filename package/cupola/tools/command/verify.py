@@ -14,9 +14,10 @@ HELP = "compare the images of a package with the digests in their manifests"
 EPILOG = """\
 PLACE is an installed package, a project's folder, another folder, an image or a wheel. Of a project
 the packages in its source tree are compared, as an installed package has them. Each image has a
-manifest with its SHA-256. With --sources, the project's sources are compared with the manifest,
-too. With --bundle, a file's detached signature is verified without a network; this needs the
-package sigstore.
+manifest with its SHA-256. All files of a package that pip installed are compared with its RECORD,
+so that a damaged installation is found. With --sources, the project's sources are compared with the
+manifest, too. With --bundle, a file's detached signature is verified without a network; this needs
+the package sigstore.
 
   cupola verify heat
   cupola verify .
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
                                "images with their manifests"))  # fmt: skip
         findings = verification.verify(folder, options.sources)
         for one in findings:
-            print(f"{one.file}: {one.fault or f'as in the manifest, SHA-256 {one.digest}'}")
+            print(f"{one.file}: {one.fault or f'as in {one.record}, SHA-256 {one.digest}'}")
         found += len(findings)
         wrong += sum(bool(one.fault) for one in findings)
     if options.bundle is not None:
