@@ -10,7 +10,9 @@ SLICE ?= 0/1
 RESULTS ?= build/results
 # Where finished wheels go, and what they have machine code for.
 WHEELS ?= dist
-wheel: export CUPOLA_ARCHITECTURES ?= all
+wheel release: export CUPOLA_ARCHITECTURES ?= all
+# The Pythons of `make release`, as "cp311 cp312"; all that are found by default.
+TAGS ?=
 # Packages for `make frameworks`, beside those of the tests; a version as "torch==2.6".
 FRAMEWORKS ?= torch
 # How long each fuzzer runs.
@@ -30,7 +32,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .DEFAULT_GOAL := build
-.PHONY: help demo build docs wheel test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
+.PHONY: help demo build docs wheel release reproducible test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
     lint-prose format names bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep toolkits \
     clean
 
@@ -46,6 +48,8 @@ help:
 	@echo "make docs       build the site in build/docs/html"
 	@echo "make names      renew the table of public names and its stub, from __all__ of the modules"
 	@echo "make wheel      build a release wheel in dist/, to install with pip"
+	@echo "make release    make wheels for each Python, a source distribution and more, and try them"
+	@echo "make reproducible  build twice, and compare the bytes"
 	@echo "make bench      measure this machine's device; make bench-cpu measures the CPU device"
 	@echo "make pycuda-suite  run PyCUDA's own tests, downloaded, against cupola.pycuda"
 	@echo "make array-api  run the array API standard's own tests, cloned, against cupola.array_api"
@@ -81,6 +85,10 @@ $(VENV)/wheel: $(VENV)/ready
 	@$(PIP) $$($(BIN)/python tools/requirements.py wheel)
 	@touch $@
 
+$(VENV)/release: $(VENV)/wheel
+	@$(PIP) $$($(BIN)/python tools/requirements.py release)
+	@touch $@
+
 $(VENV)/lint: $(VENV)/ready
 	@echo "installing the linters"
 	@$(PIP) $$($(BIN)/python tools/requirements.py lint)
@@ -100,6 +108,14 @@ wheel: $(VENV)/wheel
 	@CUPOLA_PORTABLE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 	    --no-build-isolation --wheel-dir build/wheel .
 	@$(BIN)/python tools/wheel.py build/wheel/*.whl --out $(WHEELS)
+
+# All files of a release in dist/, from the last commit, and a rehearsal of their use.
+release: $(VENV)/release
+	@$(BIN)/python tools/release.py --out $(WHEELS) $(TAGS)
+
+# Two builds of the last commit, whose bytes must be equal.
+reproducible: $(VENV)/release
+	@CUPOLA_ARCHITECTURES="$${CUPOLA_ARCHITECTURES:-75}" $(BIN)/python tools/release.py --compare
 
 demo: build
 	@$(BIN)/python -m cupola demo

@@ -190,7 +190,9 @@ class Recipe:
 
     def codec(self, flags: Sequence[str] = RELEASE) -> Any:
         """How the libraries of this build have zstd inside."""
-        return codec.codec(self.build, self.root, self.compiler, self.native, flags)
+        return codec.codec(
+            self.build, self.root, self.compiler, self.native, flags, pinned=PORTABLE
+        )
 
     def codec_steps(self) -> list[Any]:
         """The steps that make zstd for the libraries."""
