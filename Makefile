@@ -32,8 +32,8 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .DEFAULT_GOAL := build
-.PHONY: help demo build docs wheel release reproducible test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
-    lint-prose format names bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep toolkits \
+.PHONY: help demo build docs wheel release sdist collected reproducible test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
+    lint-prose lint-workflows format names bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep toolkits \
     clean
 
 help:
@@ -113,6 +113,14 @@ wheel: $(VENV)/wheel
 release: $(VENV)/release
 	@$(BIN)/python tools/release.py --out $(WHEELS) $(TAGS)
 
+# The source distribution alone.
+sdist: $(VENV)/release
+	@$(BIN)/python tools/release.py --out $(WHEELS) --sdist
+
+# The same for files that other machines have made, for the tag of a release.
+collected: $(VENV)/release
+	@$(BIN)/python tools/release.py --out $(WHEELS) --collected "$(TAG)" $(TAGS)
+
 # Two builds of the last commit, whose bytes must be equal.
 reproducible: $(VENV)/release
 	@CUPOLA_ARCHITECTURES="$${CUPOLA_ARCHITECTURES:-75}" $(BIN)/python tools/release.py --compare
@@ -161,7 +169,7 @@ compiled: build
 	    from compiled import test_arrays, test_ptx; print(*test_ptx.FILES, *test_arrays.FILES)')
 
 # `make -k lint` goes on after the first that complains.
-lint: lint-python lint-cython lint-prose lint-format lint-cpp
+lint: lint-python lint-cython lint-prose lint-workflows lint-format lint-cpp
 
 lint-python: $(VENV)/lint
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
@@ -174,6 +182,15 @@ lint-prose: $(VENV)/lint
 	@echo "prose" && $(BIN)/python tools/prose.py
 	@echo "codespell" && git ls-files ':!tests/fuzz/corpus' ':!tests/fuzz/seeds' | xargs $(BIN)/python -m codespell_lib \
 	    --ignore-words-list abd,brokem,carryin,flaot,fro,inout,insid,ist,lod,mis,nin,statics,tabel
+
+# Neither asks the network: pins of actions are compared with their comments by a person.
+lint-workflows: $(VENV)/lint
+	@echo "zizmor" && $(BIN)/zizmor --offline --pedantic --quiet --no-progress .github
+	@echo "check-jsonschema" && for pair in github-workflows:.github/workflows/*.yml \
+	    github-issue-forms:.github/ISSUE_TEMPLATE/[!c]*.yml dependabot:.github/dependabot.yml \
+	    github-issue-config:.github/ISSUE_TEMPLATE/config.yml citation-file-format:CITATION.cff; do \
+	    $(BIN)/check-jsonschema --quiet --default-filetype yaml \
+	    --builtin-schema vendor.$${pair%%:*} $${pair#*:} || exit 1; done
 
 lint-format: $(VENV)/lint
 	@echo "clang-format" && $(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)

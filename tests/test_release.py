@@ -103,12 +103,14 @@ def bill(tmp_path):
     )
     with zipfile.ZipFile(tmp_path / "cupola-1-cp312.whl", "w") as file:
         file.writestr("cupola/lib/kernels.json", '{"toolkit": "13.0.88"}')
+        file.writestr("cupola/_shared.so", b"\0_cython_3_1_2.generator\0")
     (wheel_file,) = tmp_path.glob("*.whl")
     include = tmp_path / "include" / "cccl" / "cuda" / "std" / "__cccl"
     include.mkdir(parents=True, exist_ok=True)
     (include / "version.h").write_text("#define CCCL_VERSION 3000001\n")
-    toolkit = sbom.toolkit_components([wheel_file], [tmp_path / "include"])
-    inside = [sbom.zstd(codec), sbom.cython(), *toolkit]
+    toolkit = types.SimpleNamespace(release="13.0.88", include=[tmp_path / "include"])
+    wheels = [wheel_file]
+    inside = [sbom.zstd(codec), *sbom.cython(wheels), *sbom.toolkit_components(wheels, toolkit)]
     return sbom.bill("1.2.3", [wheel_file], inside, WHEN)
 
 
@@ -116,6 +118,7 @@ def test_the_bill_lists_what_is_inside_and_what_pip_installs(tmp_path):
     document = bill(tmp_path)
     versions = {one["name"]: one.get("version") for one in document["components"]}
     assert versions["zstd"] == "1.5.7" and versions["CCCL"] == "3.0.1"
+    assert versions["Cython"] == "3.1.2"
     assert versions["libdevice"] == versions["NVTX"] == "13.0.88"
     requirements = [
         one["properties"][0]["value"] for one in document["components"] if "properties" in one
@@ -153,12 +156,17 @@ def test_the_bill_names_each_foreign_header(tmp_path):
         assert prefix is not None and components[prefix] in listed, name
 
 
-def test_wheels_of_two_toolkits_are_refused(tmp_path):
-    for name, toolkit in (("a", "13.0"), ("b", "12.9")):
-        with zipfile.ZipFile(tmp_path / f"{name}.whl", "w") as file:
-            file.writestr("cupola/lib/kernels.json", f'{{"toolkit": "{toolkit}"}}')
-    with pytest.raises(SystemExit, match=r"kernels of several toolkits: \['12.9', '13.0'\]"):
-        sbom.toolkit_components(tmp_path.glob("*.whl"), [])
+def test_a_wheel_of_another_toolkit_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as file:
+        file.writestr("cupola/lib/kernels.json", '{"toolkit": "12.9.1"}')
+        file.writestr("cupola/_shared.so", b"")
+    toolkit = types.SimpleNamespace(release="13.0.88", include=[])
+    with pytest.raises(
+        SystemExit, match=r"several toolkits, \['12.9.1', '13.0.88'\]: expected one"
+    ):
+        sbom.toolkit_components([tmp_path / "a.whl"], toolkit)
+    with pytest.raises(SystemExit, match="a.whl: cupola/_shared.so names no version of Cython"):
+        sbom.cython([tmp_path / "a.whl"])
     with pytest.raises(SystemExit, match="no folder of headers has CCCL"):
         sbom.cccl_version([tmp_path])
 
@@ -171,3 +179,11 @@ def test_a_wheel_that_names_a_folder_of_this_machine_is_refused(tmp_path):
     found = wheel.problems(path, path)
     assert f"cupola/version.py names {ROOT}, a folder of this machine" in found
     assert "the licences ['cub.txt', 'zstd.txt'] are missing" in found
+
+
+def test_the_tag_is_that_of_the_version():
+    release.check_tag(f"v{release.VERSION}")
+    with pytest.raises(SystemExit, match=r"the tag is 'v9.9', expected 'v0\..*version.py"):
+        release.check_tag("v9.9")
+    with pytest.raises(SystemExit, match="no Python of cp399: install one"):
+        release.pythons_of(["cp399"])

@@ -127,7 +127,7 @@ def main() -> int:
     parser.add_argument("--version", required=True, help="the version of cupola to install")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("tags", nargs="*", help="Pythons, as cp312; all that are found by default")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     for tag, python in interpreters.found(options.tags or interpreters.TAGS).items():
         for line in rehearse(python, options.dist, options.version, options.work):
             print(f"{tag}: {line}", flush=True)

@@ -121,7 +121,7 @@ def write_bill(out: Path) -> Path:
     """The bill of materials, checked against its schema."""
     toolkit, codec = SETUP.build.toolkit.find(), SETUP.recipe.codec
     wheels = [path for path in artifacts(out) if path.suffix == ".whl"]
-    inside = [sbom.zstd(codec), sbom.cython(), *sbom.toolkit_components(wheels, toolkit.include)]
+    inside = [sbom.zstd(codec), *sbom.cython(wheels), *sbom.toolkit_components(wheels, toolkit)]
     text = sbom.text(sbom.bill(VERSION, artifacts(out), inside, archives.moment()))
     if found := sbom.problems(text):
         raise SystemExit(f"the bill of materials breaks CycloneDX's schema: {found[0]}")
@@ -193,16 +193,33 @@ def compare(work: Path) -> int:
     return status
 
 
-def make(out: Path, work: Path, tags: list[str]) -> int:
-    """Everything, for the Pythons of `tags`."""
-    out.mkdir(parents=True, exist_ok=True)
-    work.mkdir(parents=True, exist_ok=True)
+def pythons_of(tags: list[str]) -> dict[str, Path]:
+    """The interpreters of these tags; it is an error where there is none."""
     pythons = interpreters.found(tags)
     if not pythons:
         raise SystemExit(f"there is no Python of {', '.join(tags)}: install one, with its headers")
+    return pythons
+
+
+def make(out: Path, work: Path, tags: list[str]) -> int:
+    """Everything, for the Pythons of `tags`."""
     source = unpacked(sdist(work, out), work)
-    for python in pythons.values():
+    for python in pythons_of(tags).values():
         built(source, python, work, out)
+    return finish(out, work, tags)
+
+
+def check_tag(tag: str) -> None:
+    """A tag is that of the version in package/cupola/version.py."""
+    if tag != f"v{VERSION}":
+        raise SystemExit(
+            f"the tag is {tag!r}, expected 'v{VERSION}', after package/cupola/version.py"
+        )
+
+
+def finish(out: Path, work: Path, tags: list[str]) -> int:
+    """The checks, the bill and the digests of the files in a folder, and the rehearsal of them."""
+    pythons = pythons_of(tags)
     files = artifacts(out)
     check_contents(path for path in files if path.suffix == ".whl")
     write_sums(out, [*files, write_bill(out)])
@@ -224,6 +241,7 @@ def main() -> int:
     parser.add_argument("--check", type=Path, metavar="FOLDER", help="compare with SHA256SUMS")
     parser.add_argument("--compare", action="store_true", help="build twice, and compare")
     parser.add_argument("--sdist", action="store_true", help="make the source distribution alone")
+    parser.add_argument("--collected", metavar="TAG", help="build nothing, for this tag of git")
     parser.add_argument("tags", nargs="*", metavar="TAG", help="Pythons, such as cp312 (all)")
     options = parser.parse_args()
     work = options.work.resolve()
@@ -233,11 +251,16 @@ def main() -> int:
         return 1 if problems else 0
     if options.compare:
         return compare(work / "compare")
-    options.out.mkdir(parents=True, exist_ok=True)
+    out, tags = options.out.resolve(), options.tags or list(interpreters.TAGS)
+    for folder in (out, work):
+        folder.mkdir(parents=True, exist_ok=True)
     if options.sdist:
-        print(sdist(work, options.out))
+        print(sdist(work, out))
         return 0
-    return make(options.out.resolve(), work, options.tags or list(interpreters.TAGS))
+    if options.collected is None:
+        return make(out, work, tags)
+    check_tag(options.collected)
+    return finish(out, work, tags)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import importlib.metadata
 import json
 import re
 import tarfile
@@ -50,16 +49,19 @@ def zstd(codec: ModuleType) -> dict[str, Any]:
 _ZSTD_PARTS = ("MAJOR", "MINOR", "RELEASE")
 
 
-def toolkit_components(wheels: Iterable[Path], include: Iterable[Path]) -> list[dict[str, Any]]:
+def toolkit_components(wheels: Iterable[Path], toolkit: Any) -> list[dict[str, Any]]:
     """NVIDIA's code in the libraries; the wheels' manifests name the version of the toolkit."""
-    releases = set()
+    releases = {toolkit.release}
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as file:
             releases.add(json.loads(file.read("cupola/lib/kernels.json"))["toolkit"])
     if len(releases) != 1:
-        raise SystemExit(f"the wheels have kernels of several toolkits: {sorted(releases)}")
+        raise SystemExit(
+            f"the wheels and this machine have several toolkits, {sorted(releases)}: expected one; "
+            "build the wheels with the same nvcc"
+        )
     (release,) = releases
-    cccl = cccl_version(include)
+    cccl = cccl_version(toolkit.include)
     return [
         component("CCCL", cccl, "Apache-2.0 WITH LLVM-exception AND BSD-3-Clause",
                   "CUB's block algorithms, instantiated in shipped kernels"),
@@ -161,11 +163,23 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def cython() -> dict[str, Any]:
-    """Cython's own code, which is in each module that it generates."""
-    version = importlib.metadata.version("Cython")
-    made = component("Cython", version, "Apache-2.0", "code that Cython writes into its modules")
-    return {**made, "purl": f"pkg:pypi/cython@{version}"}
+def cython(wheels: Iterable[Path]) -> list[dict[str, Any]]:
+    """Cython's own code, which is in each module that it generates, of each version."""
+    found = set()
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as file:
+            shared = next(name for name in file.namelist() if "/_shared." in name)
+            match = re.search(rb"_cython_(\d+)_(\d+)_(\d+)", file.read(shared))
+        if match is None:
+            raise SystemExit(f"{wheel.name}: {shared} names no version of Cython")
+        found.add(b".".join(match.groups()).decode())
+    return [
+        {
+            **component("Cython", version, "Apache-2.0", "code that Cython writes into modules"),
+            "purl": f"pkg:pypi/cython@{version}",
+        }
+        for version in sorted(found)
+    ]
 
 
 def problems(text: str) -> list[str]:
