@@ -18,7 +18,7 @@ def goals_in(text):
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_actions_are_pinned_and_goals_exist(path):
-    """An action is named by a commit, with its version as a comment; one commit for each version."""
+    """An action is named by a commit, with its version as a comment."""
     text = path.read_text()
     for used in re.findall(r"uses: (.+)", text):
         assert used.startswith("./") or re.fullmatch(
