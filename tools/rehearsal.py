@@ -62,7 +62,7 @@ def toolkit_requirements() -> list[str]:
 
 
 def requirements() -> list[str]:
-    """What is installed beside cupola: its own requirements, and those of `cupola new`."""
+    """The packages beside cupola: its own requirements, and those of `cupola new`."""
     project = arrays((ROOT / "pyproject.toml").read_text())
     return [*project["dependencies"], *project["requires"], "pytest", *toolkit_requirements()]
 
@@ -100,7 +100,7 @@ def environment_of(folder: Path, links: list[Path]) -> dict[str, str]:
 
 
 def rehearse(python: Path, dist: Path, version: str, work: Path) -> list[str]:
-    """What one Python did with the artifacts."""
+    """Install the artifacts for one Python and use them; returns a line for each program."""
     packages = index(python, work)
     folder = work / "rehearsal" / python.name
     shutil.rmtree(folder, ignore_errors=True)

@@ -70,7 +70,7 @@ def sdist(work: Path, out: Path) -> Path:
 
 
 def unpacked(archive: Path, work: Path) -> Path:
-    """The sources of a distribution. What an earlier run compiled of equal sources stays."""
+    """The sources of a distribution. Objects of an earlier run stay: the build compares them."""
     folder, kept = work / "source", work / "kept"
     shutil.rmtree(kept, ignore_errors=True)
     for build in folder.glob("cupola-*/build"):
@@ -113,7 +113,7 @@ def artifacts(out: Path) -> list[Path]:
 
 
 def check_contents(wheels: Iterable[Path]) -> None:
-    """What check-wheel-contents finds; pyproject.toml has the codes that it leaves out."""
+    """Run check-wheel-contents; pyproject.toml has the codes that it leaves out."""
     run([sys.executable, "-m", "check_wheel_contents", *wheels], ROOT)
 
 

@@ -1,5 +1,5 @@
 # tools/smoke.py - a launch, an array and a shipped kernel of an installed cupola, on any device.
-"""What the test of a wheel runs where there is nothing but the wheel."""
+"""The test of a wheel in an environment that has only the wheel."""
 
 import numpy as np
 
