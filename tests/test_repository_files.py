@@ -37,7 +37,8 @@ def test_each_action_has_one_pin():
 
 def test_one_version():
     """package/cupola/version.py has it; other files that need a copy are compared with it."""
-    for name, pattern in (("CITATION.cff", r"^version: (.+)$"),):
+    copies = {"CITATION.cff": r"^version: (.+)$", "tools/conda/recipe.yaml": r"^  version: (\d.+)$"}
+    for name, pattern in copies.items():
         (found,) = re.findall(pattern, (ROOT / name).read_text(), re.MULTILINE)
         assert found == __version__, name
     project = (ROOT / "pyproject.toml").read_text()
@@ -60,3 +61,16 @@ def test_the_linters_are_pinned():
     requirements = re.findall(r'"([^"]+)"', lint)
     assert {"zizmor", "check-jsonschema"} <= {one.partition("==")[0] for one in requirements}
     assert all("==" in one for one in requirements)
+
+
+def test_the_recipe_has_the_requirements_of_the_project():
+    """tests/install/test_conda.py has rattler-build read it."""
+    recipe = (ROOT / "tools" / "conda" / "recipe.yaml").read_text()
+    listed = {line.strip().lower() for line in re.findall(r"^ +- (.+)$", recipe, re.MULTILINE)}
+    project = (ROOT / "pyproject.toml").read_text()
+    for key in ("requires", "dependencies"):
+        (text,) = re.findall(rf"^{key} = \[(.+)\]$", project, re.MULTILINE)
+        for requirement in re.findall(r'"([^"]+)"', text):
+            assert re.sub(r"([<>=]+)", r" \1", requirement, count=1).lower() in listed
+    smoke = re.search(r"^        - (\S+smoke.py)$", recipe, re.MULTILINE)[1]
+    assert (ROOT / "tools" / "conda" / smoke).is_file()
