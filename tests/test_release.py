@@ -1,4 +1,5 @@
 # tests/test_release.py - the parts of `make release`; tests/install makes a wheel of one.
+import json
 import os
 import re
 import sys
@@ -11,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))  # before the package `wheel`
+sys.path.append(str(ROOT / "benchmarks"))
+import bench_wheel  # noqa: E402
 import interpreters  # noqa: E402
 import rehearsal  # noqa: E402
 import release  # noqa: E402
@@ -187,3 +190,21 @@ def test_the_tag_is_that_of_the_version():
         release.check_tag("v9.9")
     with pytest.raises(SystemExit, match="no Python of cp399: install one"):
         release.pythons_of(["cp399"])
+
+
+@pytest.mark.parametrize(("code", "goal"), [(bench_wheel.ALL, "value <= 6500000"), ([75], None)])
+def test_sizes_have_goals_where_a_wheel_has_all_architectures(tmp_path, code, goal):
+    path = tmp_path / "cupola.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        manifest = json.dumps({"architectures": {"cubin": code, "ptx": [75]}})
+        file.writestr("cupola/lib/kernels.json", manifest)
+        file.writestr("cupola/lib/algorithms/sort.packed", bytes(1000))
+        file.writestr("cupola/lib/cpu/libcupola_cpu.so.1", bytes(2000))
+        file.writestr("cupola/kernel.so", bytes(500))
+    rows = {row.what: row for row in bench_wheel.rows(path)}
+    assert rows["the wheel"].value == path.stat().st_size and rows["the wheel"].goal == goal
+    assert rows["its installation"].value == 3500 + len(manifest)
+    assert rows["kernels of algorithms: installed"].value == 1000
+    assert rows["the CPU device: installed"].value == 2000
+    assert rows["Cython modules: installed"].value == 500
+    assert rows["Cython modules: in the wheel"].value < 100

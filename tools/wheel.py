@@ -39,6 +39,7 @@ PRIVATE = {str(Path.cwd()), str(archives.ROOT), str(Path.home()), tempfile.gette
 LICENSES = {"LICENSE", *(path.name for path in (archives.ROOT / "LICENSES").iterdir())}
 PARTS = {
     "libcupola.so, kernels inside": ("cupola/lib/libcupola.so",),
+    "kernels of algorithms": ("cupola/lib/algorithms/",),
     "the CPU device": ("cupola/lib/cpu/",),
     "the CUDA runtime": ("cupola/lib/cudart/",),
     "Cython modules": (".so",),
