@@ -1,6 +1,7 @@
 # tests/test_repository_files.py - files for GitHub, editors and citations agree with the project.
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,21 @@ def test_the_recipe_has_the_requirements_of_the_project():
             assert re.sub(r"([<>=]+)", r" \1", requirement, count=1).lower() in listed
     smoke = re.search(r"^        - (\S+smoke.py)$", recipe, re.MULTILINE)[1]
     assert (ROOT / "tools" / "conda" / smoke).is_file()
+
+
+def test_a_source_distribution_has_the_files_of_the_repository():
+    """Its tests read them. Single files have to be named, folders are taken whole."""
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True
+    ).stdout.split("\n")
+    if listed == [""]:  # a source distribution has no history
+        listed = [path.relative_to(ROOT).as_posix() for path in ROOT.iterdir() if path.is_file()]
+    rules = (ROOT / "MANIFEST.in").read_text().splitlines()
+    folders = {line.split()[1] for line in rules if line.startswith("graft ")}
+    files = {name for line in rules if line.startswith("include ") for name in line.split()[1:]}
+    own = {"MANIFEST.in", "PKG-INFO", "setup.cfg"}
+    for name in filter(None, listed):
+        folder = name.rpartition("/")[0]
+        taken = any(folder == one or folder.startswith(f"{one}/") for one in folders)
+        module = folder == "package"  # py-modules of pyproject.toml
+        assert taken or module or name in files | own, f"MANIFEST.in leaves {name} out"
