@@ -10,7 +10,9 @@ SLICE ?= 0/1
 RESULTS ?= build/results
 # Where finished wheels go, and what they have machine code for.
 WHEELS ?= dist
-wheel: export CUPOLA_ARCHITECTURES ?= all
+wheel release: export CUPOLA_ARCHITECTURES ?= all
+# The Pythons of `make release`, as "cp311 cp312"; all that are found by default.
+TAGS ?=
 # Packages for `make frameworks`, beside those of the tests; a version as "torch==2.6".
 FRAMEWORKS ?= torch
 # How long each fuzzer runs.
@@ -30,8 +32,8 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .DEFAULT_GOAL := build
-.PHONY: help demo build docs wheel test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
-    lint-prose format names bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep toolkits \
+.PHONY: help demo build docs wheel release sdist collected reproducible test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
+    lint-prose lint-workflows format names bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep toolkits \
     clean
 
 help:
@@ -46,6 +48,8 @@ help:
 	@echo "make docs       build the site in build/docs/html"
 	@echo "make names      renew the table of public names and its stub, from __all__ of the modules"
 	@echo "make wheel      build a release wheel in dist/, to install with pip"
+	@echo "make release    make wheels for each Python, a source distribution and more, and try them"
+	@echo "make reproducible  build twice, and compare the bytes"
 	@echo "make bench      measure this machine's device; make bench-cpu measures the CPU device"
 	@echo "make pycuda-suite  run PyCUDA's own tests, downloaded, against cupola.pycuda"
 	@echo "make array-api  run the array API standard's own tests, cloned, against cupola.array_api"
@@ -81,6 +85,10 @@ $(VENV)/wheel: $(VENV)/ready
 	@$(PIP) $$($(BIN)/python tools/requirements.py wheel)
 	@touch $@
 
+$(VENV)/release: $(VENV)/wheel
+	@$(PIP) $$($(BIN)/python tools/requirements.py release)
+	@touch $@
+
 $(VENV)/lint: $(VENV)/ready
 	@echo "installing the linters"
 	@$(PIP) $$($(BIN)/python tools/requirements.py lint)
@@ -100,6 +108,22 @@ wheel: $(VENV)/wheel
 	@CUPOLA_PORTABLE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 	    --no-build-isolation --wheel-dir build/wheel .
 	@$(BIN)/python tools/wheel.py build/wheel/*.whl --out $(WHEELS)
+
+# All files of a release in dist/, from the last commit, and a rehearsal of their use.
+release: $(VENV)/release
+	@$(BIN)/python tools/release.py --out $(WHEELS) $(TAGS)
+
+# The source distribution alone.
+sdist: $(VENV)/release
+	@$(BIN)/python tools/release.py --out $(WHEELS) --sdist
+
+# The same for files that other machines have made, for the tag of a release.
+collected: $(VENV)/release
+	@$(BIN)/python tools/release.py --out $(WHEELS) --collected "$(TAG)" $(TAGS)
+
+# Two builds of the last commit, whose bytes must be equal.
+reproducible: $(VENV)/release
+	@CUPOLA_ARCHITECTURES="$${CUPOLA_ARCHITECTURES:-75}" $(BIN)/python tools/release.py --compare
 
 demo: build
 	@$(BIN)/python -m cupola demo
@@ -145,7 +169,7 @@ compiled: build
 	    from compiled import test_arrays, test_ptx; print(*test_ptx.FILES, *test_arrays.FILES)')
 
 # `make -k lint` goes on after the first that complains.
-lint: lint-python lint-cython lint-prose lint-format lint-cpp
+lint: lint-python lint-cython lint-prose lint-workflows lint-format lint-cpp
 
 lint-python: $(VENV)/lint
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
@@ -158,6 +182,15 @@ lint-prose: $(VENV)/lint
 	@echo "prose" && $(BIN)/python tools/prose.py
 	@echo "codespell" && git ls-files ':!tests/fuzz/corpus' ':!tests/fuzz/seeds' | xargs $(BIN)/python -m codespell_lib \
 	    --ignore-words-list abd,brokem,carryin,flaot,fro,inout,insid,ist,lod,mis,nin,statics,tabel
+
+# Neither asks the network: pins of actions are compared with their comments by a person.
+lint-workflows: $(VENV)/lint
+	@echo "zizmor" && $(BIN)/zizmor --offline --pedantic --quiet --no-progress .github
+	@echo "check-jsonschema" && for pair in github-workflows:.github/workflows/*.yml \
+	    github-issue-forms:.github/ISSUE_TEMPLATE/[!c]*.yml dependabot:.github/dependabot.yml \
+	    github-issue-config:.github/ISSUE_TEMPLATE/config.yml citation-file-format:CITATION.cff; do \
+	    $(BIN)/check-jsonschema --quiet --default-filetype yaml \
+	    --builtin-schema vendor.$${pair%%:*} $${pair#*:} || exit 1; done
 
 lint-format: $(VENV)/lint
 	@echo "clang-format" && $(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)

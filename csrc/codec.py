@@ -53,9 +53,14 @@ class Codec:
     compiled: tuple[Any, ...] = ()  # the step that only this compiler runs
 
 
-def codec(build: Any, root: Path, compiler: Any, native: Path, flags: Sequence[str]) -> Codec:
-    """The static library that the compiler finds, else the sources, compiled by it."""
-    library = static_library(compiler.command)
+def codec(
+    build: Any, root: Path, compiler: Any, native: Path, flags: Sequence[str], pinned: bool = False
+) -> Codec:
+    """The static library that the compiler finds, else the sources, compiled by it.
+
+    With `pinned` always the sources: a release contains one known version.
+    """
+    library = "" if pinned else static_library(compiler.command)
     if library:
         return Codec(linked=(library, *LINK))
     sources = sources_step(build, root)

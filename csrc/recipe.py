@@ -190,7 +190,9 @@ class Recipe:
 
     def codec(self, flags: Sequence[str] = RELEASE) -> Any:
         """How the libraries of this build have zstd inside."""
-        return codec.codec(self.build, self.root, self.compiler, self.native, flags)
+        return codec.codec(
+            self.build, self.root, self.compiler, self.native, flags, pinned=PORTABLE
+        )
 
     def codec_steps(self) -> list[Any]:
         """The steps that make zstd for the libraries."""
@@ -214,7 +216,7 @@ class Recipe:
         names += [f"cpu/kernels.{level}.so" for level in self.levels()]
         made = {name: self.native / "lib" / name for name in names}
         for source in self.sources("kernels/algorithms/*.cu"):
-            for suffix in (".ptx", ".fatbin", ".entries"):
+            for suffix in (".packed", ".fatbin", ".entries"):
                 name = source.stem + suffix
                 made[f"algorithms/{name}"] = ALGORITHMS / name
         return made
@@ -305,15 +307,15 @@ class Recipe:
         fatbins = [step.target for step in code]
         pack = self.build.step.Step(
             target=ARRAYS,
-            inputs=(*texts, *fatbins, Path(self.build.ptx.__file__), Path(packing.__file__)),
+            inputs=(*texts, *fatbins, Path(self.build.ptx.__file__), *self._packers()),
             action=lambda: packing.pack_arrays(self.build, self.root, ARRAYS, texts, fatbins),
-            key=("arrays 2",),
+            key=("arrays 3",),
             label=f"pack {ARRAYS.name}",
         )
         return [*ptx, *code, pack]
 
     def algorithm_steps(self, toolkit: Any, architectures: Any) -> list[Any]:
-        """The images of cupola.arrays: of each source PTX, its kernels, and machine code.
+        """The images of cupola.arrays: of each source packed PTX, its kernels, and machine code.
 
         The last is an empty file where the build has no architectures.
         """
@@ -324,7 +326,7 @@ class Recipe:
             target = ALGORITHMS / source.stem
             ptx, fatbin = target.with_suffix(".ptx"), target.with_suffix(".fatbin")
             made += image.compile_ptx(toolkit, source, ptx, options, self.root)
-            made.append(self._entries(ptx))
+            made += [self._entries(ptx), self._packed_text(ptx)]
             if cubins:
                 made.append(image.compile_code(toolkit, source, fatbin, options, cubins))
             else:
@@ -338,6 +340,28 @@ class Recipe:
             inputs=(ptx, Path(packing.__file__)),
             action=lambda: packing.write_entries(self.root / ptx, self.root / target),
             label=f"write {target.name}",
+            quiet=True,
+        )
+
+    def _packers(self) -> tuple[Path, ...]:
+        """The files that decide how a text is packed."""
+        image = self.build.image
+        modules = (packing, image.reader, image.fatbins)
+        return (*(Path(str(module.__file__)) for module in modules), READER_LIBRARY)
+
+    def _packed_text(self, ptx: Path) -> Any:
+        target = ptx.with_suffix(".packed")
+
+        def write() -> None:
+            text = (self.root / ptx).read_bytes()
+            (self.root / target).write_bytes(packing.packed_text(self.build, text))
+
+        return self.build.step.Step(
+            target=target,
+            inputs=(ptx, *self._packers()),
+            action=write,
+            key=("packed text 1",),
+            label=f"pack {target.name}",
             quiet=True,
         )
 

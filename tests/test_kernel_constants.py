@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cupola import kernel_constants, library
+from cupola.image import reader
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "csrc"))
@@ -66,7 +67,8 @@ def test_other_lines_are_refused(tmp_path, text, message):
 
 def bounds(image):
     """The most threads of a block of each kernel, by its PTX."""
-    text = Path(library.FOLDER, "algorithms", f"{image}.ptx").read_text()
+    (ptx,) = reader.read_fatbin(Path(library.FOLDER, "algorithms", f"{image}.packed").read_bytes())
+    text = ptx.payload.decode()
     found = re.findall(r"\.entry (\w+)\([^)]*\)[^{]*?\.maxntid (\d+)", text)
     return {name: int(threads) for name, threads in found}
 

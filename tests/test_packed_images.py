@@ -9,7 +9,7 @@ from command_line import cli
 from working import refused
 
 import cupola
-from cupola.image import contents, reader
+from cupola.image import contents, fatbin, reader
 
 CODES = ("compute_75", "sm_80", "sm_90")
 
@@ -174,3 +174,13 @@ def test_two_entries_for_one_device_are_refused(plain):
     double = head[:8] + struct.pack("<Q", 2 * size) + body[:size] + body[:size]
     with refused(cupola.ImageError, saying=("two entries for", "one for each target")):
         reader.pack(double)
+
+
+def test_a_text_alone_is_packed_and_loads():
+    """The build packs the PTX of array kernels in this way."""
+    text = images.ptx().read_bytes()
+    packed = reader.pack(fatbin.of_ptx(text, 75))
+    assert len(packed) < len(text)
+    (entry,) = reader.read_fatbin(packed)
+    assert (entry.kind, entry.target, entry.payload.rstrip(b"\0")) == ("ptx", "75", text)
+    works(cupola.load(packed))

@@ -53,6 +53,7 @@ FOLDERS = [
     "pyx",
     "setup.py",
     "tests",
+    ":!tests/kept",  # as a version wrote them
     "tools",
 ]
 

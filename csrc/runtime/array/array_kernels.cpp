@@ -1,8 +1,9 @@
 // csrc/runtime/array/array_kernels.cpp - finds and loads the library's own array kernels.
 //
-// Each kernel has a PTX text of its own; machine code is stored by group of kernels. Where there is
-// machine code for the device, a whole group is loaded, at the cost of one kernel. Other devices
-// load the PTX of the launched kernel only.
+// Each kernel has a PTX text of its own; the texts of a group are packed together, and unpacked at
+// the first use of one. Machine code is stored by group. Where there is machine code for the
+// device, a whole group is loaded, at the cost of one kernel. Other devices load the PTX of the
+// launched kernel only.
 #include "runtime/array/array_kernels.hpp"
 
 #include <cstring>
@@ -30,18 +31,21 @@ namespace {
 struct Piece {
     std::uint64_t offset, size;  // both are 0 for a group without machine code
 };
+struct Group {
+    Piece code, texts;
+};
 struct Named {
     char name[48];
     std::uint64_t group;
-    Piece ptx;
+    Piece ptx;  // in the unpacked texts of its group
 };
 struct Head {
     char magic[16];
-    std::uint64_t groups, kernels;  // then follow `groups` Pieces and `kernels` Nameds
+    std::uint64_t groups, kernels;  // then follow `groups` Groups and `kernels` Nameds
 };
 
 const Head& head() { return *reinterpret_cast<const Head*>(cupola_arrays_begin); }
-const Piece* groups() { return reinterpret_cast<const Piece*>(&head() + 1); }
+const Group* groups() { return reinterpret_cast<const Group*>(&head() + 1); }
 
 const Named& find(const std::string& name) {
     const auto* const kernels = reinterpret_cast<const Named*>(groups() + head().groups);
@@ -88,16 +92,29 @@ class Loaded {
     }
 
     Ref<Module> module(Context& context, const Named& named) {
-        const Piece& group = groups()[named.group];
-        if (!has_code(group, context))
-            return make<Module>(context, cupola_arrays_begin + named.ptx.offset, named.ptx.size);
+        const Piece& code = groups()[named.group].code;
+        if (!has_code(code, context)) {
+            const std::string ptx = texts(named.group).substr(named.ptx.offset, named.ptx.size);
+            return make<Module>(context, ptx.c_str(), ptx.size() + 1);
+        }
         Ref<Module>& module = modules_[named.group];
-        if (!module) module = make<Module>(context, cupola_arrays_begin + group.offset, group.size);
+        if (!module) module = make<Module>(context, cupola_arrays_begin + code.offset, code.size);
         return module;
+    }
+
+    const std::string& texts(std::uint64_t group) {
+        std::string& text = texts_[group];
+        if (text.empty()) {
+            const Piece& packed = groups()[group].texts;
+            text = image::unpack(
+                image::read(cupola_arrays_begin + packed.offset, packed.size).front());
+        }
+        return text;
     }
 
     std::mutex mutex_;
     std::map<std::uint64_t, Ref<Module>> modules_;  // by group
+    std::map<std::uint64_t, std::string> texts_;    // by group, unpacked
     std::map<std::string, Ref<Kernel>> kernels_;
 };
 

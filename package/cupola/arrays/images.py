@@ -53,18 +53,18 @@ def _load(image: str, device: int) -> Module:
     from cupola.device import is_cpu
     from cupola.module import Module
 
-    path = os.path.join(_FOLDER, f"{image}.ptx")
+    place = os.path.join(_FOLDER, image)
     if is_cpu(device):
         from cupola.core.loader import register_cpu_code
 
-        register_cpu_code(path)
+        register_cpu_code(f"{place}.packed")
     elif code := _read(f"{image}.fatbin"):
         entries = _read(f"{image}.entries").decode()
         try:
-            return Module(code, f"{path[:-4]}.fatbin", None, device, ptx=entries, prints=False)
+            return Module(code, f"{place}.fatbin", None, device, ptx=entries, prints=False)
         except ImageError:
             pass  # no machine code for this device: the driver compiles the PTX
-    return Module(_read(f"{image}.ptx"), path, None, device, prints=False)
+    return Module(_read(f"{image}.packed"), f"{place}.packed", None, device, prints=False)
 
 
 def _read(name: str) -> bytes:

@@ -12,6 +12,10 @@ from . import reader
 
 _HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of the entries
 _SIZES = struct.Struct("<4xIQ")  # fields of an entry's header: its size, and the size of the code
+# The header of an entry of PTX: kind, version, sizes of header and code, of compressed code, offset
+# of options, version of the code, architecture, offset and size of a name, flags, unpacked size.
+_PTX = struct.Struct("<HHIQIIHHIIIQQQ")
+_LINUX = 0x11  # flags: 64-bit code for Linux
 _INDEX = 8  # a packed fatbin begins with a skippable frame: 8 bytes, then the index
 _TAG = 8  # bytes before the fatbin's header in the index
 
@@ -69,6 +73,13 @@ def _headers(image: bytes) -> Iterator[bytes]:
         header, size = _SIZES.unpack_from(image, at)
         yield image[at : at + header]
         at += header + (0 if packed else size)
+
+
+def of_ptx(text: bytes, architecture: int) -> bytes:
+    """A fatbin, not packed, with a PTX text alone."""
+    code = text + bytes(-len(text) % 8 or 8)  # the text ends with a NUL
+    header = _PTX.pack(1, 0x101, _PTX.size, len(code), 0, 0, 0, 0, architecture, 0, 0, _LINUX, 0, 0)
+    return joined([Piece("ptx", architecture, "", header, code)])
 
 
 def joined(given: Iterable[Piece]) -> bytes:
