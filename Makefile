@@ -7,6 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST ?=
 ONLY ?=
 SLICE ?= 0/1
+PYTHONS ?=
 RESULTS ?= build/results
 # Where finished wheels go, and what they have machine code for.
 WHEELS ?= dist
@@ -34,7 +35,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 .DEFAULT_GOAL := build
 .PHONY: help demo build docs wheel release sdist collected reproducible test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
     lint-prose lint-workflows format names bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep toolkits \
-    clean
+    pythons clean
 
 help:
 	@echo "make build      build cupola in place, in a virtual environment (.venv) that it sets up"
@@ -59,6 +60,7 @@ help:
 	@echo "make sanitize   run all tests under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "make compiled   run all tests of PTX and arrays as machine code (hours)"
 	@echo "make toolkits   test with nvcc and NVRTC of CUDA 12.4 to 13.5, TOOLKITS=13.5 one of them; downloads them"
+	@echo "make pythons    build and test with each Python of this machine, PYTHONS=\"3.12 3.14t\" some of them"
 	@echo "make sweep      run millions of calls and random programs (minutes to hours)"
 	@echo "make gpu        run everything that needs a GPU, without network"
 	@echo "make gpu-multi  run the tests and benchmarks that need two GPUs, without network"
@@ -258,6 +260,11 @@ sanitize: build
 # Tests with the compilers of other releases of CUDA, and with older ptxas.
 toolkits: build
 	@$(BIN)/python tools/toolkits.py --slice $(SLICE) $(TOOLKITS)
+
+# A build and a set of tests for each interpreter, in environments of their own; PYTHONS are versions
+# or paths.
+pythons: $(VENV)/ready
+	@$(BIN)/python tools/pythons.py $(PYTHONS)
 
 # Tests that take minutes: millions of calls that must leave nothing behind, on this machine's driver,
 # random programs as machine code, and all declarations of PTX against ptxas.

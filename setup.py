@@ -123,7 +123,8 @@ class BuildExt(setuptools_build_ext):
 
         made = self._made(ext)
         generated = recipe.BUILD / "cython" / f"{ext.name}.cpp"
-        options = ["-3", "--cplus", "--module-name", ext.name]
+        options = ["-3", "--cplus", "-X", "freethreading_compatible=True"]
+        options += ["--module-name", ext.name]
         # Cython's own declarations: its version is in the key, its folder changes.
         ignored = (Path(os.path.realpath(Cython.__file__)).parent,)
         needed = []

@@ -30,6 +30,7 @@ CPU = {
 }
 GPU = {
     "bench_launch": [],
+    "bench_threads": [],
     "bench_graph": [],
     "bench_arrays": [],
     "bench_peers": [],

@@ -40,6 +40,7 @@ cdef class Signature:
     cdef KeywordBinder names_  # None until an argument is given by name
     cdef object descriptors  # cupola.core.descriptors.Descriptors; None: one parameter each
     cdef list layouts  # dtypes of the kernel's parameters, where a manifest has them; else None
+    cdef Signature before  # another thread may still use the one that a declaration replaced
     cdef object fitting  # dtypes of structs that had a parameter's layout when they were checked
 
     cdef KeywordBinder names(self)

@@ -4,9 +4,9 @@
 # These run for every argument of every launch. Common arguments are recognized by their exact type
 # and create no Python object; put_other packs the rest. C++ checks kinds, widths and ranges.
 
+cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF
+from cpython.ref cimport Py_DECREF, PyObject
 from cpython.tuple cimport PyTuple_GET_SIZE
 from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t,
@@ -15,6 +15,7 @@ from libc.math cimport isfinite
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+import _ctypes
 from collections.abc import Mapping
 
 import numpy as np
@@ -31,11 +32,12 @@ from cupola._abi cimport (
 )
 from cupola._callback cimport drop, hold
 from cupola._foreign cimport Foreign, remember, try_read
+from cupola._free_threading cimport FREE_THREADED
 from cupola._names cimport KeywordBinder, binder_of
 from cupola._send cimport Queue, follow, hold_queue, open_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array, foreign_array, is_foreign
-from cupola.array_data cimport is_freed
+from cupola.array_data cimport is_freed, owner_of
 from cupola._dimensions cimport integer_text
 from cupola.device cimport device_text, is_same_driver
 from cupola.element cimport (
@@ -80,8 +82,6 @@ cdef dict scalar_codes():
 
 
 cdef dict SCALARS = scalar_codes()
-cdef object _ctypes = None  # imported at first use
-
 
 cdef enum Scalar:
     BOOL = (c"b" << 8) + 1
@@ -180,9 +180,9 @@ cdef int hold_captured(object value, cupola_stream* stream) except -1:
 
 cdef inline int use_memory(Memory memory, cupola_stream* stream) except -1:
     """`Memory.use`, without a call in the common case."""
-    if <uintptr_t>cupola_stream_handle(stream) == PER_THREAD or memory.native == NULL:
+    if FREE_THREADED or <uintptr_t>cupola_stream_handle(stream) == PER_THREAD:
         return memory.use(stream)
-    return check(cupola_memory_use(memory.native, stream))
+    return 0 if memory.native == NULL else check(cupola_memory_use(memory.native, stream))
 
 
 cdef int put_fields(Signature signature, char* buffer, size_t index, object value) except -1:
@@ -243,10 +243,14 @@ cdef class Signature:
         cupola_kernel_release(self.native)
 
     cdef KeywordBinder names(self):
-        if self.names_ is None:
-            self.names_ = binder_of(
-                self.native, self.parameters, self.count, self.descriptors)
-        return self.names_
+        cdef KeywordBinder made
+        with cython.critical_section(self):
+            made = self.names_
+        if made is None:
+            made = binder_of(self.native, self.parameters, self.count, self.descriptors)
+            with cython.critical_section(self):
+                made = self.names_ = made if self.names_ is None else self.names_
+        return made
 
     # csrc/runtime/launch/argument.cpp and module/parameter.cpp write the rest of the text.
     cdef int refuse(self, size_t index, str came, int status=CUPOLA_ERROR_TYPE) except -1:
@@ -531,9 +535,6 @@ cdef class Signature:
         self, char* buffer, size_t index, object value, cupola_stream* stream
     ) except -1:
         """Device memory of other libraries, ctypes objects, and objects with an integer value."""
-        global _ctypes
-        if _ctypes is None:
-            import _ctypes
         if isinstance(value, _ctypes._SimpleCData):
             return self.put(buffer, index, value.value, stream)
         if isinstance(value, _ctypes.Union):
@@ -787,8 +788,8 @@ cdef class Signature:
                 if (<Array>argument).memory is not None:
                     if (<Array>argument).memory.stream.native != stream:
                         use_memory((<Array>argument).memory, stream)
-                elif (<Array>argument).owner is not None:
-                    hold_captured((<Array>argument).owner, stream)
+                elif owner_of(<Array>argument) is not None:
+                    hold_captured(owner_of(<Array>argument), stream)
             elif type(argument) is Memory and (<Memory>argument).stream is not None:
                 if (<Memory>argument).stream.native != stream:
                     (<Memory>argument).use(stream)

@@ -4,6 +4,7 @@
 # or else by __cuda_array_interface__.
 # cython: language_level=3
 
+cimport cython
 from cpython.exc cimport PyErr_Clear
 from cpython.object cimport PyObject, Py_TYPE
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -21,6 +22,7 @@ from cupola._abi cimport (
 from cupola._dlpack cimport CUDA, CUDA_MANAGED, CupolaExchange, CupolaTensor
 from cupola.abi cimport require
 from cupola.error cimport check
+from cupola._free_threading cimport FREE_THREADED, load, store
 
 # NumPy's letters for DLPack's codes: integers, floats, (handles,) bfloat16, complex, bool.
 cdef char* LETTERS = b"iuf\0Vcb"
@@ -58,14 +60,15 @@ cdef StreamFunction cupy_stream_of(type kind) except? NULL:
 
 
 cdef int find_cupy(type kind) except -1:
-    global CUPY, cupy_stream
-    cupy_stream = cupy_stream_of(kind)
-    if cupy_stream == NULL:
+    global cupy_stream
+    cdef StreamFunction found = cupy_stream_of(kind)
+    if found == NULL:
         return 0
     for name, element in ELEMENTS.items():
         DTYPES[np.dtype(name)] = element
     Py_INCREF(kind)
-    CUPY = <PyObject*>kind
+    cupy_stream = found
+    store(CUPY, <PyObject*>kind)
     return 0
 
 
@@ -84,34 +87,44 @@ cdef CupolaExchange* exchange_of(type kind) except? NULL:
 
 
 cdef int remember(type kind) except -1:
-    global place, devices
+    global place
     cdef CupolaExchange* exchange
-    cdef int i
-    if not devices and cupola_driver_loaded():
-        check(cupola_device_count(&devices))
+    cdef PyObject* replaced
+    cdef int i, count = 0
+    if not load(devices) and cupola_driver_loaded():
+        check(cupola_device_count(&count))
+        store(devices, count)
     for i in range(KEPT):
-        if TYPES[i] == <PyObject*>kind:
+        if load(TYPES[i]) == <PyObject*>kind:
             return 0
-    if CUPY == NULL:
+    if load(CUPY) == NULL:
         find_cupy(kind)
     exchange = exchange_of(kind)
-    Py_XDECREF(TYPES[place])
     Py_INCREF(kind)
-    TYPES[place] = <PyObject*>kind
-    EXCHANGES[place] = exchange
-    place = (place + 1) % KEPT
+    with cython.critical_section(ELEMENTS):
+        replaced = TYPES[place]
+        # In this order, no reader takes the function of one type for another type.
+        store(TYPES[place], <PyObject*>NULL)
+        store(EXCHANGES[place], exchange)
+        store(TYPES[place], <PyObject*>kind)
+        place = (place + 1) % KEPT
+    Py_XDECREF(replaced)
     return 0
 
 
 cdef bint try_read(object value, int device, cupola_stream* stream, Foreign* out) except -1:
     cdef int i
     cdef PyObject* kind = <PyObject*>Py_TYPE(value)
-    if kind == CUPY:
+    cdef CupolaExchange* exchange
+    if kind == load(CUPY):
         return attributed(value, device, stream, out)
     for i in range(KEPT):
-        if TYPES[i] == kind:
-            if EXCHANGES[i] != NULL:
-                return exchanged(EXCHANGES[i], value, device, stream, out)
+        if load(TYPES[i]) == kind:
+            exchange = load(EXCHANGES[i])
+            if FREE_THREADED and load(TYPES[i]) != kind:
+                return False  # `remember` has just replaced it
+            if exchange != NULL:
+                return exchanged(exchange, value, device, stream, out)
             return described(value, device, stream, out)
     return False
 

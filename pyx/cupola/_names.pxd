@@ -32,4 +32,5 @@ cdef KeywordBinder binder_of(
     cupola_kernel* native, const cupola_parameter* parameters, size_t count, object descriptors)
 # "const float* x", as far as it is known.
 cdef str parameter_text(const cupola_parameter* parameter)
-cdef str kind_text(const cupola_parameter* parameter)
+# The `Parameter` of each; `told` has what a manifest tells of them, or is None.
+cdef tuple parameters_of(const cupola_parameter* parameters, size_t count, object told)

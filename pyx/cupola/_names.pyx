@@ -1,6 +1,7 @@
 # cupola/_names.pyx - arguments that are given by name, put into their places.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdlib cimport calloc, free
 
@@ -40,6 +41,25 @@ cdef str parameter_text(const cupola_parameter* parameter):
     if shown and kind == "pointer":
         shown = f"{'const ' if parameter.kind & CUPOLA_CONST else ''}{shown}*"
     return f"{shown or kind} {text(parameter.name)}".rstrip()
+
+
+cdef tuple parameters_of(const cupola_parameter* parameters, size_t count, object told):
+    from cupola.core.result_types import Parameter
+    from cupola.image.manifest import dtype_of_type
+    cdef const cupola_parameter* one
+    cdef size_t i
+    found = []
+    for i in range(count):
+        one = &parameters[i]
+        shown, dtype = text(one.type), None
+        if told is not None:
+            dtype = told[i].dtype
+        if dtype is None:
+            dtype = dtype_of_type(shown, one.size, one.kind & CUPOLA_POINTER)
+        found.append(Parameter(
+            text(one.name), kind_text(one), shown, one.offset, one.size, dtype,
+            one.kind & CUPOLA_CONST != 0, told is not None and told[i].restrict))
+    return tuple(found)
 
 
 cdef KeywordBinder binder_of(
@@ -90,13 +110,18 @@ cdef class KeywordBinder:
         self, PyObject** arguments, Py_ssize_t count, PyObject* keywords, PyObject** ordered
     ) except -1:
         cdef Py_ssize_t index
-        if count != self.recent_count or (
-            keywords != <PyObject*>self.recent
-            and not same_objects(keywords, <PyObject*>self.recent)
-        ):
-            self.learn(count, <tuple>keywords)
+        cdef list places
+        with cython.critical_section(self):
+            if count == self.recent_count and (
+                keywords == <PyObject*>self.recent
+                or same_objects(keywords, <PyObject*>self.recent)
+            ):
+                for index in range(self.total):
+                    ordered[index] = arguments[self.order[index]]
+                return 0
+        places = self.learn(count, <tuple>keywords)
         for index in range(self.total):
-            ordered[index] = arguments[self.order[index]]
+            ordered[index] = arguments[<Py_ssize_t>places[index]]
         return 0
 
     cdef tuple arranged(self, tuple arguments, dict named):
@@ -128,9 +153,12 @@ cdef class KeywordBinder:
             raise ArgumentTypeError(
                 f"{self.title}: missing {', '.join([self.at(index) for index in missing])}{hint}; "
                 f"it is {self.title}({self.listed})")
-        for index in range(self.total):  # nothing fails from here on, and no other thread runs
-            self.order[index] = places[index]
-        self.recent, self.recent_count = keywords, count
+        with cython.critical_section(self):  # nothing in it fails
+            replaced = self.recent  # released behind the section
+            for index in range(self.total):
+                self.order[index] = places[index]
+            self.recent, self.recent_count = keywords, count
+        del replaced
         return places
 
     cdef Py_ssize_t place(self, str name) except -1:

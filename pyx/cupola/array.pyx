@@ -2,6 +2,7 @@
 # cython: language_level=3
 """Arrays; called as ``cupola.array(source)``, the module makes one: see `cupola.creation.array`."""
 
+cimport cython
 from libc.stdint cimport uint64_t
 
 import sys
@@ -22,6 +23,7 @@ from cupola.copy cimport (
     host_elements, upload,
 )
 from cupola.device cimport device_index, known_device
+from cupola._free_threading cimport store
 from cupola.element cimport elements_of, native_dtype, require_same_kind
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
@@ -274,11 +276,14 @@ cdef class Array(ArrayData):
         Later uses of the array or a view of it raise an error. Memory of another library is not
         freed; the array only releases its reference.
         """
-        self.live = False
+        store(self.live, <bint>False)
         note_free()
         if self.memory is not None:
             self.memory.free()
-        self.owner = None
+        with cython.critical_section(self):
+            owner = self.owner  # released behind the section
+            self.owner = None
+        del owner
 
     def reshape(self, *shape, order="C"):
         """The same elements in another shape; one size may be -1.

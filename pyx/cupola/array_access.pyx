@@ -2,6 +2,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """Access to arrays without the general call of `cupola.ops`."""
 
+cimport cython
 from cpython.exc cimport PyErr_Clear
 from cpython.object cimport PyObject, PyObject_Call
 from libc.stdint cimport uintptr_t
@@ -14,7 +15,7 @@ from cupola._argument cimport hold_captured
 from cupola._dlpack cimport CUDA
 from cupola._foreign cimport cupy_stream_of, exchange_of
 from cupola.abi cimport require
-from cupola.array_data cimport ArrayData, is_freed, new_array
+from cupola.array_data cimport ArrayData, is_freed, new_array, owner_of
 from cupola.error cimport check
 from cupola.native_operation cimport type_of
 from cupola.stream cimport Stream, current_stream
@@ -71,11 +72,20 @@ cdef class ArrayAccess:
 
     cdef int set_type(self, object dtype, CupolaTensor* out) except -2:
         cdef tuple found
-        if dtype is not self.dtype:
+        cdef object _replaced = None
+        cdef int code, bits
+        cdef bint known
+        with cython.critical_section(self):
+            known = dtype is self.dtype
+            code, bits = self.code, self.bits
+        if not known:
             found = type_of(dtype)
-            self.dtype, self.code, self.bits = dtype, found[0], found[1]
-        out.code, out.bits, out.lanes, out.byte_offset = self.code, self.bits, 1, 0
-        return 0 if self.bits else GENERAL
+            code, bits = found[0], found[1]
+            with cython.critical_section(self):
+                _replaced = self.dtype  # released behind the section
+                self.dtype, self.code, self.bits = dtype, code, bits
+        out.code, out.bits, out.lanes, out.byte_offset = code, bits, 1, 0
+        return 0 if bits else GENERAL
 
     cdef object allocate(self, Allocation form, object like, int device):
         if form.like >= 0:
@@ -144,8 +154,10 @@ cdef class CupolaAccess(ArrayAccess):
         cdef ArrayData array = <ArrayData>value
         if array.memory is not None:
             return array.memory.use(stream) if array.memory.stream.native != stream else 0
-        if array.owner is not None and cupola_captures():
-            hold_captured(array.owner, stream)  # each launch of the graph uses it
+        if cupola_captures():
+            owner = owner_of(array)
+            if owner is not None:
+                hold_captured(owner, stream)  # each launch of the graph uses it
         return 0
 
 

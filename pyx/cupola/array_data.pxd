@@ -41,6 +41,9 @@ cdef class ArrayData:
 cdef inline bint is_freed(ArrayData x) noexcept:
     return not x.live or (x.memory is not None and x.memory.native == NULL)
 
+# The owner of an array's memory, which `Array.free` releases.
+cdef object owner_of(ArrayData array)
+
 # A new array in C order; dtype is a numpy.dtype.
 cdef ArrayData new_array(tuple shape, object dtype, int device, Stream stream)
 # An array over existing memory; strides of None mean C order.

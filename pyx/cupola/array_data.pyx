@@ -1,6 +1,8 @@
 # cupola/array_data.pyx - the data of an array: its elements' type, shape, strides and memory.
 # cython: language_level=3
 
+cimport cython
+
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
@@ -53,6 +55,11 @@ cdef ArrayData new_array(tuple shape, object dtype, int device, Stream stream):
     return array
 
 
+cdef object owner_of(ArrayData array):
+    with cython.critical_section(array):
+        return array.owner
+
+
 cdef class ArrayData:
     def __init__(self):
         raise TypeError("arrays are made by cupola.empty, zeros, to_device or asarray")
@@ -103,8 +110,9 @@ cdef class ArrayData:
 
     cdef int used_on(self, Stream stream) except -1:
         if self.memory is None:
-            if self.owner is not None:
-                captures(stream, self.owner)  # each launch of the graph uses it
+            owner = owner_of(self)
+            if owner is not None:
+                captures(stream, owner)  # each launch of the graph uses it
         elif self.memory.stream.native != stream.native:
             self.memory.use(stream.native)
         return 0
@@ -112,7 +120,7 @@ cdef class ArrayData:
     cdef ArrayData view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=None):
         cdef uint64_t start = self.get_address() + offset
         cdef ArrayData view = lay(
-            shape, strides, self.dtype if dtype is None else dtype, self.memory, self.owner,
+            shape, strides, self.dtype if dtype is None else dtype, self.memory, owner_of(self),
             start, self.device_index)
         view.readonly = self.readonly
         return view

@@ -2,6 +2,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """The fast path of calls; `cupola.ops` makes its plans, and handles all other calls."""
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject, PyTypeObject, Py_TYPE
@@ -20,6 +21,7 @@ from cupola._send cimport (
 from cupola.abi cimport require
 from cupola.array_access cimport GENERAL, MADE, WRITTEN, Allocation, ArrayAccess, access_of
 from cupola.error cimport check
+from cupola._free_threading cimport load, store
 from cupola.stream cimport current_stream
 
 cdef enum:
@@ -94,8 +96,10 @@ cdef class EagerCall:
         cdef Arguments a
         cdef PyObject* into = NULL
         cdef PyObject* stream = NULL
-        cdef Plan plan = self.last
+        cdef Plan plan, _replaced = None
         cdef Py_ssize_t size
+        with cython.critical_section(self):
+            plan = self.last
         if not self.place(arguments, count, names, &a, &into, &stream) or not self.read(&a):
             return _UNKNOWN
         size = a.used * sizeof(int64_t)
@@ -103,11 +107,12 @@ cdef class EagerCall:
             plan is None or PyBytes_GET_SIZE(plan.key) != size
             or memcmp(PyBytes_AS_STRING(plan.key), a.words, size)
         ):
-            key = PyBytes_FromStringAndSize(<char*>a.words, size)
-            found = PyDict_GetItem(self.plans, key)
-            if found == NULL:
+            plan = <Plan>self.plans.get(PyBytes_FromStringAndSize(<char*>a.words, size))
+            if plan is None:
                 return _UNKNOWN
-            plan = self.last = <Plan>found
+            with cython.critical_section(self):
+                _replaced = self.last  # released behind the section
+                self.last = plan
         return self.launch(&a, plan, into, stream)
 
     def remember(
@@ -270,6 +275,7 @@ cdef class EagerCall:
         cdef cupola_op_call call
         cdef cupola_stream* used = NULL
         cdef int device = a.tensors[a.first].device_id
+        cdef cupola_op_plan* prepared
         cdef int status = CUPOLA_WOULD_WAIT
         cdef Allocation form
         cdef list made = None
@@ -300,9 +306,10 @@ cdef class EagerCall:
         call.size = sizeof(call)
         call.tensors, call.tensor_count = a.given, at
         call.scalars, call.scalar_count = a.scalars, self.scalar_count
-        if plan.prepared != NULL:
+        prepared = load(plan.prepared)
+        if prepared != NULL:
             # `run` has compared the inputs and scalars with those of the plan.
-            status = cupola_op_plan_launch(plan.prepared, &call, self.input_count, &used)
+            status = cupola_op_plan_launch(prepared, &call, self.input_count, &used)
         if status == CUPOLA_WOULD_WAIT:
             self.launch_checked(plan, &call, &used if access.notes_use else NULL, device)
         else:
@@ -324,6 +331,8 @@ cdef class EagerCall:
     ) except -1:
         """Launch with all checks, without the GIL; for the next calls, prepare the plan."""
         cdef cupola_op* native = plan.native.native
+        cdef cupola_op_plan* prepared = NULL
+        cdef bint first
         cdef int status
         if used != NULL and call.stream == NULL:
             # Valid while this stream is the current stream.
@@ -335,10 +344,11 @@ cdef class EagerCall:
         check(status)
         if used != NULL:
             used[0] = call.stream
-        if not plan.tried:
-            plan.tried = True
-            if cupola_op_plan_create(native, call, &plan.prepared) != 0:
-                plan.prepared = NULL  # the next call says what is wrong
+        with cython.critical_section(plan):
+            first, plan.tried = not plan.tried, True
+        # Where it fails, the next call says what is wrong.
+        if first and cupola_op_plan_create(native, call, &prepared) == 0:
+            store(plan.prepared, prepared)
         return 0
 
 

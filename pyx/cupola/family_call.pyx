@@ -19,6 +19,7 @@ from cupola.array_data cimport ArrayData
 from cupola.device cimport device_index
 from cupola.driver cimport CUstream, CUstreamCaptureStatus, cuStreamIsCapturing
 from cupola.error cimport check
+from cupola._free_threading cimport load, store
 from cupola.interface cimport Interface, interface_of
 from cupola.stream cimport Stream, as_stream, current_stream
 from cupola.transfer cimport Transfer
@@ -53,7 +54,8 @@ cdef class CallableFamily:
     """
 
     cdef void* vectorcall
-    cdef tuple parameters  # names; None until the first call
+    cdef bint bound  # whether `bind` has set the fields below
+    cdef tuple parameters  # names
     cdef dict positions
     cdef tuple recent_names  # of a call, with the number of its arguments by position
     cdef Py_ssize_t recent_count
@@ -70,8 +72,10 @@ cdef class CallableFamily:
         self.clear()
 
     cdef int clear(self) except -1:
+        choosers, entries, recent = {}, {}, [None] * RECENT
         with cython.critical_section(self):
-            self.choosers, self.entries, self.recent = {}, {}, [None] * RECENT
+            _replaced = self.choosers, self.entries, self.recent  # released behind the section
+            self.choosers, self.entries, self.recent = choosers, entries, recent
         return 0
 
     def reload(self):
@@ -80,12 +84,16 @@ cdef class CallableFamily:
 
     def _kept(self):
         """The number of keys whose launches are kept."""
-        return len(self.entries)
+        with cython.critical_section(self):
+            entries = self.entries
+        return len(entries)
 
     cdef int bind(self) except -1:
         cdef Py_ssize_t i, position, axis
         parameters, sizes, typed = self._bound()
         with cython.critical_section(self):
+            if self.bound:  # another thread was first
+                return 0
             self.sizes, self.types = len(sizes), len(typed)
             for i, (kind, position, axis) in enumerate(sizes):
                 self.readers[i].kind = kind
@@ -94,13 +102,14 @@ cdef class CallableFamily:
                 self.typed[i] = position
             self.positions = {name: i for i, name in enumerate(parameters) if name}
             self.parameters = parameters
+            store(self.bound, <bint>True)
         return 0
 
     cdef object run(self, PyObject** arguments, Py_ssize_t count, PyObject* names):
         cdef PyObject* usual[32]
         cdef PyObject** ordered = usual
         cdef PyObject* stream = NULL
-        if self.parameters is None:
+        if not load(self.bound):
             self.bind()
         if (names == NULL or not len(<tuple>names)) and count == len(self.parameters):
             return self.send(arguments, NULL)
@@ -124,7 +133,7 @@ cdef class CallableFamily:
         cdef Py_ssize_t given = count, total = len(self.parameters)
         cdef Py_ssize_t places[MOST_NAMED]
         cdef PyObject* position
-        if named and names == <PyObject*>self.recent_names:
+        if named:
             with cython.critical_section(self):
                 if names == <PyObject*>self.recent_names and count == self.recent_count:
                     for i in range(count):
@@ -157,6 +166,7 @@ cdef class CallableFamily:
             self.refuse(count, names)
         if 0 < named <= MOST_NAMED:
             with cython.critical_section(self):
+                _replaced = self.recent_names  # released behind the section
                 memcpy(self.places, places, named * sizeof(Py_ssize_t))
                 self.recent_names, self.recent_count = <tuple>names, count
         return 0
@@ -259,19 +269,15 @@ cdef class CallableFamily:
     cdef Entry find(self, const int64_t* words):
         cdef Py_ssize_t size = (1 + self.sizes + self.types) * sizeof(int64_t)
         cdef Py_ssize_t place = place_of(words, 1 + self.sizes + self.types)
-        cdef Entry entry
-        cdef PyObject* found
+        cdef Entry entry, _replaced
         with cython.critical_section(self):
-            entry = <Entry>self.recent[place]
+            entry = _replaced = <Entry>self.recent[place]
             if entry is not None and not memcmp(PyBytes_AS_STRING(entry.key), words, size):
                 return entry
-            key = PyBytes_FromStringAndSize(<char*>words, size)
-            found = PyDict_GetItem(self.entries, key)
-            if found == NULL:
-                return None
-            entry = <Entry>found
-            self.recent[place] = entry
-        return entry
+            entry = <Entry>self.entries.get(PyBytes_FromStringAndSize(<char*>words, size))
+            if entry is not None:
+                self.recent[place] = entry
+        return entry  # a replaced one is released behind the section
 
     cdef Entry choose(self, const int64_t* words, PyObject** arguments, Stream stream):
         """Choose a variant, and keep its launch."""
@@ -292,10 +298,12 @@ cdef class CallableFamily:
         entry.key = PyBytes_FromStringAndSize(<char*>words, count * sizeof(int64_t))
         entry.held = self.types_of(arguments)
         with cython.critical_section(self):
+            replaced = self.entries, self.recent[place_of(words, count)]
             if len(self.entries) >= MOST_ENTRIES:
-                self.entries.clear()
+                self.entries = {}
             self.entries[entry.key] = entry
             self.recent[place_of(words, count)] = entry
+        del replaced  # behind the section: other threads may have the last references
         return entry
 
     cdef Entry choice(self, Chooser chooser, const int64_t* words):
@@ -308,15 +316,15 @@ cdef class CallableFamily:
         return tuple([type_of(<object>arguments[self.typed[i]]) for i in range(self.types)])
 
     cdef Chooser chooser(self, const int64_t* words, PyObject** arguments):
-        cdef PyObject* found
+        cdef Chooser found
         cdef tuple types
         cdef object key = words[0]
         if self.types:
             key = (words[0], self.types_of(arguments))
         with cython.critical_section(self):
-            found = PyDict_GetItem(self.choosers, key)
-            if found != NULL:
-                return <Chooser>found
+            found = <Chooser>self.choosers.get(key)
+        if found is not None:
+            return found
         types = self.type_names(() if not self.types else key[1])
         made = self._chooser(words[0], types)
         with cython.critical_section(self):
@@ -348,7 +356,7 @@ cdef class CallableFamily:
         cdef PyObject* stream = NULL
         cdef PyObject** ordered
         cdef int64_t words[MOST_SIZES + 1]
-        if self.parameters is None:
+        if not load(self.bound):
             self.bind()
         ordered = <PyObject**>malloc((len(self.parameters) + 1) * sizeof(PyObject*))
         if ordered == NULL:

@@ -195,13 +195,20 @@ cdef class GraphExec:
                 self.native, node.native, kernel.native, &dimensions, buffer, <PyObject*>held,
                 drop)
         check(status)
-        self.kernels[<uintptr_t>node.native] = kernel
-        self.held[<uintptr_t>node.native] = [held]
+        with cython.critical_section(self):
+            replaced = self.held.get(<uintptr_t>node.native)  # released behind the section
+            self.kernels[<uintptr_t>node.native] = kernel
+            self.held[<uintptr_t>node.native] = [held]
+        del replaced
 
     cdef take_held(self, Graph graph):
         """Mirror the library: the graphs share the objects of a node, and have calls of their own.
         """
-        self.held, self.calls = dict(graph.held), list(graph.calls)
+        held, calls = dict(graph.held), list(graph.calls)
+        with cython.critical_section(self):
+            replaced = self.held, self.calls  # released behind the section
+            self.held, self.calls = held, calls
+        del replaced
 
     @property
     def handle(self):

@@ -9,15 +9,14 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_KNOWN_COMPILED,
-    CUPOLA_KNOWN_DECLARED, CUPOLA_KNOWN_MANIFEST, CUPOLA_KNOWN_SIZES, CUPOLA_POINTER,
-    cupola_argument_bytes,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_KNOWN_COMPILED, CUPOLA_KNOWN_DECLARED,
+    CUPOLA_KNOWN_MANIFEST, CUPOLA_KNOWN_SIZES, cupola_argument_bytes,
     cupola_argument_float, cupola_argument_int, cupola_argument_pointer, cupola_argument_uint,
     cupola_attributes, cupola_dimensions, cupola_kernel_attribute, cupola_kernel_declare_text,
     cupola_kernel_demangled, cupola_kernel_device, cupola_kernel_handle, cupola_kernel_known,
     cupola_kernel_name, cupola_kernel_occupancy,
     cupola_kernel_parameter_bytes, cupola_kernel_release, cupola_kernel_suggest,
-    cupola_kernel_title, cupola_launch, cupola_launch_check, cupola_parameter, text,
+    cupola_kernel_title, cupola_launch, cupola_launch_check, text,
 )
 from cupola._attribute_docs cimport document_attributes
 from cupola._send cimport (
@@ -32,7 +31,8 @@ from cupola._dimensions cimport (
 )
 from cupola.element cimport low_bits_of
 from cupola.error cimport check
-from cupola._names cimport KeywordBinder, kind_text, parameter_text
+from cupola._free_threading cimport load, store
+from cupola._names cimport KeywordBinder, parameter_text, parameters_of
 from cupola.handles cimport cupola_stream
 from cupola.stream cimport as_stream
 
@@ -405,6 +405,7 @@ cdef class Kernel:
         cdef Configured result
         cdef Py_ssize_t length = len(<tuple>key) if type(key) is tuple else 0
         cdef object fixed = signature_in(self).fixed
+        cdef bint known
         if fixed is not None and (type(key) is not tuple or length == 1):
             grid, block, length = (<tuple>key)[0] if length else key, fixed, 2
         elif length < 2 or length > 4:
@@ -415,18 +416,24 @@ cdef class Kernel:
             grid, block = (<tuple>key)[0], (<tuple>key)[1]
             if fixed is not None:
                 require_unambiguous(self, fixed, <tuple>key)
-        if length == 2 and grid is self.recent_grid and block is self.recent_block:
-            return new_configured(self, <cupola_dimensions*>self.recent)
-        if length == 3 and grid is self.recent_grid and block is self.recent_block:
-            result = new_configured(self, <cupola_dimensions*>self.recent)
-            result.stream = stream_in(self, (<tuple>key)[2])
-            return result
+        if length < 4:
+            with cython.critical_section(self):
+                known = grid is self.recent_grid and block is self.recent_block
+                if known:
+                    dimensions = (<cupola_dimensions*>self.recent)[0]
+            if known:
+                result = new_configured(self, &dimensions)
+                if length == 3:
+                    result.stream = stream_in(self, (<tuple>key)[2])
+                return result
         shared = (<tuple>key)[3] if length == 4 else None
         read_dimensions(self.title, self.device_index, grid, block, shared, fixed, &dimensions)
         result = configure(self, &dimensions, (<tuple>key)[2] if length > 2 else None)
         if length < 4 and never_changes(grid) and (never_changes(block) or block is fixed):
-            self.recent_grid, self.recent_block = grid, block
-            memcpy(self.recent, &dimensions, sizeof(dimensions))
+            with cython.critical_section(self):
+                _replaced = self.recent_grid, self.recent_block  # released behind the section
+                self.recent_grid, self.recent_block = grid, block
+                memcpy(self.recent, &dimensions, sizeof(dimensions))
         return result
 
     def launch(
@@ -545,11 +552,11 @@ cdef class Kernel:
         cdef int block = 0, grid = 0
         cdef uint32_t amount = read_number(
             self.title, self.device_index, "shared memory", shared)
-        if amount == 0 and self.suggested != 0:
-            return self.suggested
+        if amount == 0 and load(self.suggested) != 0:
+            return load(self.suggested)
         check(cupola_kernel_suggest(self.native, amount, &block, &grid))
         if amount == 0:
-            self.suggested = block
+            store(self.suggested, block)
         return block
 
     def prepare(
@@ -624,7 +631,10 @@ cdef class Kernel:
         after = signature_of(self.native)
         after.layouts, after.fixed = before.layouts, before.fixed
         after.descriptors = before.descriptors
-        self.packer, self.parameters = after, None
+        after.before = before
+        with cython.critical_section(self):
+            _replaced = self.parameters  # released behind the section
+            self.packer, self.parameters = after, None
         self.image.declared[self.name] = parameters
         return self
 
@@ -681,26 +691,16 @@ cdef class Kernel:
             Named tuples: `name`, `kind`, `type`, `offset` and `size` (bytes), `dtype` (for a
             struct, the dtype of a structured scalar), `const` and `restrict`.
         """
-        from cupola.core.result_types import Parameter
         cdef Signature signature = signature_in(self)
-        cdef const cupola_parameter* one
-        cdef size_t i
-        if self.parameters is None:
-            from cupola.image.manifest import dtype_of_type
+        with cython.critical_section(self):
+            found = self.parameters
+        if found is None:
             told = (self.image.manifest or {}).get(self.name)
-            found = []
-            for i in range(signature.count):
-                one = &signature.parameters[i]
-                shown, dtype = text(one.type), None
-                if told is not None:
-                    dtype = told[i].dtype
-                if dtype is None:
-                    dtype = dtype_of_type(shown, one.size, one.kind & CUPOLA_POINTER)
-                found.append(Parameter(
-                    text(one.name), kind_text(one), shown, one.offset, one.size, dtype,
-                    one.kind & CUPOLA_CONST != 0, told is not None and told[i].restrict))
-            self.parameters = tuple(found)
-        return self.parameters
+            found = parameters_of(signature.parameters, signature.count, told)
+            with cython.critical_section(self):
+                if self.packer is signature and self.parameters is None:
+                    self.parameters = found
+        return found
 
     def attribute(self, int number):
         """A ``CUfunction_attribute`` by its number in the driver's documentation."""

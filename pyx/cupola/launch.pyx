@@ -97,6 +97,7 @@ cdef class Launch:
 
     cdef int note_arrays(self) except -1:
         """Note the arguments that can be freed or have to be notified of a stream."""
+        _replaced = self.arrays  # released last: its arrays may be
         self.arrays = [value for value in self.held if isinstance(value, (Array, Memory))]
         self.listed = len(self.arrays) > 0
         self.foreign = any([is_foreign(value) for value in self.held])
@@ -117,26 +118,28 @@ cdef class Launch:
     cdef int send(self, Stream stream) except -1:
         require_ready(self)
         cdef cupola_attributes* attributes = NULL
-        cdef list arrays = self.arrays
+        cdef list arrays
         cdef cupola_stream* native = NULL
-        if stream is None:
-            stream = self.stream
-        if stream is not None:
-            native = stream.native
-        if self.seen != freed:
-            self.look()
-        if self.attributed:
-            attributes = <cupola_attributes*>self.attributes
-        send_packed(
-            self.native, <cupola_dimensions*>self.dimensions, attributes, self.buffer,
-            self.nbytes, native, &native)
-        if self.foreign and cupola_captures():
-            hold_captured(tuple(self.held), native)
-        # A notified array keeps the stream alive, so its address can't be reused.
-        if native != self.told or arrays is not self.arrays:
-            notify(arrays, native)
-            if arrays is self.arrays:
-                self.told = native
+        with cython.critical_section(self):
+            arrays = self.arrays
+            if stream is None:
+                stream = self.stream
+            if stream is not None:
+                native = stream.native
+            if self.seen != freed:
+                self.look()
+            if self.attributed:
+                attributes = <cupola_attributes*>self.attributes
+            send_packed(
+                self.native, <cupola_dimensions*>self.dimensions, attributes, self.buffer,
+                self.nbytes, native, &native)
+            if self.foreign and cupola_captures():
+                hold_captured(tuple(self.held), native)
+            # A notified array keeps the stream alive, so its address can't be reused.
+            if native != self.told or arrays is not self.arrays:
+                notify(arrays, native)
+                if arrays is self.arrays:
+                    self.told = native
         return 0
 
     cdef int set_int(self, size_t index, int64_t value) except -1 nogil:
@@ -221,11 +224,14 @@ cdef class Launch:
             fresh, place, value, as_stream(self.stream, self.kernel.device_index).native)
         if pending & TRANSFER:
             refuse_transfer(self.kernel)
-        memcpy(
-            self.buffer + signature.parameters[place].offset,
-            fresh + signature.parameters[place].offset, signature.parameters[place].size)
-        self.held[place] = value
-        self.note_arrays()
+        replaced = self.held, self.held[place], self.arrays  # released behind the section
+        with cython.critical_section(self):
+            memcpy(
+                self.buffer + signature.parameters[place].offset,
+                fresh + signature.parameters[place].offset, signature.parameters[place].size)
+            self.held[place] = value
+            self.note_arrays()
+        del replaced
 
     def __reduce__(self):
         """Pickle the kernel's image and the arguments; arrays by their elements."""

@@ -22,6 +22,7 @@ from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, is_same_driver
 from cupola.error cimport check
+from cupola._free_threading cimport FREE_THREADED, add, store
 from cupola.layout cimport as_int
 from cupola.stream cimport as_stream, captures, current_stream
 
@@ -63,12 +64,11 @@ cdef unsigned long long freed = 0
 
 
 cdef void note_free() noexcept:
-    global freed
-    freed += 1
+    add(freed, <unsigned long long>1)
 
 
 # Called with device and bytes where an allocation failed; the allocation is then tried once more.
-cdef object out_of_memory_handler = None
+cdef list out_of_memory_handler = [None]  # the function, or None
 
 
 def set_out_of_memory_handler(handler):
@@ -86,21 +86,21 @@ def set_out_of_memory_handler(handler):
     callable or None
         The handler before.
     """
-    global out_of_memory_handler
     if handler is not None and not callable(handler):
         raise ArgumentTypeError(f"a handler is a function or None, got {handler!r}")
-    previous = out_of_memory_handler
-    out_of_memory_handler = handler
+    previous = out_of_memory_handler[0]
+    out_of_memory_handler[0] = handler
     return previous
 
 
 cdef Memory allocate(int device, size_t nbytes, Stream stream):
-    if out_of_memory_handler is None:
+    handler = out_of_memory_handler[0]
+    if handler is None:
         return allocate_once(device, nbytes, stream)
     try:
         return allocate_once(device, nbytes, stream)
     except OutOfMemoryError as error:
-        advice = out_of_memory_handler(device, nbytes)
+        advice = handler(device, nbytes)
         try:
             return allocate_once(device, nbytes, stream)
         except OutOfMemoryError as again:
@@ -114,7 +114,9 @@ cdef Memory allocate_once(int device, size_t nbytes, Stream stream):
     cdef int status
     # To release and take the GIL costs more than the pool does. So a small allocation keeps the
     # GIL, unless it may wait for a pending callback, which may need the GIL.
-    if nbytes <= MAX_HELD_BYTES and cupola_callbacks_pending() == 0:
+    # Without a GIL, another thread may add a callback meanwhile, and garbage collection stops the
+    # threads that hold a thread state: the callback would wait for this thread.
+    if not FREE_THREADED and nbytes <= MAX_HELD_BYTES and cupola_callbacks_pending() == 0:
         status = cupola_memory_allocate(device, nbytes, stream.native, &native)
     else:
         with nogil:
@@ -126,7 +128,7 @@ cdef Memory allocate_once(int device, size_t nbytes, Stream stream):
 
 
 cdef void let_go(cupola_memory* native, bint quick) noexcept:
-    if quick and cupola_callbacks_pending() == 0:
+    if not FREE_THREADED and quick and cupola_callbacks_pending() == 0:
         cupola_memory_release(native)
     else:
         with nogil:
@@ -195,24 +197,29 @@ cdef class Memory:
                 cupola_memory_release(self.kept)
 
     cdef int use(self, cupola_stream* stream) except -1:
-        if self.native != NULL:
-            check(cupola_memory_use(self.native, stream))
-            # To free such memory waits for all work of the device.
-            self.quick = self.quick and <uintptr_t>cupola_stream_handle(stream) != PER_THREAD
+        with cython.critical_section(self):  # another thread may free it
+            if self.native != NULL:
+                check(cupola_memory_use(self.native, stream))
+                # To free such memory waits for all work of the device.
+                self.quick = self.quick and <uintptr_t>cupola_stream_handle(stream) != PER_THREAD
         return 0
 
     cdef int free(self) except -1:
-        cdef cupola_memory* native = self.native
-        if native == NULL:
-            return 0
-        self.native = NULL
-        self.address = 0
-        note_free()
-        if self.lent and self.owner is None:
-            self.kept = native
-            return 0
+        cdef cupola_memory* native
+        cdef object _owner = None
+        with cython.critical_section(self):
+            native = self.native
+            if native == NULL:
+                return 0
+            store(self.native, <cupola_memory*>NULL)
+            store(self.address, <uint64_t>0)
+            note_free()
+            if self.lent and self.owner is None:
+                self.kept = native
+                return 0
+            _owner = self.owner  # released behind the memory
+            self.owner = None
         let_go(native, self.quick)
-        self.owner = None
         return 0
 
     def release(self):
@@ -393,11 +400,13 @@ cdef class Memory:
     def __getbuffer__(self, Py_buffer* view, int flags):
         if not self.pinned and not self.managed:
             raise BufferError("the host cannot read a device's memory; copy it with copy_to()")
-        if self.native == NULL:
-            raise BufferError("this memory was freed")
-        PyBuffer_FillInfo(
-            view, self, <void*><uintptr_t>self.address, self.nbytes, self.write_protected, flags)
-        self.lent = True
+        with cython.critical_section(self):
+            if self.native == NULL:
+                raise BufferError("this memory was freed")
+            PyBuffer_FillInfo(
+                view, self, <void*><uintptr_t>self.address, self.nbytes, self.write_protected,
+                flags)
+            self.lent = True
 
     def __repr__(self):
         kind = device_text(self.device_index)

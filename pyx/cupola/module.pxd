@@ -21,6 +21,7 @@ cdef class Image:
     cdef dict elsewhere  # modules of the same image on other devices
     cdef dict bound  # textures and arrays of references, by name
     cdef object origin  # the package and the image's name in it, or None
+    cdef unsigned char locked  # a lock of _free_threading.pxd: kernels and the module are made
     cdef str sha256  # hash of the image and its description; None before the first use
 
     cdef bytes read(self)

@@ -23,6 +23,7 @@ from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, is_cpu, known_device
 from cupola.error cimport check
+from cupola._free_threading cimport lock, unlock
 from cupola.kernel cimport adopt as adopt_kernel
 
 import weakref
@@ -80,28 +81,37 @@ cdef class Image:
 
     cdef str digest(self):
         """The SHA-256 of the image and of all that describes its kernels; computed once."""
-        if self.sha256 is None:
+        cdef str known
+        with cython.critical_section(self):
+            known = self.sha256
+        if known is None:
             import hashlib
             # A manifest's repr also has its path, which differs between machines.
             manifest = getattr(self.manifest, "text", self.manifest)
             described = repr((manifest, self.names, self.ptx, self.types))
             found = hashlib.sha256(self.read())
             found.update(b"\0" + described.encode(errors="replace"))
-            self.sha256 = found.hexdigest()
-        return self.sha256
+            known = found.hexdigest()
+            with cython.critical_section(self):
+                if self.sha256 is None:
+                    self.sha256 = known
+        return known
 
     def module(self):
         """The module of this image; a new object where none exists any longer."""
         cdef Module module
-        if self.known is not None:
-            found = self.known()
-            if found is not None:
-                return found
-        module = Module.__new__(Module)
-        module.image_ = self
-        module.native = self.native
-        self.known = weakref.ref(module)
-        return module
+        lock(&self.locked)
+        try:
+            found = None if self.known is None else self.known()
+            if found is None:
+                module = Module.__new__(Module)
+                module.image_ = self
+                module.native = self.native
+                self.known = weakref.ref(module)
+                found = module
+        finally:
+            unlock(&self.locked)
+        return found
 
 
 cdef int declare(cupola_kernel* kernel, object parameters) except -1:
@@ -295,25 +305,27 @@ cdef class Module:
         if known is not None:
             return <Kernel>known
         cdef cupola_kernel* native = NULL
+        cdef bint adopted = False
         if "\0" in name:
             raise UnknownNameError(f"the module has no kernel {name!r}")
         encoded = self.image_.names.get(name, name).encode(errors="surrogatepass")
         cdef const char* wanted = encoded
         with nogil:
             check(cupola_module_kernel(self.native, wanted, &native))
+        # Without a GIL, no thread launches the kernel while another one adds its types.
+        lock(&self.image_.locked)
         try:
             exact = text(cupola_kernel_name(native))
             # One object for each kernel, for all of its names; another thread may have been first.
             kernel = self.found.get(exact)
             if kernel is None:
                 self.add_types(native, exact)
-        except BaseException:
-            cupola_kernel_release(native)
-            raise
-        if kernel is None:
-            kernel = self.found.setdefault(exact, adopt_kernel(native, self.image_))
-        else:
-            cupola_kernel_release(native)
+                adopted = True  # the kernel releases it, also where an error follows
+                kernel = self.found.setdefault(exact, adopt_kernel(native, self.image_))
+        finally:
+            unlock(&self.image_.locked)
+            if not adopted:
+                cupola_kernel_release(native)
         self.found[name] = kernel
         return <Kernel>kernel
 

@@ -21,6 +21,7 @@ from cupola._callback cimport Held, drop, hold, hold_call, run_call
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, known_device
 from cupola.error cimport check
+from cupola._free_threading cimport load, store
 from cupola.handles cimport cupola_event
 from cupola.native_event cimport NativeEvent
 
@@ -56,7 +57,7 @@ for _device in range(MOST_DEVICES):
 cdef Stream current_stream(int device):
     cdef cupola_stream* native = NULL
     check(cupola_stream_peek(device, &native))
-    if device < MOST_DEVICES and KNOWN[device] == native:
+    if device < MOST_DEVICES and load(KNOWN[device]) == native:
         return <Stream>DEFAULTS[device]
     return other_stream(device)
 
@@ -67,12 +68,14 @@ cdef Stream other_stream(int device):
     check(cupola_stream_current(device, &native))
     stream = adopt(native)
     if (
-        device < MOST_DEVICES and KNOWN[device] == NULL
+        device < MOST_DEVICES and load(KNOWN[device]) == NULL
         and <uintptr_t>cupola_stream_handle(native) <= 1
     ):
-        Py_INCREF(stream)  # never freed
-        DEFAULTS[device] = <PyObject*>stream
-        KNOWN[device] = native
+        with cython.critical_section(HANDLES):
+            if KNOWN[device] == NULL:
+                Py_INCREF(stream)  # never freed
+                DEFAULTS[device] = <PyObject*>stream
+                store(KNOWN[device], native)
     return stream
 
 

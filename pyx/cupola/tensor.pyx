@@ -1,5 +1,6 @@
 # cupola/tensor.pyx - imports tensors of other libraries by DLPack, and exports arrays.
 # cython: language_level=3
+cimport cython
 from cpython.pycapsule cimport (
     PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
     PyCapsule_New, PyCapsule_SetName,
@@ -110,12 +111,13 @@ cdef Tensor unpack(object capsule):
     tensor.readonly = found.read_only
     tensor.device_type = found.device_type
     tensor.device = found.device
-    # From here on this module must delete the tensor.
-    if PyCapsule_SetName(
-        capsule, b"used_dltensor_versioned" if tensor.versioned else b"used_dltensor"
-    ) != 0:
-        raise ExchangeError("a DLPack capsule can't be renamed to mark it as used")
-    tensor.managed = managed
+    # From here on this module must delete the tensor, unless another thread has just taken it.
+    with cython.critical_section(capsule):
+        if not PyCapsule_IsValid(capsule, name) or PyCapsule_SetName(
+            capsule, b"used_dltensor_versioned" if tensor.versioned else b"used_dltensor"
+        ) != 0:
+            raise ExchangeError("a DLPack capsule can't be renamed to mark it as used")
+        tensor.managed = managed
     return tensor
 
 

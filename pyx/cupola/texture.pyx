@@ -2,6 +2,7 @@
 # cython: language_level=3
 """Textures and surfaces."""
 
+cimport cython
 from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memset
 
@@ -224,8 +225,10 @@ cdef class CudaArray:
 
     def free(self):
         """Free it now, instead of with the last reference. Textures of it keep its memory."""
-        cdef cupola_cuda_array* native = self.native
-        self.native = NULL
+        cdef cupola_cuda_array* native
+        with cython.critical_section(self):
+            native = self.native
+            self.native = NULL
         with nogil:
             cupola_cuda_array_release(native)
 

@@ -94,6 +94,7 @@ void Kernel::refresh_c_view() {
 }
 
 void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
+    const std::lock_guard<std::mutex> lock(declaring_);
     std::vector<Parameter> given;
     std::uint32_t end = 0;  // end of the previous parameter
     for (std::size_t i = 0; i < count; ++i) {
@@ -179,6 +180,7 @@ std::vector<Parameter> Kernel::with_offsets(const std::vector<Declared>& declare
 }
 
 void Kernel::declare(const std::string& list) {
+    const std::lock_guard<std::mutex> lock(declaring_);
     std::vector<Declared> declared;
     const std::string wrong = from_declaration(list, declared);
     if (!wrong.empty())
@@ -212,6 +214,7 @@ void Kernel::declare(const std::string& list) {
 }
 
 void Kernel::describe(const char* type, const char* const* names, std::size_t count) {
+    const std::lock_guard<std::mutex> lock(declaring_);
     std::vector<Parameter> found = parameters, declared;
     int known_by = known_by_;
     if (type && from_function_type(demangle(type), declared) && merge(found, declared))

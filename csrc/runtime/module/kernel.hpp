@@ -106,6 +106,7 @@ class Kernel : public Object {
 
     bool known_ = true;  // false: only a declaration can give the parameters
     int known_by_ = CUPOLA_KNOWN_SIZES;
+    std::mutex declaring_;      // held while a declaration is compared and taken
     mutable std::mutex mutex_;  // guards `parameters` for readers without another lock
     unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
     mutable std::atomic<bool> allowed_clusters_{false};  // larger than portable

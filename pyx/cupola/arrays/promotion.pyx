@@ -1,7 +1,9 @@
 # cupola/arrays/promotion.pyx - computed and result types of operations, cached from NumPy.
 # cython: language_level=3, boundscheck=False, wraparound=False
 
+cimport cython
 from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from cupola._elementwise cimport (
     cupola_operation_name, cupola_operation_result,
 )
 from cupola.abi cimport require
+from cupola._free_threading cimport load, store
 from cupola.element cimport is_native
 from cupola.array_data cimport ArrayData
 
@@ -35,9 +38,11 @@ cdef int element_of(object dtype):
 
 
 cdef int element_code(ArrayData array) except -1:
-    if array.element == 0:
-        array.element = element_of(array.dtype)
-        if array.element == 0:
+    cdef int element = load(array.element)
+    if element == 0:
+        element = element_of(array.dtype)
+        store(array.element, element)
+        if element == 0:
             if not is_native(array.dtype):
                 raise ArgumentTypeError(
                     f"arithmetic on {array.dtype} is not supported: pass "
@@ -45,7 +50,7 @@ cdef int element_code(ArrayData array) except -1:
             raise ArgumentTypeError(
                 f"arithmetic on {array.dtype} is not supported; use bool, integers, float16 to "
                 "float64, complex64 or complex128")
-    return array.element
+    return element
 
 
 cdef object dtype_of(int element):
@@ -104,17 +109,33 @@ cdef object kind_of(int code):
 
 
 cdef const Plan* plan_of(int number, int first, int second) except NULL:
-    cdef Plan* plans = PLANS[number]
+    cdef Plan* plans = load(PLANS[number])
     cdef Plan* plan
+    cdef Plan made
     if plans == NULL:
-        plans = <Plan*>calloc(KINDS_OF_OPERAND * KINDS_OF_OPERAND, sizeof(Plan))
-        if plans == NULL:
-            raise MemoryError
-        PLANS[number] = plans
+        plans = make_plans(number)
     plan = &plans[first * KINDS_OF_OPERAND + second]
-    if not plan.known:
-        make_plan(plan, number, first, second, None)
+    if not load(plan.known):
+        memset(&made, 0, sizeof(made))
+        make_plan(&made, number, first, second, None)
+        with cython.critical_section(NUMBERS):
+            if not plan.known:  # else another thread was first, and the plan is in use
+                made.known = False
+                memcpy(plan, &made, sizeof(made))
+                store(plan.known, <bint>True)
     return plan
+
+
+cdef Plan* make_plans(int number) except NULL:
+    cdef Plan* plans = <Plan*>calloc(KINDS_OF_OPERAND * KINDS_OF_OPERAND, sizeof(Plan))
+    if plans == NULL:
+        raise MemoryError
+    with cython.critical_section(NUMBERS):
+        if PLANS[number] == NULL:
+            store(PLANS[number], plans)
+    if PLANS[number] != plans:  # another thread was first
+        free(plans)
+    return PLANS[number]
 
 
 cdef Plan* plan_with(int number, int first, int second, object dtype) except NULL:
