@@ -34,7 +34,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 
 .DEFAULT_GOAL := build
 .PHONY: help demo build docs wheel release sdist collected reproducible test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
-    lint-prose lint-workflows format names bench bench-cpu pycuda-suite array-api results gpu gpu-multi fuzz differential sanitize sweep toolkits \
+    lint-prose lint-workflows format names bench bench-cpu pycuda-suite array-api aarch64 results gpu gpu-multi fuzz differential sanitize sweep toolkits \
     pythons clean
 
 help:
@@ -54,6 +54,7 @@ help:
 	@echo "make bench      measure this machine's device; make bench-cpu measures the CPU device"
 	@echo "make pycuda-suite  run PyCUDA's own tests, downloaded, against cupola.pycuda"
 	@echo "make array-api  run the array API standard's own tests, cloned, against cupola.array_api"
+	@echo "make aarch64    cross-build the wheel for aarch64, and test it by emulation (Debian's packages)"
 	@echo "make results    write the pages of figures from the records in benchmarks/results"
 	@echo "make fuzz       run the fuzzers, FUZZ_SECONDS=60 each"
 	@echo "make differential  compare random programs over arrays with NumPy, PROGRAMS=20000 of them"
@@ -230,6 +231,11 @@ pycuda-suite: build
 # The array API standard's own tests, which are cloned to build/array-api.
 array-api: build
 	@$(BIN)/python tools/array_api_suite.py --out $(RESULTS)
+
+# The wheel for aarch64, and tests of it under qemu; PYTEST="tests/test_launch.py" runs others.
+aarch64: export PYTHONDONTWRITEBYTECODE :=
+aarch64: $(VENV)/wheel
+	@$(BIN)/python tools/aarch64.py $(PYTEST)
 
 # docs/performance.md with its pictures, docs/compatibility.md, and tables in other documents, from
 # the records.

@@ -164,8 +164,8 @@ class BuildExt(setuptools_build_ext):
         return self.get_ext_filename(self.get_ext_fullname(ext.name))
 
     def _made(self, ext: Extension) -> Path:
-        variant = build.native.Compiler.find().variant
-        return recipe.BUILD / "python" / variant / self._filename(ext)
+        folder = build.native.Compiler.find().folder
+        return recipe.BUILD / "python" / folder / self._filename(ext)
 
     def _output(self, *parts: str) -> Path:
         return Path(self.build_lib, "cupola", *parts)

@@ -202,7 +202,7 @@ class Recipe:
     @property
     def native(self) -> Path:
         """Where objects and libraries are made."""
-        return BUILD / "native" / self.compiler.variant
+        return BUILD / "native" / self.compiler.folder
 
     def products(self) -> dict[str, Path]:
         """Library files by their place below the package's lib folder."""
@@ -224,9 +224,10 @@ class Recipe:
     def levels(self) -> Sequence[str]:
         """Of the host's instruction set, which shipped kernels' machine code is made for.
 
-        None by a device that is built with sanitizers: it runs in programs that preload them.
+        None by a device that is built with sanitizers: it runs in programs that preload them. None
+        by a device for another machine: the machine code is made by the device itself.
         """
-        if self.compiler.variant != "release":
+        if self.compiler.folder != "release":
             return ()
         everywhere = self.build.architectures.asks_for_all()
         return self.build.processors.levels("all" if everywhere else "native")
@@ -570,7 +571,7 @@ class Recipe:
         # A newer processor's objects come last: of an inline function that several objects hold,
         # the linker keeps the first, which has to run everywhere.
         for isa, march, wanted in self.build.processors.instruction_sets(
-            self.build.architectures.asks_for_all()
+            self.build.architectures.asks_for_all(), self.compiler.machine
         ):
             options = (*flags, *(fast if wanted else hasty), f"-DCUPOLA_ISA={isa}", *march)
             objects += self._objects(isa_sources, options, toolkit, folder=isa)

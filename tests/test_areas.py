@@ -77,3 +77,10 @@ def test_campaigns(tmp_path, options, expected):
     command += ["-p", "conftest", "--rootdir", str(tmp_path), *options, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=areas.TESTS)
     assert expected in done.stdout, done.stdout + done.stderr
+
+
+def test_the_tests_by_emulation_exist():
+    """`make aarch64` runs those of aarch64.txt."""
+    for line in (areas.ROOT / "tests" / "aarch64.txt").read_text().split():
+        path, _, name = line.partition("::")
+        assert f"def {name}" in (areas.ROOT / path).read_text(), line

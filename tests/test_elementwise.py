@@ -338,3 +338,15 @@ def test_what_has_no_kernel_is_refused_by_the_library(driver, library):
     )
     assert status == 3  # CUPOLA_ERROR_VALUE
     assert b"stream is NULL" in library.cupola_last_error()
+
+
+@pytest.mark.cpu_only(reason="the manual leaves the sign of a NaN of f64 open")
+def test_an_invalid_operation_makes_the_same_nan_on_each_processor():
+    zero = cupola.to_device(np.array([0.0, -0.0]))
+    infinite = cupola.to_device(np.array([np.inf, -np.inf]))
+    found = [infinite - infinite, zero * infinite, zero / zero, np.sqrt(infinite - 1)]
+    words = [array.get().view(np.uint64) for array in found]
+    words[-1] = words[-1][1:]  # of a negative number
+    assert {hex(word) for part in words for word in part} == {"0xfff8000000000000"}
+    given = cupola.to_device(np.array([np.nan, 1.0]))
+    assert (given + 1).get().view(np.uint64)[0] == 0x7FF8000000000000  # an operand's stays

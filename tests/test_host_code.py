@@ -1,7 +1,9 @@
 # tests/test_host_code.py - sources with host code and host headers, which nvcc compiles.
 """The compiler is chosen by what a source needs."""
 
+import os
 from inspect import signature
+from types import SimpleNamespace
 
 import images
 import numpy as np
@@ -10,7 +12,7 @@ from working import refused
 
 import cupola
 from cupola.compiler import front_end, options
-from cupola.toolkit import nvcc
+from cupola.toolkit import libraries, nvcc
 from cupola.toolkit.nvrtc import Nvrtc, nvrtc
 from cupola.toolkit.program import Compiler, Program
 
@@ -215,3 +217,16 @@ def test_a_file_of_the_current_folder_finds_its_header(tmp_path, monkeypatch, na
     out = cupola.zeros((), np.int32)
     cupola.load(name)["f"][1, 1](out)
     assert out.get() == 7
+
+
+@pytest.mark.parametrize(
+    ("machine", "system"),
+    [("x86_64", "x86_64-linux"), ("aarch64", "sbsa-linux"), ("aarch64", "aarch64-linux")],
+)
+def test_a_toolkit_has_a_folder_for_each_system(tmp_path, monkeypatch, machine, system):
+    library = tmp_path / "targets" / system / "lib" / "libnvrtc.so.13"
+    library.parent.mkdir(parents=True)
+    library.write_text("no library")
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine=machine))
+    found = libraries._in_toolkit("nvrtc", str(tmp_path), "CUDA_HOME")
+    assert found.startswith(f"{library} can't be loaded")

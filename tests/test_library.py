@@ -5,10 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from test_driver import compile_library, good, run
 
+import cupola
 from cupola import library, paths
 
 USE = """
@@ -57,6 +59,35 @@ def test_not_a_library(tmp_path):
 def test_other_library(tmp_path):
     library = compile_library(tmp_path, "libother.so", "int x(void) { return 0; }")
     refused(library, "libother.so", CUPOLA_LIBRARY=library)
+
+
+def of_the_other_machine(target):
+    """The packaged library, as a file for the other architecture."""
+    content = bytearray(Path(paths.library()).read_bytes())
+    content[18] = 245 - content[18]  # of an ELF header: 62 is x86-64, 183 is AArch64
+    target.write_bytes(content)
+
+
+def test_for_another_machine(tmp_path):
+    of_the_other_machine(tmp_path / "libcupola.so")
+    here = os.uname().machine
+    other = {"x86_64": "aarch64", "aarch64": "x86_64"}[here]
+    text = f"it is for {other}, and this Python runs on {here}"
+    refused(text, CUPOLA_LIBRARY=tmp_path / "libcupola.so")
+
+
+def test_a_wheel_for_another_machine(tmp_path):
+    """Its modules have names that this Python does not look for, so the library comes first."""
+    code = shutil.ignore_patterns("*.so*", "include", "*.pxd", "__pycache__")
+    package = tmp_path / "cupola"
+    shutil.copytree(Path(cupola.__file__).parent, package, ignore=code)
+    (package / "lib").mkdir(exist_ok=True)
+    of_the_other_machine(package / "lib" / "libcupola.so")
+    refused(
+        f"cupola's library {package / 'lib' / 'libcupola.so'} can't be used: it is for",
+        f"; install cupola's wheel for {os.uname().machine}, or build",
+        PYTHONPATH=tmp_path,
+    )
 
 
 def test_without_soname(tmp_path):

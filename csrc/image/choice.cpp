@@ -16,6 +16,15 @@ struct Family {
 };
 constexpr Family families[] = {{100, {100, 103}}, {120, {120, 121}}};
 
+// The compute capabilities of integrated GPUs (Tegra). Their machine code and that of other GPUs
+// are not compatible in either direction (CUDA programming guide, "Binary Compatibility").
+constexpr int integrated[] = {53, 62, 72, 87, 101, 110};
+
+bool is_integrated(int capability) {
+    return std::find(std::begin(integrated), std::end(integrated), capability) !=
+           std::end(integrated);
+}
+
 // The PTX version that each CUDA release brought (table "PTX release history" of the manual).
 struct Release {
     int cuda;  // 1204 for 12.4
@@ -89,6 +98,12 @@ std::string target_name(const Entry& entry) {
     return prefix + std::to_string(entry.architecture) + suffix;
 }
 
+bool runs_machine_code(int built, int capability) {
+    if (built == capability) return true;
+    return built < capability && built / 10 == capability / 10 && !is_integrated(built) &&
+           !is_integrated(capability);
+}
+
 Candidate judge(const Entry& entry, const Taker& taker) {
     const auto refused = [&](std::string reason) {
         return Candidate{&entry, Fit::none, std::move(reason)};
@@ -112,12 +127,17 @@ Candidate judge(const Entry& entry, const Taker& taker) {
                        " or newer");
     if (lto) return {&entry, Fit::lto, "nvJitLink compiles " + name};
     if (ptx) return judge_ptx(entry, taker, name);
-    const std::string major = std::to_string(entry.architecture / 10) + ".x";
-    if (entry.architecture / 10 != taker.capability / 10)
-        return refused("machine code for " + name + " is for compute capability " + major);
+    const bool alone = is_integrated(entry.architecture);
+    const std::string takers = alone ? dotted(entry.architecture) + " alone"
+                                     : std::to_string(entry.architecture / 10) + ".x";
+    if (!runs_machine_code(entry.architecture, taker.capability)) {
+        const bool own = is_integrated(taker.capability);
+        return refused("machine code for " + name + " is for compute capability " + takers +
+                       (own ? "; an integrated GPU runs only its own" : ""));
+    }
     return {&entry, Fit::plain,
-            "machine code for " + name + " runs on compute capability " + major + " from " +
-                dotted(entry.architecture) + " on"};
+            "machine code for " + name + " runs on compute capability " + takers +
+                (alone ? "" : " from " + dotted(entry.architecture) + " on")};
 }
 
 std::vector<Candidate> candidates(const std::vector<Entry>& entries, const Taker& taker) {

@@ -45,6 +45,9 @@ std::string target_name(const Entry& entry);
 
 Candidate judge(const Entry& entry, const Taker& taker);
 
+// Whether devices of a compute capability run machine code for sm_`built` without suffix.
+bool runs_machine_code(int built, int capability);
+
 // The entries that fit, best first. A driver that refuses one may take the next: of a driver's
 // limits only the newest PTX version is known.
 std::vector<Candidate> candidates(const std::vector<Entry>& entries, const Taker& taker);

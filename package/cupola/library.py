@@ -15,6 +15,7 @@ from .exceptions import LibraryError
 SONAME = "libcupola.so"
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
 PACKAGED = os.path.join(FOLDER, SONAME)
+MACHINES = {62: "x86_64", 183: "aarch64"}  # by the number in an ELF file's header
 
 _loaded: list[tuple[str, ctypes.CDLL]] = []
 
@@ -51,7 +52,9 @@ def load() -> None:
                 return
             found = "it has no symbol cupola_abi_version"
     if chosen == PACKAGED:
-        text = f"cupola's library {chosen} can't be used: {found}; build and install cupola again"
+        wheel = f"install cupola's wheel for {os.uname().machine}"
+        remedy = f"{wheel}, or build and install cupola again"
+        text = f"cupola's library {chosen} can't be used: {found}; {remedy}"
     else:
         text = (
             f"CUPOLA_LIBRARY={os.environ.get('CUPOLA_LIBRARY')} ({chosen}) can't be used: {found}; "
@@ -132,13 +135,23 @@ def problem(file: str) -> str | None:
             if size < described:  # an access beyond the end would kill the process
                 return f"it is truncated: it has {size} bytes, and its header describes {described}"
             opened.seek(0)
-            name = soname(opened)
+            name, built = soname(opened), machine(opened)
     except FileNotFoundError:
         return "there is no such file"
     except (OSError, struct.error, ValueError, OverflowError, MemoryError) as error:
         return f"it is not a readable ELF library ({error})"
+    here = os.uname().machine
+    if here in MACHINES.values() and built != here:
+        return f"it is for {built}, and this Python runs on {here}"
     # With another SONAME, the modules would load a second library.
     return None if name == SONAME else f"its SONAME is {name or 'missing'}, not {SONAME}"
+
+
+def machine(file: BinaryIO) -> str:
+    """The processor that an ELF file is for."""
+    file.seek(18)
+    (number,) = struct.unpack("<H", file.read(2))
+    return MACHINES.get(number, f"machine {number} of the ELF format")
 
 
 def header_of(file: BinaryIO) -> bytes:

@@ -1,7 +1,7 @@
 # tests/build/test_architectures.py - for which devices a build makes code.
 import pytest
 
-from cupola.build.architectures import choose
+from cupola.build.architectures import choose, full_list
 from cupola.build.error import BuildError
 from cupola.build.targets import read
 
@@ -39,6 +39,11 @@ def test_the_full_list():
         "-gencode=arch=compute_120,code=compute_120",
     ]
     assert len(found.options()) == 9
+
+
+def test_the_full_list_of_aarch64_has_jetsons():
+    assert targets("75 80 86 87 89 90 100 110 120") == tuple(full_list("linux-aarch64"))
+    assert targets("75 80 86 89 90 100 120") == tuple(full_list("linux-x86_64"))
 
 
 def test_what_the_compiler_cannot_do_is_left_out_and_said():

@@ -194,6 +194,23 @@ def test_arrays_are_packed_anew_by_another_packer(recipe):
     assert {path.name for path in pack.inputs} >= {"ptx.py", "packing.py"}
 
 
+def test_a_compiler_for_another_machine(recipe, tmp_path, monkeypatch):
+    """Its products have folders of their own, and none of them runs in the build."""
+    work = recipe.Recipe(cupola.build, ROOT, "1")
+    here, before = work.native, work.products()
+    compiler = tmp_path / "c++"
+    compiler.write_text('#!/bin/sh\n[ "$1" = -dumpmachine ] && echo riscv64-linux-gnu\nexit 0\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    assert native.Compiler.find().machine == "riscv64"
+    assert work.native == here.with_name("release-riscv64")
+    assert list(processors.instruction_sets(True, "riscv64")) == [("generic", (), True)]
+    made = {name for name in before if not name.startswith("cpu/kernels.")}
+    assert set(work.products()) == made and work.levels() == ()
+    targets = [made.target.as_posix() for made in work.device_objects(toolkit.find())]
+    assert any("/release-riscv64/generic/" in target for target in targets)
+
+
 def test_the_build_loads_readers_for_its_own_machine(recipe, monkeypatch):
     """Where the compiler makes code for another machine, or with sanitizers."""
     target = {"CXX": "c++ -march=other", "CXXFLAGS": "-DTARGET", "LDFLAGS": "-Lother"}

@@ -53,6 +53,7 @@ def test_version(cuda, own):
         ("CUPOLA_CPU_COMPUTE_CAPABILITY", "new"),
         ("CUPOLA_CPU_LEVEL", "x86-64-v1"),
         ("CUPOLA_CPU_FMA", "2"),
+        ("CUPOLA_CPU_INTEGRATED", "yes"),
         ("CUPOLA_CPU_TIMEOUT", "soon"),
         ("CUPOLA_CPU_TIMEOUT", "-1"),
         ("CUPOLA_CPU_TIMEOUT", "nan"),
@@ -88,16 +89,17 @@ def test_device_count_follows_the_setting(passes, own):
     assert out == "3\n"
 
 
-def test_capability_follows_the_setting(passes, own):
+@pytest.mark.parametrize(("setting", "major", "minor"), [("7.5", 7, 5), ("11.0", 11, 0)])
+def test_capability_follows_the_setting(passes, own, setting, major, minor):
     out = passes(
         """
         major, minor = c_int(), c_int()
         cuda.cuDeviceComputeCapability(byref(major), byref(minor), 0)
         print(major.value, minor.value)
     """,
-        CUPOLA_CPU_COMPUTE_CAPABILITY="7.5",
+        CUPOLA_CPU_COMPUTE_CAPABILITY=setting,
     )
-    assert out == "7 5\n"
+    assert out == f"{major} {minor}\n"
 
 
 def test_name_says_what_it_is(cuda, own):

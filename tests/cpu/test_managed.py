@@ -71,3 +71,29 @@ def test_advice(cuda, managed):
     plain = cuda.alloc(16)
     assert cuda.code("cuMemAdvise", plain, 16, SET_READ_MOSTLY, 0) == INVALID_VALUE
     cuda.cuMemFree_v2(plain)
+
+
+def test_an_integrated_device(passes, own):
+    """Its rules are those of cuda.h for a device without concurrent managed access."""
+    passes(
+        """
+        integrated, concurrent, direct = 18, 89, 101
+        value, pointer = c_int(), c_uint64()
+        for attribute, expected in ((integrated, 1), (concurrent, 0), (direct, 0), (83, 1)):
+            cuda.cuDeviceGetAttribute(byref(value), attribute, 0)
+            assert value.value == expected, attribute
+        cuda.cuMemAllocManaged(byref(pointer), 64, 1)
+        cuda.cuMemsetD8_v2(pointer, 7, 64)
+        cuda.cuCtxSynchronize()
+        assert ctypes.string_at(pointer.value, 64) == b"\\7" * 64
+        host, read_mostly, preferred, accessed_by = -1, 1, 3, 5
+        for place in (0, host):
+            assert cuda.code("cuMemPrefetchAsync", pointer, 64, place, 0) == INVALID_DEVICE
+        for advice in (preferred, accessed_by):
+            assert cuda.code("cuMemAdvise", pointer, 64, advice, 0) == INVALID_DEVICE
+            assert cuda.code("cuMemAdvise", pointer, 64, advice, host) == SUCCESS
+        assert cuda.code("cuMemAdvise", pointer, 64, read_mostly, 0) == SUCCESS
+        assert cuda.code("cuMemPrefetchAsync", 0, 64, 0, 0) == INVALID_VALUE
+    """,
+        CUPOLA_CPU_INTEGRATED="1",
+    )

@@ -33,6 +33,12 @@ void require_place(CUmemLocation place, CUresult missing) {
                 missing);
 }
 
+// As cuda.h documents, managed memory is not prefetched where a device lacks concurrent access to
+// it, and such a device is no location of advice.
+void require_concurrent_access() {
+    require(!Driver::get().settings.integrated, CUDA_ERROR_INVALID_DEVICE);
+}
+
 // The location as the first forms of these calls encode it.
 CUmemLocation place_of(CUdevice device) {
     CUmemLocation place{};
@@ -46,6 +52,7 @@ CUresult prefetch(CUdeviceptr address, size_t bytes, CUmemLocation place, CUstre
         stream_of(stream);
         require_managed(address, bytes);
         require_place(place, CUDA_ERROR_INVALID_DEVICE);
+        require_concurrent_access();
         Driver::get().advice.change(address, address + bytes, [&](Advice& it) {
             it.prefetched = Advice::Place{place.type, place.id};
         });
@@ -70,6 +77,7 @@ CUresult ranges(const CUdeviceptr* addresses, const size_t* sizes, size_t count,
             require_place(places[n], CUDA_ERROR_INVALID_VALUE);
         }
         for (size_t n = 0; n < count; ++n) require_managed(addresses[n], sizes[n]);
+        if (kinds > 0) require_concurrent_access();
         for (size_t n = 0, kind = 0; kinds > 0 && n < count; ++n) {
             if (kind + 1 < kinds && firsts[kind + 1] == n) ++kind;
             Driver::get().advice.change(addresses[n], addresses[n] + sizes[n], [&](Advice& it) {
@@ -120,6 +128,10 @@ CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLoc
         if (advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
             advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY)
             require_place(place, missing);
+        if (place.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+            (advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
+             advice == CU_MEM_ADVISE_SET_ACCESSED_BY))
+            require_concurrent_access();
         Capture::forbid(Driver::get());
         Driver::get().advice.change(address, address + bytes,
                                     [&](Advice& it) { take(it, advice, place); });

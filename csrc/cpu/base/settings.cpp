@@ -27,8 +27,8 @@ bool whole(const char* name, std::uint64_t low, std::uint64_t high, int& out, st
 bool known_capability(const char* name, int& out, std::string& error) {
     const std::string_view text = environment::text_of(name);
     if (text.empty()) return true;
-    static constexpr std::uint64_t known[] = {50, 52, 60, 61, 70,  75,  80,
-                                              86, 87, 89, 90, 100, 103, 120};
+    static constexpr std::uint64_t known[] = {50, 52, 60, 61,  70,  75,  80, 86,
+                                              87, 89, 90, 100, 103, 110, 120};
     std::string digits(text);
     const auto dot = digits.find('.');
     if (dot != std::string::npos && dot + 2 == digits.size()) digits.erase(dot, 1);
@@ -135,6 +135,7 @@ bool Settings::read(Settings& settings, std::string& error) {
            known_mode("CUPOLA_CPU_MODE", settings.mode, error) &&
            known_capability("CUPOLA_CPU_COMPUTE_CAPABILITY", settings.capability, error) &&
            known_flag("CUPOLA_CPU_FMA", settings.fma, error) &&
+           known_flag("CUPOLA_CPU_INTEGRATED", settings.integrated, error) &&
            environment::read_seconds("CUPOLA_CPU_TIMEOUT", settings.timeout, error) &&
            known_seed("CUPOLA_CPU_SEED", settings.seed, error) &&
            known_checks("CUPOLA_CPU_CHECK", settings.checks, error);

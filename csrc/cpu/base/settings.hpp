@@ -21,6 +21,7 @@ struct Settings {
     Checks checks;                      // CUPOLA_CPU_CHECK
     std::string coverage;               // CUPOLA_CPU_COVERAGE: a file; "": none
     bool fma = true;                    // CUPOLA_CPU_FMA: fuse products with sums
+    bool integrated = false;            // CUPOLA_CPU_INTEGRATED: the rules of integrated GPUs
     std::optional<std::uint64_t> seed;  // CUPOLA_CPU_SEED: a random order
     std::string debugger;               // CUPOLA_CPU_DEBUG, the Unix socket of a front end
     std::size_t memory = 0;  // bytes of all devices together: half of this machine's memory

@@ -147,6 +147,10 @@ Commands commands_of_zig(const Compiler& compiler, const Sources& sources,
                      "ZIG_GLOBAL_CACHE_DIR=" + all.folder};
     command = command + compiler.command + flags(level) + Words{"-g0"};
     if (level.empty()) command.push_back("-mcpu=baseline");
+#if defined(__aarch64__)
+    // Clang would call a library for atomic operations, which this link does not have.
+    command.emplace_back("-mno-outline-atomics");
+#endif
     for (std::string& word : command)
         if (word == "-march=" + level) std::replace(word.begin() + 1, word.end(), '-', '_');
     for (std::size_t n = 0; n < sources.count; ++n) {

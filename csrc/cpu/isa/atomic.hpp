@@ -29,7 +29,7 @@ T updated(T old, T b) {
         Pairwise<AddReal>::lane<Plain>(d, old, b);
         return d;
     } else if constexpr (Op == A::add && std::is_floating_point_v<T>)
-        return canonical(old + b);
+        return canonical(with_sign_of_invalid(old + b, old, b));
     else if constexpr (Op == A::add)
         return static_cast<T>(std::make_unsigned_t<T>(old) + std::make_unsigned_t<T>(b));
     else if constexpr (Op == A::min)

@@ -26,6 +26,18 @@ V canonical(V x) {
     return x;
 }
 
+// The NaN of an invalid operation on f64 is negative on x86-64 and positive on Arm. `x`: the result
+// of an operation on `in`.
+template <class T, class... In>
+T with_sign_of_invalid(T x, In... in) {
+#if defined(__aarch64__)
+    if constexpr (sizeof(Each<T>) == 8)
+        return (x != x) & (... & (in == in)) ? T{} + bit_cast<double>(0xfff8000000000000u) : x;
+#endif
+    ((void)in, ...);
+    return x;
+}
+
 template <class M>
 float input(float x) {
     return M::ftz ? flushed(x) : x;
@@ -92,7 +104,7 @@ struct Binary {
         if constexpr (is_short<T>)
             d = short_finished<M, T>(Op::of(short_input<M>(a), short_input<M>(b)));
         else
-            d = finished<M>(Op::of(input<M>(a), input<M>(b)));
+            d = finished<M>(with_sign_of_invalid(Op::of(input<M>(a), input<M>(b)), a, b));
     }
 };
 using AddReal = Binary<Sum>;
@@ -143,7 +155,7 @@ struct FmaReal {
         else if constexpr (sizeof(T) == 4)
             single<M>(d, input<M>(a), input<M>(b), input<M>(c));
         else
-            d = finished<M>(fused(a, b, c));
+            d = finished<M>(with_sign_of_invalid(fused(a, b, c), a, b, c));
     }
 
   private:
@@ -270,7 +282,7 @@ struct SqrtReal {
         if constexpr (sizeof(T) == 4)
             d = finished<M>(__builtin_sqrtf(input<M>(a)));
         else
-            d = finished<M>(__builtin_sqrt(a));
+            d = finished<M>(with_sign_of_invalid(__builtin_sqrt(a), a));
     }
 };
 struct RsqrtApprox {

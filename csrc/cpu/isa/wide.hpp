@@ -1,13 +1,16 @@
 // csrc/cpu/isa/wide.hpp - atomic loads, stores and exchanges of 16 aligned bytes.
 //
 // x86-64: cmpxchg16b, and aligned vector moves, which processors with AVX execute as one access.
-// AArch64: exclusive pairs. Elsewhere: one of 64 spin locks, by address, which plain accesses do
+// AArch64: exclusive pairs, and plain pairs where the processor loads them as one access (LSE2).
+// Elsewhere: one of 64 spin locks, by address, which plain accesses do
 // not take.
 #pragma once
 
 #include <cstdint>
 
-#if !defined(__x86_64__) && !defined(__aarch64__)
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#elif !defined(__x86_64__)
 #include <atomic>
 #endif
 
@@ -77,7 +80,15 @@ CUPOLA_WIDE Wide compare_exchange_wide(std::uint64_t address, Wide expected, Wid
     return old;
 }
 
+// Linux names LSE2 "uscat". Without LSE2 another thread's store can come between the two words, so
+// the load stores what it has read.
+CUPOLA_WIDE bool loads_pairs_at_once() {
+    constexpr unsigned uscat = 25;
+    return (getauxval(AT_HWCAP) >> uscat & 1) != 0;
+}
+
 CUPOLA_WIDE Wide load_wide(std::uint64_t address) {
+    if (!loads_pairs_at_once()) return compare_exchange_wide(address, {}, {});
     Wide v;
     __asm__ volatile("ldp %0, %1, [%2]" : "=&r"(v.low), "=&r"(v.high) : "r"(address) : "memory");
     return v;

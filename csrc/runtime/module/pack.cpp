@@ -92,8 +92,8 @@ const image::Entry* next_older(const std::vector<Piece>& pieces, const image::En
     for (const Piece& piece : pieces) {
         const image::Entry& one = *piece.entry;
         if (one.kind != image::Kind::cubin || one.variant ||
-            one.architecture / 10 != entry.architecture / 10 ||
-            one.architecture >= entry.architecture)
+            one.architecture >= entry.architecture ||
+            !image::runs_machine_code(one.architecture, entry.architecture))
             continue;
         if (!best || one.architecture > best->architecture) best = &one;
     }

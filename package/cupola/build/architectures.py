@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from .error import BuildError
 from .targets import Target, compilers, names, read
 
 ALL = tuple(Target(number) for number in (75, 80, 86, 89, 90, 100, 120))
+# Jetson Orin and Jetson Thor, whose processors are aarch64.
+JETSON = (Target(87), Target(110))
 PTX = Target(75)  # the oldest: newer devices and the CPU device compile it
 VARIABLE = "CUPOLA_ARCHITECTURES"
 
@@ -117,6 +120,15 @@ def choose(
     return Architectures(cubins, levels, "; ".join(notes))
 
 
+def full_list(system: str = "") -> list[Target]:
+    """The targets of ``all``, for a system such as linux-aarch64, else the one that Python's
+    modules are built for.
+    """
+    if (system or sysconfig.get_platform()).endswith("-aarch64"):
+        return sorted((*ALL, *JETSON))
+    return list(ALL)
+
+
 def _require(targets: Sequence[Target], known: set[Target], what: str, prefix: str) -> None:
     """Raise for targets that the compiler does not know."""
     unknown = [target for target in targets if target not in known]
@@ -178,7 +190,7 @@ def _wanted(
         present = present_devices() if devices is None else devices
         what, targets = "the devices present", [Target(n) for n in sorted(set(present))]
     elif text == "all":
-        what, targets = "the full list", list(ALL)
+        what, targets = "the full list", full_list()
         if special:
             return list(special), []
     else:

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..declare.expression import Expression, ExpressionError
-from ..declare.family import FamilyDeclaration, Value, Variant
-from ..declare.family_table import read
+from ..declare.family import FamilyDeclaration, Value, Variant, read
 from ..declare.operation import DeclarationError
 from .error import BuildError
 from .instances import NVCC
@@ -119,7 +118,8 @@ def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list
         try:
             one = FamilyTable(read(table), place, {}, {})
         except DeclarationError as error:
-            raise wrong(TABLE, str(table.get("name", "")), place, error.key, error.text) from None
+            said = str(error).removeprefix(f"{error.key}: ")
+            raise wrong(TABLE, str(table.get("name", "")), place, error.key, said) from None
         if any(each.declaration.name == one.declaration.name for each in found):
             raise one.wrong("name", "there are two families of this name")
         found.append(_placed(one, kernels))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -27,7 +28,8 @@ class Compiler:
     version: str
     flags: tuple[str, ...]
     link_flags: tuple[str, ...]
-    variant: str  # the folder of its products: "release", "address-undefined"
+    variant: str  # "release", "address-undefined"
+    machine: str = ""  # the processor that it compiles for, if this is another one: "aarch64"
 
     @classmethod
     def find(cls, environment: Mapping[str, str] | None = None) -> Compiler:
@@ -59,7 +61,13 @@ class Compiler:
             flags=(*flags, *shlex.split(environment.get("CXXFLAGS", ""))),
             link_flags=(*link, *shlex.split(environment.get("LDFLAGS", ""))),
             variant="-".join(sanitize) or "release",
+            machine=other_machine((path, *command[1:])),
         )
+
+    @property
+    def folder(self) -> str:
+        """The folder of its products."""
+        return f"{self.variant}-{self.machine}" if self.machine else self.variant
 
     @classmethod
     def for_build_machine(cls, environment: Mapping[str, str] | None = None) -> Compiler:
@@ -149,6 +157,14 @@ def version(path: str) -> str:
     except (OSError, subprocess.CalledProcessError) as error:
         raise BuildError(f"the C++ compiler {path} cannot be run: {error}") from error
     return done.stdout.partition("\n")[0]
+
+
+@cache
+def other_machine(command: tuple[str, ...]) -> str:
+    """The processor that a compiler compiles for; empty if it is this machine's."""
+    done = subprocess.run([*command, "-dumpmachine"], capture_output=True, text=True)
+    named = done.stdout.partition("-")[0].strip()
+    return "" if named in ("", platform.machine()) else named
 
 
 def uses(source: Path, macro: str) -> bool:

@@ -10,13 +10,13 @@ from pathlib import Path
 from ..image.processor_levels import X86, X86_LEVELS
 
 
-def levels(which: str) -> tuple[str, ...]:
+def levels(which: str, machine: str = "") -> tuple[str, ...]:
     """Levels that kernels' machine code is made for. For `architectures.hosts`, ``native`` is the
-    best level that this machine supports.
+    best level that this machine supports. The levels are those of `machine`, else of this machine.
     """
     if not which:
         return ()
-    machine = platform.machine().lower()
+    machine = machine or platform.machine().lower()
     if machine not in X86:
         return ("aarch64" if machine == "aarch64" else "generic",)
     if which != "native":
@@ -25,13 +25,16 @@ def levels(which: str) -> tuple[str, ...]:
     return (*(level for level in X86_LEVELS if features >= X86_LEVELS[level]),)[-1:]
 
 
-def instruction_sets(everywhere: bool) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-    """Names (CUPOLA_ISA), compiler flags and whether speed matters, oldest processor first.
+def instruction_sets(
+    everywhere: bool, machine: str = ""
+) -> Iterator[tuple[str, tuple[str, ...], bool]]:
+    """Names (CUPOLA_ISA), compiler flags and whether speed matters, oldest processor first, of
+    `machine`, else of this machine.
 
     Each set takes a large part of a build. A build that need not be fast `everywhere` therefore has
     only this machine's own set, and the oldest set, which all supported machines can run.
     """
-    if platform.machine().lower() not in X86:
+    if (machine or platform.machine().lower()) not in X86:
         yield "generic", (), True
         return
     own = levels("native")

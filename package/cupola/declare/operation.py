@@ -80,13 +80,11 @@ class DeclarationError(ValueError):
     ----------
     key : str
         The key of the table, as in ``"outputs.v"``.
-    text : str
-        What is wrong with the key's value. The message has the key before it.
     """
 
     def __init__(self, key: str, text: str) -> None:
         super().__init__(f"{key}: {text}" if key else text)
-        self.key, self.text = key, text
+        self.key = key
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..exceptions import ImageError
-from .family import MOST_VARIANTS, FamilyDeclaration, Variant
-from .family_table import read
+from .family import MOST_VARIANTS, FamilyDeclaration, Variant, read
 from .operation import DeclarationError
 
 _NAME = re.compile(r"[^\W\d]\w*")

@@ -28,8 +28,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from .family import MOST_VARIANTS, Value
-from .family_table import MOST_KEY, MOST_VALUES
+from .family import MOST_KEY, MOST_VALUES, MOST_VARIANTS, Value
 
 FORMAT = 1
 MOST_BYTES = 4 << 20  # of a file

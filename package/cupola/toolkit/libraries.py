@@ -150,7 +150,10 @@ def _by_pathfinder(name: str) -> Library | str:
 
 def _in_toolkit(name: str, folder: str, origin: str) -> Library | str:
     pattern = re.compile(rf"lib{name}\.so\.\d+")
-    for sub in ("lib64", "lib", f"targets/{os.uname().machine}-linux/lib"):
+    # NVIDIA's names of systems; "sbsa" are servers with aarch64, and Jetson Thor.
+    machine = os.uname().machine
+    systems = ("sbsa-linux", "aarch64-linux") if machine == "aarch64" else (f"{machine}-linux",)
+    for sub in ("lib64", "lib", *(f"targets/{system}/lib" for system in systems)):
         place = os.path.join(folder, sub)
         try:
             names = sorted(filter(pattern.fullmatch, os.listdir(place)))

@@ -171,7 +171,7 @@ def _places(beside: Library) -> Iterator[tuple[str, str]]:
         folder = os.environ.get(variable)
         yield variable, os.path.join(folder, "bin", "nvcc") if folder else ""
     root = os.path.dirname(os.path.dirname(os.path.realpath(beside.path)))
-    if os.path.basename(root) == f"{os.uname().machine}-linux":  # targets/x86_64-linux/lib
+    if os.path.basename(os.path.dirname(root)) == "targets":  # targets/x86_64-linux/lib
         root = os.path.dirname(os.path.dirname(root))
     yield "beside NVRTC", os.path.join(root, "bin", "nvcc")
     yield "PATH", shutil.which("nvcc") or ""

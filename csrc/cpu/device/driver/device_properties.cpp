@@ -33,7 +33,8 @@ DeviceProperties::DeviceProperties(int ordinal, const Settings& settings)
       name_("cupola CPU device (" + processor() + ")"),
       capability_(Capability::of(settings.capability)),
       multiprocessors_(settings.threads),
-      memory_(settings.memory / static_cast<unsigned>(settings.devices)) {}
+      memory_(settings.memory / static_cast<unsigned>(settings.devices)),
+      integrated_(settings.integrated) {}
 
 // Equal in every process, like a GPU's: tools compare it between processes.
 CUuuid DeviceProperties::uuid() const {
@@ -131,8 +132,14 @@ std::optional<int> DeviceProperties::attribute(CUdevice_attribute attribute) con
             return -1;
         case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:  // the host is one NUMA node
             return 0;
-        // Supported features. INTEGRATED is 0 although the memory is the host's: a program that
-        // reads 1 may pass any host pointer, but only allocated and registered memory is mapped.
+        // 0 by default although the memory is the host's: a program that reads 1 may pass any host
+        // pointer, but only allocated and registered memory is mapped.
+        case CU_DEVICE_ATTRIBUTE_INTEGRATED:
+            return integrated_;
+        case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+        case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
+            return !integrated_;
+        // Supported features.
         case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
         case CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER:
         case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
@@ -142,8 +149,6 @@ std::optional<int> DeviceProperties::attribute(CUdevice_attribute attribute) con
         case CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED:
         case CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED:
         case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
-        case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
-        case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
         case CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED:
         case CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:
         case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:

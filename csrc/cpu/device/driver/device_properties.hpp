@@ -32,6 +32,7 @@ class DeviceProperties {
     const Capability& capability_;
     const int multiprocessors_;
     const std::size_t memory_;
+    const bool integrated_;
 };
 
 }  // namespace cupola::cpu
