@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 TOOL = Path(__file__).resolve().parents[1] / "tools" / "pythons.py"
+sys.path.insert(0, str(TOOL.parent))  # where the tool finds tools/interpreters.py
 
 
 @pytest.fixture
@@ -41,24 +42,28 @@ def test_a_version_is_found_on_path_and_in_pyenv(pythons, tmp_path, monkeypatch)
     folders = [str(tmp_path / "first"), str(tmp_path / "second")]
     monkeypatch.setenv("PATH", os.pathsep.join(folders))
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert pythons.find(version) == (version, last)
+    monkeypatch.delenv("PYENV_ROOT", raising=False)
+    assert pythons.find(version) == (version, Path(sys.executable))
     assert pythons.find("3.10t") is None
     monkeypatch.setenv("PATH", os.pathsep.join([*folders, str(last.parent)]))
-    assert pythons.find(str(last)) == (version, last)
+    assert pythons.find(str(last)) == (version, Path(sys.executable))
 
 
 def test_a_path_that_is_no_python(pythons, tmp_path):
     wrong = script(tmp_path / "python3.12", "exit 1")
-    with pytest.raises(SystemExit, match=f"{wrong} is no Python that runs: name an interpreter"):
+    with pytest.raises(
+        SystemExit, match=f"{wrong} is no CPython with headers: name an interpreter"
+    ):
         pythons.find(str(wrong))
 
 
 def test_missing_versions_are_named(pythons, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("PYENV_ROOT", raising=False)
     monkeypatch.setattr(sys, "argv", ["pythons.py"])
     assert pythons.main() == 0
-    listed = "3.10, 3.11, 3.12, 3.13, 3.14, 3.13t, 3.14t"
+    listed = "3.10, 3.11, 3.12, 3.13, 3.13t, 3.14, 3.14t"
     assert capsys.readouterr().out == f"not on this machine: {listed}\n"
     monkeypatch.setattr(sys, "argv", ["pythons.py", "3.12"])
     assert pythons.main() == 1

@@ -42,15 +42,21 @@ def candidates(tag: str) -> Iterator[Path]:
     yield from sorted(pyenv.glob(f"versions/*/bin/{name}"), reverse=True)
 
 
-def executable(path: Path, tag: str) -> Path | None:
-    """The interpreter behind a file, if that runs, is CPython of the tag, and has headers."""
+def described(path: Path) -> tuple[str, Path] | None:
+    """The tag and the file of an interpreter: CPython that runs and has headers."""
     if not os.access(path, os.X_OK):
         return None
     done = subprocess.run([path, "-c", ASK], capture_output=True, text=True)
     if done.returncode:  # one of pyenv's shims whose version is not chosen
         return None
-    implementation, found, headers, real = json.loads(done.stdout)
-    return Path(real) if implementation == "cpython" and found == tag and headers else None
+    implementation, tag, headers, real = json.loads(done.stdout)
+    return (tag, Path(real)) if implementation == "cpython" and headers else None
+
+
+def executable(path: Path, tag: str) -> Path | None:
+    """The interpreter behind a file, if it is of the tag."""
+    have = described(path)
+    return have[1] if have and have[0] == tag else None
 
 
 def found(tags: Iterable[str] = TAGS) -> dict[str, Path]:

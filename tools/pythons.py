@@ -17,15 +17,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import interpreters
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "pythons"
-VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.13t", "3.14t")
-# "t" stands for the build without the GIL, as in the names of the interpreters.
-ASK = """
-import sys, sysconfig
-free = sysconfig.get_config_var("Py_GIL_DISABLED")
-print(*sys.version_info[:2], sep=".", end="t" if free else "")
-"""
+VERSIONS = tuple(interpreters.file_name(tag)[len("python") :] for tag in interpreters.TAGS)
 PACKAGES = ("pytest>=8", "hypothesis", "ml_dtypes")
 # Of each part that has compiled modules, the tests of its calls and of its errors.
 TESTS = (
@@ -60,35 +56,20 @@ class Failed(Exception):
     """A command failed; the text is its output."""
 
 
-def version_of(python: str | Path) -> str | None:
-    """The version of an interpreter, as in `VERSIONS`; None where it does not run."""
-    try:
-        done = subprocess.run([python, "-c", ASK], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):  # such as pyenv's script of another version
-        return None
-    return done.stdout
-
-
-def candidates(version: str) -> list[Path]:
-    """Where an interpreter of a version may be."""
-    name = f"python{version}"
-    folders = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)]
-    releases = Path.home() / ".pyenv" / "versions"
-    folders += sorted(path / "bin" for path in releases.glob(f"{version.rstrip('t')}*"))
-    return [folder / name for folder in folders if (folder / name).exists()]
+def tag_of(version: str) -> str:
+    """cp313t of 3.13t."""
+    return f"cp{version.replace('.', '')}"
 
 
 def find(word: str) -> tuple[str, Path] | None:
     """Version and path of the interpreter that a version or a path names."""
-    if os.sep in word:
-        version = version_of(word)
-        if version is None:
-            raise SystemExit(f"pythons: {word} is no Python that runs: name an interpreter")
-        return version, Path(word)
-    for path in candidates(word):
-        if version_of(path) == word:
-            return word, path
-    return None
+    if os.sep not in word:
+        path = interpreters.found([tag_of(word)]).get(tag_of(word))
+        return (word, path) if path else None
+    found = interpreters.described(Path(word))
+    if found is None:
+        raise SystemExit(f"pythons: {word} is no CPython with headers: name an interpreter")
+    return interpreters.file_name(found[0])[len("python") :], found[1]
 
 
 def run(*command: str | Path, log: Path, **environment: str) -> None:
