@@ -20,7 +20,7 @@ from working import refused
 import cupola
 from cupola.core import registry
 from cupola.declare.expression import ExpressionError
-from cupola.declare.family import read
+from cupola.declare.family_table import read
 from cupola.tuning import tables
 from cupola.tuning.launch_steps import launch_steps
 

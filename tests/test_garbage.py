@@ -14,7 +14,7 @@ from graphs import everything_is_done, ints, kernel
 from test_texture import REFERENCES
 
 import cupola
-from cupola.declare.family import read
+from cupola.declare.family_table import read
 from cupola.tuning.family import Family
 
 __all__ = ["everything_is_done"]

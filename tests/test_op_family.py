@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cupola
-from cupola.declare.family import read
+from cupola.declare.family_table import read
 from cupola.exceptions import ArgumentTypeError
 from cupola.tuning.family import CompiledSource, Family
 

@@ -313,14 +313,43 @@ def test_bad_calls():
         jax.block_until_ready(checked(u))
 
 
-def run(code, **variables):
+def run(code, given="", **variables):
     paths = hooks.search_path(ROOT / "tests")
     environment = {**os.environ, **variables, "PYTHONPATH": paths}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, input=given
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+EXPORTED = """
+import sys
+import jax, numpy as np, operations
+from jax import export
+from test_op import made
+u = np.ones((5, 7), np.float32)
+step = made(operations.PLANE)
+check = export.DisabledSafetyCheck.custom_call("cupola_op")
+if sys.stdin.read() == "write":
+    program = export.export(jax.jit(lambda u: step(u, 3)), disabled_checks=[check])(u)
+    open(PATH, "wb").write(program.serialize())
+else:
+    program = export.deserialize(open(PATH, "rb").read())
+    try:
+        jax.block_until_ready(program.call(u))
+    except Exception:  # the error of JAX, which does not know cupola's handler yet
+        print("refused")
+    step(jax.numpy.asarray(u), 1)
+    print((program.call(u) == 3).all())
+"""
+
+
+def test_an_exported_program_needs_a_call_of_its_operation(tmp_path):
+    pytest.importorskip("flatbuffers")  # by which JAX serializes
+    code = f"PATH = {str(tmp_path / 'program')!r}\n{EXPORTED}"
+    run(code, given="write")
+    assert run(code, given="read").split() == ["refused", "True"]
 
 
 SHARDED = """

@@ -134,7 +134,7 @@ def test_a_variant_that_ends_its_process():
 def test_an_argument_begins_equal_for_each_variant():
     """The kernel adds to its output: a second launch on one array would be wrong."""
     source = 'extern "C" __global__ void add(int* out) { out[threadIdx.x] += N / N; }\n'
-    from cupola.declare.family import read
+    from cupola.declare.family_table import read
     from cupola.tuning.family import CompiledSource, Family
 
     table = {"kernel": "add", "tunables": {"N": [1, 2, 3]}, "macros": ["N"], "default": {"N": 1},

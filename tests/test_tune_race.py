@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from cupola.declare.family import read
+from cupola.declare.family_table import read
 from cupola.tuning.outcomes import Failure, Footprint, Timing, timing
 from cupola.tuning.race import Race
 from cupola.tuning.search import SEARCHES, neighbours

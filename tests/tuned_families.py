@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 import cupola
-from cupola.declare.family import read
+from cupola.declare.family_table import read
 from cupola.tuning.family import CompiledSource, Family
 
 SCALE = r"""

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from ..declare.expression import Expression, ExpressionError
-from ..declare.family import FamilyDeclaration, Value, Variant, read
+from ..declare.family import FamilyDeclaration, Value, Variant
+from ..declare.family_table import read
 from ..declare.operation import DeclarationError
 from .error import BuildError
 from .instances import NVCC
@@ -118,8 +119,7 @@ def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list
         try:
             one = FamilyTable(read(table), place, {}, {})
         except DeclarationError as error:
-            said = str(error).removeprefix(f"{error.key}: ")
-            raise wrong(TABLE, str(table.get("name", "")), place, error.key, said) from None
+            raise wrong(TABLE, str(table.get("name", "")), place, error.key, error.text) from None
         if any(each.declaration.name == one.declaration.name for each in found):
             raise one.wrong("name", "there are two families of this name")
         found.append(_placed(one, kernels))

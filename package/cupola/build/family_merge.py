@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..declare.family import read
+from ..declare.family_table import read
 from .error import BuildError
 from .family_manifest import order
 

@@ -65,8 +65,7 @@ def from_tables(tables: Any, kernels: Sequence[Kernels], text: str = "") -> list
                 one = OperationTable(read(table), place, None, table)
         except DeclarationError as error:
             name = str(table.get("name", ""))
-            text = str(error).removeprefix(f"{error.key}: ")
-            raise wrong(MODULE, name, place, error.key, text) from None
+            raise wrong(MODULE, name, place, error.key, error.text) from None
         found[_library(one, kernels)].append(one)
     used = [one.package for one in kernels if found[one.library]]
     for package in used:
@@ -152,7 +151,7 @@ def of_default(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
         found = FamilyOperation(one.table, family, names, one.declaration.name)
         return replace(one, declaration=found.declaration(family.default))
     except DeclarationError as error:
-        raise one.wrong(error.key, str(error).removeprefix(f"{error.key}: ")) from None
+        raise one.wrong(error.key, error.text) from None
 
 
 def store(manifest: dict[str, Any], operations: Sequence[OperationTable]) -> dict[str, Any]:
@@ -193,7 +192,7 @@ def _check_backward(one: OperationTable, by_name: Mapping[str, OperationTable]) 
     try:
         match(one.declaration, backward.declaration)
     except DeclarationError as error:
-        raise backward.wrong(error.key, str(error).removeprefix(f"{error.key}: ")) from None
+        raise backward.wrong(error.key, error.text) from None
 
 
 def _check_kernels(manifest: dict[str, Any], one: OperationTable) -> None:
@@ -236,7 +235,7 @@ def _filled(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
         table = {**one.declaration.table, "arguments": found[0]}
         return replace(one, declaration=read(table, one.declaration.name))
     except DeclarationError as error:
-        raise one.wrong(error.key, str(error).removeprefix(f"{error.key}: ")) from None
+        raise one.wrong(error.key, error.text) from None
 
 
 def _launched(manifest: dict[str, Any], one: OperationTable) -> OperationTable:

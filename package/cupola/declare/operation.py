@@ -80,11 +80,13 @@ class DeclarationError(ValueError):
     ----------
     key : str
         The key of the table, as in ``"outputs.v"``.
+    text : str
+        What is wrong with the key's value. The message has the key before it.
     """
 
     def __init__(self, key: str, text: str) -> None:
         super().__init__(f"{key}: {text}" if key else text)
-        self.key = key
+        self.key, self.text = key, text
 
 
 @dataclass(frozen=True)

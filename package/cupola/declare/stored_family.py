@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..exceptions import ImageError
-from .family import MOST_VARIANTS, FamilyDeclaration, Variant, read
+from .family import MOST_VARIANTS, FamilyDeclaration, Variant
+from .family_table import read
 from .operation import DeclarationError
 
 _NAME = re.compile(r"[^\W\d]\w*")

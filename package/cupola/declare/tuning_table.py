@@ -28,7 +28,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from .family import MOST_KEY, MOST_VALUES, MOST_VARIANTS, Value
+from .family import MOST_VARIANTS, Value
+from .family_table import MOST_KEY, MOST_VALUES
 
 FORMAT = 1
 MOST_BYTES = 4 << 20  # of a file

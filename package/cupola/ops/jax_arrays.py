@@ -71,7 +71,6 @@ class JaxOperation:
         unique = "" if operation.library is not None else f" {next(_numbers)}"
         self.name = f"{self.declaration.name} {digest}{unique}"
         self._names: dict[Variant, str] = {}  # of the variants that are registered
-        self._register(operation.default)  # for exported programs, which are not traced here
 
     def compiled(self, given: tuple[str, ...], scalars: Scalars) -> Callable[..., Any]:
         """The function of a call, compiled for each shape; `_MOST_FUNCTIONS` of them are kept."""
@@ -184,16 +183,14 @@ class JaxOperation:
         """The name by which XLA's handler finds a variant. A package's operation has the same name
         in each process.
         """
+        native = self.operation.native_of(variant)
         with _lock:
-            return self._names.get(variant) or self._register(variant)
-
-    def _register(self, variant: Variant) -> str:
-        """Register a variant, without the lock: `compiled` holds it while it makes the operation
-        of a gradient.
-        """
-        name = self._names[variant] = " ".join([self.name, *map(str, variant)])
-        self.operation.native_of(variant).register(name)
-        return name
+            found = self._names.get(variant)
+            if found is None:
+                found = " ".join([self.name, *map(str, variant)])
+                native.register(found)
+                self._names[variant] = found
+        return found
 
     # -- vmap -------------------------------------------------------------------------------------
 

@@ -95,8 +95,7 @@ class Operation(CallableOperation):
         self._lock = threading.Lock()
         self._indices = {types: index for index, types in enumerate(declaration.kernels)}
         self._natives: dict[Variant, NativeOperation] = {}
-        self.default: Variant = () if variants is None else variants.family.declaration.default
-        self.native_of(self.default)
+        self.native_of(() if variants is None else variants.family.declaration.default)
         self._plans: dict[Any, Any] = {}  # plans of `cupola.ops.array_call`
         self.eager = EagerCall(
             tuple([(one.name, one.mutated) for one in declaration.inputs]),
