@@ -33,9 +33,10 @@ def test_a_package(package, capsys):
     assert path == str(package / "kernels.fatbin")
     assert found == {
         "axpy": {
-            "7.5": "compute_75", "8.0": "sm_80", "8.6": "sm_80", "8.7": "sm_80", "8.9": "sm_80",
-            "9.0": "sm_90", "10.0": "compute_75", "10.3": "compute_75", "11.0": "compute_75",
-            "12.0": "compute_75", "12.1": "compute_75", "CPU device": "compute_75",
+            "7.5": "compute_75", "8.0": "sm_80", "8.6": "sm_80", "8.7": "compute_75",
+            "8.9": "sm_80", "9.0": "sm_90", "10.0": "compute_75", "10.3": "compute_75",
+            "11.0": "compute_75", "12.0": "compute_75", "12.1": "compute_75",
+            "CPU device": "compute_75",
         }
     }  # fmt: skip
     main(["inspect", package.name])

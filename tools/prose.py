@@ -53,9 +53,9 @@ FOLDERS = [
     "pyx",
     "setup.py",
     "tests",
-    ":!tests/kept",  # as a version wrote them
     "tools",
 ]
+KEPT = ":!tests/kept"  # these files are as a version wrote them
 
 # Phrases that a reader whose first language is not English reads twice, and what to write.
 PHRASES = {
@@ -255,7 +255,7 @@ def check(lines: list[Line], prose: bool) -> Iterator[tuple[int, str]]:
 
 def files(paths: list[str]) -> list[Path]:
     """The checked files among ``paths``; of a folder, those that git tracks or does not ignore."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *paths]
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *paths, KEPT]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     kinds = C_LIKE | PYTHON_LIKE | {".md", ".sh"}
     found = [ROOT / line for line in listed.splitlines()]

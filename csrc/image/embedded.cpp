@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "image/image.hpp"
+#include "image/packed.hpp"
 
 namespace cupola::image {
 namespace {
@@ -22,12 +23,16 @@ Embedded find_images(std::string_view library) {
     Embedded found;
     constexpr std::string_view magic("\x50\xed\x55\xba", 4);
     std::vector<std::pair<std::size_t, std::size_t>> fatbins;  // begin and end of each fatbin
-    // The magic number may occur elsewhere by chance.
+    // The magic number may occur elsewhere by chance. In a packed fatbin the index has it.
     for (std::size_t at = 0; (at = find(library, magic, at)) != std::string_view::npos;) {
-        const std::string_view rest = library.substr(at);
+        std::string_view image = library.substr(at);
         std::vector<Entry> entries;
         try {
-            entries = read(rest.data(), rest.size());
+            if (at >= before_header && is_packed(library.substr(at - before_header))) {
+                image = library.substr(at - before_header);
+                image = image.substr(0, packed_size(image));
+            }
+            entries = read(image.data(), image.size());
         } catch (const Error&) {
         }
         if (entries.empty()) {
@@ -35,7 +40,9 @@ Embedded find_images(std::string_view library) {
             continue;
         }
         found.entries.insert(found.entries.end(), entries.begin(), entries.end());
-        fatbins.emplace_back(at, at + size_of(rest.data()));
+        const auto begin = static_cast<std::size_t>(image.data() - library.data());
+        const std::size_t size = is_packed(image) ? image.size() : size_of(image.data());
+        fatbins.emplace_back(begin, begin + size);
         at = fatbins.back().second;
     }
     found.fatbins = fatbins.size();

@@ -68,14 +68,17 @@ std::string_view next_frame(std::string_view bytes, std::uint64_t& content) {
     return bytes.substr(0, size);
 }
 
-// All frames, and the index before them.
-std::vector<Frame> frames(std::string_view bytes, Index& index) {
+// The frames of the packed fatbin that the bytes begin with, and the index before them. `rest`: the
+// bytes behind it.
+std::vector<Frame> frames(std::string_view bytes, Index& index, std::string_view& rest) {
     const Bytes file(bytes);
     const auto size = file.at<std::uint32_t>(4, "the index's size");
     index = read_index(file.part(frame_header, size, "the index"));
+    rest = bytes.substr(frame_header + size);
     std::vector<Frame> found;
     std::uint64_t begin = 0;
-    for (std::string_view rest = bytes.substr(frame_header + size); !rest.empty();) {
+    while (begin != index.size) {
+        if (rest.empty()) throw Error("truncated: its frames have fewer bytes than the fatbin");
         std::uint64_t content = 0;
         const std::string_view frame = next_frame(rest, content);
         if (content > index.size - begin)
@@ -84,7 +87,14 @@ std::vector<Frame> frames(std::string_view bytes, Index& index) {
         begin += content;
         rest.remove_prefix(frame.size());
     }
-    if (begin != index.size) throw Error("truncated: its frames have fewer bytes than the fatbin");
+    return found;
+}
+
+// The same for a file, which ends with the last frame.
+std::vector<Frame> frames(std::string_view bytes, Index& index) {
+    std::string_view rest;
+    std::vector<Frame> found = frames(bytes, index, rest);
+    if (!rest.empty()) throw Error("there are bytes behind its last frame");
     return found;
 }
 
@@ -96,6 +106,13 @@ bool is_packed(std::string_view bytes) {
     std::memcpy(&magic, bytes.data(), sizeof magic);
     return magic == skippable_magic &&
            bytes.compare(frame_header, packed_tag.size(), packed_tag) == 0;
+}
+
+std::size_t packed_size(std::string_view bytes) {
+    Index index;
+    std::string_view rest;
+    frames(bytes, index, rest);
+    return bytes.size() - rest.size();
 }
 
 std::vector<Entry> read_packed(std::string_view bytes) {

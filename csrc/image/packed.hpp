@@ -7,6 +7,7 @@
 //                       entry, the first at the fatbin's
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,9 +19,14 @@ namespace cupola::image {
 
 inline constexpr std::uint32_t skippable_magic = 0x184d2a50;  // of zstd's format
 inline constexpr std::string_view packed_tag("cupola 1", 8);
+// The bytes before the fatbin's header: the header of the skippable frame, and the tag.
+inline constexpr std::size_t before_header = 8 + packed_tag.size();
 
 // Whether the bytes begin as a packed fatbin does.
 bool is_packed(std::string_view bytes);
+
+// Size of the packed fatbin that the bytes begin with. Throws Error.
+std::size_t packed_size(std::string_view bytes);
 
 // The entries, as `read` returns them. Throws Error.
 std::vector<Entry> read_packed(std::string_view bytes);

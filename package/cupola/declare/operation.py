@@ -81,7 +81,7 @@ class DeclarationError(ValueError):
     key : str
         The key of the table, as in ``"outputs.v"``.
     text : str
-        What is wrong with the key's value. The message has the key before it.
+        The problem with the key's value. The message has the key before it.
     """
 
     def __init__(self, key: str, text: str) -> None:
