@@ -55,7 +55,7 @@ FOLDERS = [
     "tests",
     "tools",
 ]
-KEPT = ":!tests/kept"  # these files are as a version wrote them
+KEPT = ROOT / "tests" / "kept"  # these files are as a version wrote them
 
 # Phrases that a reader whose first language is not English reads twice, and what to write.
 PHRASES = {
@@ -255,14 +255,16 @@ def check(lines: list[Line], prose: bool) -> Iterator[tuple[int, str]]:
 
 def files(paths: list[str]) -> list[Path]:
     """The checked files among ``paths``; of a folder, those that git tracks or does not ignore."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *paths, KEPT]
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *paths]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     kinds = C_LIKE | PYTHON_LIKE | {".md", ".sh"}
     found = [ROOT / line for line in listed.splitlines()]
     return [
         path
         for path in found
-        if path.is_file() and (path.suffix in kinds or path.name == "Makefile")
+        if path.is_file()
+        and (path.suffix in kinds or path.name == "Makefile")
+        and not path.is_relative_to(KEPT)
     ]
 
 
