@@ -21,7 +21,7 @@ import cupola
 
 FULL = os.environ.get("CUPOLA_SOAK") == "full"
 LAUNCHES = 10**6 if FULL else 10**4
-ALLOCATIONS = 10**5 if FULL else 3000
+ALLOCATIONS = 10**5 if FULL else 12_000
 LOADS = 10**4 if FULL else 150
 PIPELINES = 10**4 if FULL else 500
 SECONDS = 60 if FULL else 3
@@ -125,14 +125,14 @@ def say(capsys):
 def stays_flat(say):
     """Does the work so many times; the memory of its first part is not counted."""
 
-    def stays_flat(work, count, what):
-        part = count // PARTS
+    def stays_flat(work, count, what, parts=PARTS):
+        part = count // parts
         work(part)
         watch = Watch(say)
-        for _ in range(PARTS - 2):
+        for _ in range(parts - 2):
             work(part)
             watch.look()
-        work(count - (PARTS - 1) * part)
+        work(count - (parts - 1) * part)
         watch.check(f"{count - part} {what}", part)
 
     return stays_flat
@@ -182,7 +182,8 @@ def test_allocations(driver, stays_flat):
             if len(held) == 20:
                 held = held[10:]
 
-    stays_flat(allocations, ALLOCATIONS, "allocations")
+    # A pool of random sizes may grow a little in each of a few parts, until its blocks fit all.
+    stays_flat(allocations, ALLOCATIONS, "allocations", parts=20)
 
 
 def test_operations(driver, stays_flat):
