@@ -25,12 +25,17 @@ print(json.dumps([sys.implementation.name, name, os.path.isfile(header), sys.exe
 """
 
 
-def file_name(tag: str) -> str:
-    """python3.13t of cp313t."""
+def version(tag: str) -> str:
+    """3.13t of cp313t."""
     parts = re.fullmatch(r"cp(\d)(\d+)(t?)", tag)
     if parts is None:
         raise SystemExit(f"{tag}: expected a tag such as cp312 or cp313t")
-    return f"python{parts[1]}.{parts[2]}{parts[3]}"
+    return f"{parts[1]}.{parts[2]}{parts[3]}"
+
+
+def file_name(tag: str) -> str:
+    """python3.13t of cp313t."""
+    return f"python{version(tag)}"
 
 
 def candidates(tag: str) -> Iterator[Path]:

@@ -21,7 +21,7 @@ import interpreters
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "pythons"
-VERSIONS = tuple(interpreters.file_name(tag)[len("python") :] for tag in interpreters.TAGS)
+VERSIONS = tuple(map(interpreters.version, interpreters.TAGS))
 PACKAGES = ("pytest>=8", "hypothesis", "ml_dtypes")
 # Of each part that has compiled modules, the tests of its calls and of its errors.
 TESTS = (
@@ -69,7 +69,7 @@ def find(word: str) -> tuple[str, Path] | None:
     found = interpreters.described(Path(word))
     if found is None:
         raise SystemExit(f"pythons: {word} is no CPython with headers: name an interpreter")
-    return interpreters.file_name(found[0])[len("python") :], found[1]
+    return interpreters.version(found[0]), found[1]
 
 
 def run(*command: str | Path, log: Path, **environment: str) -> None:
