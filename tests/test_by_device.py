@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import struct
 
 import images
 import pytest
@@ -11,7 +10,7 @@ from working import refused
 import cupola
 from cupola.__main__ import main
 from cupola.exceptions import ImageError
-from cupola.image import devices
+from cupola.image import devices, fatbin
 from cupola.image.reader import Device
 from cupola.tools.command import by_device, packages
 
@@ -78,15 +77,13 @@ TEMPLATE = "_Z4gemmIfLi3EEvv"  # void gemm<float, 3>()
 
 def of_levels(**kernels):
     """A fatbin of PTX. ``_75=["k"]`` adds the kernel k for compute_75."""
-    body = b""
+    made = []
     for level, names in kernels.items():
         number = int(level[1:])
         text = f".version 8.0\n.target sm_{number}\n.address_size 64\n"
-        code = (text + "".join(map(KERNEL.format, names))).encode()
-        code = code.ljust((len(code) + 8) // 8 * 8, b"\0")
-        body += struct.pack("<HHIQIIIIIIQQQ", 1, 0x101, 64, len(code), 0, 0, 0, number, 64, 0, 0,
-                            0, 0) + code  # fmt: skip
-    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+        code = text + "".join(map(KERNEL.format, names))
+        made += fatbin.pieces(fatbin.of_ptx(code.encode(), number))
+    return fatbin.joined(made)
 
 
 LEVELS = of_levels(_75=["both", "older", TEMPLATE], _80=["both"])

@@ -300,8 +300,8 @@ class OneKernel:
     def parameters(self, declaration):
         return "x", "n"
 
-    def dropped(self, capability, types, variants):
-        return set()
+    def dropped(self, capability, types):
+        return {}
 
     def package(self, declaration):
         return ""

@@ -56,12 +56,13 @@ def scale():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("shape", "width"), [((3, 5), 8), ((40, 30), 16), ((200, 300), 32)])
-def test_the_sizes_choose_the_variant(scale, dtype, shape, width):
+def test_the_sizes_choose_the_variant(driver, scale, dtype, shape, width):
     x = np.random.default_rng(0).random(shape).astype(dtype)
     for _ in range(3):  # the first call, and those that repeat it
         out, variant = scale(cupola.to_device(x), 3.0)
         assert variant.get() == [width] and np.array_equal(out.get(), dtype(3) * x)
-    out, variant = scale(x, 3.0)  # NumPy's arrays
+    place = {"device": 0} if driver == "cuda" else {}
+    out, variant = scale(x, 3.0, **place)  # NumPy's arrays
     assert list(variant) == [width] and np.array_equal(out, dtype(3) * x)
 
 

@@ -16,16 +16,16 @@ from cupola.tuning.session import Settings
 from cupola.tuning.tune import tune_with
 
 
-@pytest.mark.parametrize("benchmark", tuning_families.BENCHMARKS, ids=lambda one: one.name)
-def test_variants_are_right(benchmark, tmp_path, monkeypatch):
+@pytest.mark.parametrize("measured", tuning_families.BENCHMARKS, ids=lambda one: one.name)
+def test_variants_are_right(measured, tmp_path, monkeypatch):
     """Sizes that no tile divides, and the way from the default to a variant of a seed."""
     images.nvrtc()
     monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path))
-    family = benchmark.family()
+    family = measured.family()
     best = family.declaration.values(random.Random(1).choice(family.variants))
-    key = (37, 45, 19)[: len(benchmark.key)]
+    key = (37, 45, 19)[: len(measured.key)]
     settings = Settings(FormulaClock(**best), search="greedy")
-    made = tuning_families.cases(benchmark, [key])
+    made = tuning_families.cases(measured, [key])
     (case,) = tune_with(family, made, settings, store=False).cases
     assert case.row.key == key and case.row.variant == best
     assert not [one.failure for one in case.outcomes if one.failure]

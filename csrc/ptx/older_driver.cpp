@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "ptx/error.hpp"
+#include "ptx/requirement_table.hpp"
+
 namespace cupola::ptx {
 namespace {
 
@@ -96,6 +99,9 @@ class Rewrite {
 ForDriver for_driver(std::string_view text, unsigned newest, int capability) {
     text = text.substr(0, text.find('\0'));
     const Requirements all = requirements(text);
+    if (all.of_target.written > newest_version)
+        throw Error(Error::Kind::unsupported_version, 1, "",
+                    "PTX version " + std::string(all.version) + " is not supported");
     const Omissions omissions(all, newest);
     ForDriver out;
     bool any = false;

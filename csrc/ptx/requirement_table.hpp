@@ -7,6 +7,9 @@
 
 namespace cupola::ptx {
 
+// A statement of a newer text may mean something else, so no older version is written for a driver.
+constexpr unsigned newest_version = 99;
+
 struct Since {
     std::string_view name;
     unsigned version;  // 78 for 7.8
