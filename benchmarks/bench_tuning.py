@@ -16,6 +16,7 @@ import contextlib
 import math
 import os
 import statistics
+import sys
 import tempfile
 import time
 
@@ -52,12 +53,12 @@ def quality(benchmark, tuned, count, largest):
     known = sizes(benchmark, tuned, TUNED, largest)
     tune(family, cases(benchmark, known))
     others = [key for key in sizes(benchmark, count, OTHERS, largest) if key not in known]
+    made = list(cases(benchmark, others))
+    variants = [family.declaration.variant(chosen(family, case)) for case in made]
     over_best, over_default = [], []
-    for key in others:
-        (case,) = cases(benchmark, [key])
-        (found,) = tune(family, case, store=False).cases
+    for variant, found in zip(variants, tune(family, made, store=False).cases, strict=True):
         times = {one.variant: one.timing.seconds for one in found.outcomes if one.timing}
-        here = times[family.declaration.variant(chosen(family, case))]
+        here = times[variant]
         over_best.append(here / min(times.values()))
         over_default.append(here / times[family.declaration.default])
     return over_best, over_default
@@ -176,6 +177,7 @@ def run(options):
                 benchmark, options.tuned, options.sizes, options.largest
             )
         best, default = best + over_best, default + over_default
+        print(f"{benchmark.name}: {len(over_best)} sizes measured", file=sys.stderr, flush=True)
         name = f"{benchmark.name}, {len(over_best)} sizes not tuned: chosen over"
         rows += [
             records.Row(f"{name} best, mean", mean(over_best), "x"),

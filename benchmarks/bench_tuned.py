@@ -1,0 +1,195 @@
+"""A stencil in 24 variants by cupola, kernel_tuner and Triton: lines to write, and the first launch
+
+python benchmarks/bench_tuned.py [--out FOLDER]
+
+tuned/ has the package as an author writes it for each project. A line counts between the comments
+"counted from here" and "counted up to here" where it has more than brackets and is no comment:
+what declares the variants, measures them and launches the best. Kernels, references and what each
+package of the project has anyway do not count.
+
+Each package is tuned for the same five sizes. Then new processes launch one of them once: cupola
+with the table in the package, kernel_tuner with its file of results, Triton with its cache on the
+disk. The time is that of the first call, to its end on the device; imports and the making of arrays
+come before it. Results are compared with NumPy's. A project that is not installed has its lines
+alone.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import records
+
+import cupola
+
+sys.path.insert(0, str(records.ROOT / "tests"))
+import hooks
+
+HERE = Path(__file__).parent / "tuned"
+PROCESSES = 7
+BEGIN, END = "# counted from here", "# counted up to here"
+
+SHAPE = (1024, 1024)
+COMMON = f"""
+import sys, time
+import numpy as np
+def smoothed(x):
+    result = x.copy()
+    around = (x[:-2, 1:-1] + x[2:, 1:-1]) + (x[1:-1, :-2] + x[1:-1, 2:])
+    result[1:-1, 1:-1] = np.float32(0.25) * around
+    return result
+host = np.random.default_rng(2).random({SHAPE}, np.float32)
+"""
+FIRST = {
+    "cupola": """
+import cupola
+from smooth import smooth
+x = cupola.to_device(host)
+finish = cupola.Device().synchronize
+finish()
+start = time.perf_counter()
+result = smooth(x)
+finish()
+seconds = time.perf_counter() - start
+found = result.get()
+from smooth import families
+assert families.smooth.explain(result, x, *x.shape).row is not None
+""",
+    "kernel_tuner": """
+import cupy
+from smooth import smooth
+x, result = cupy.asarray(host), cupy.zeros_like(host)
+finish = cupy.cuda.Device().synchronize
+finish()
+start = time.perf_counter()
+found = smooth(np.zeros_like(host), host)
+finish()
+seconds = time.perf_counter() - start
+""",
+    "Triton": """
+import torch
+from smooth import smooth
+x = torch.from_numpy(host).cuda()
+finish = torch.cuda.synchronize
+finish()
+start = time.perf_counter()
+result = smooth(x)
+finish()
+seconds = time.perf_counter() - start
+found = result.cpu().numpy()
+""",
+}
+CHECKED = """
+np.testing.assert_allclose(found, smoothed(host), rtol=1e-6)
+print(seconds)
+"""
+FOLDERS = {"cupola": "by_cupola", "kernel_tuner": "by_kernel_tuner", "Triton": "by_triton"}
+NEEDED = {"kernel_tuner": ("kernel_tuner", "cupy"), "Triton": ("torch", "triton")}
+
+
+def lines(folder):
+    """How many lines an author writes in a folder's files for the variants."""
+    count = 0
+    for path in sorted(one for one in folder.rglob("*") if one.suffix in (".py", ".toml")):
+        counted = False
+        for line in path.read_text().splitlines():
+            counted = line == BEGIN or (counted and line != END)
+            count += counted and bool(re.search(r"\w", line)) and not line.startswith("#")
+    return count
+
+
+def python(code, folder, **variables):
+    environment = {**os.environ, **variables, "PYTHONPATH": hooks.search_path(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SystemExit(f"{code}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def first_calls(project, folder, **variables):
+    """Seconds of the first call, one for each process."""
+    code = COMMON + FIRST[project] + CHECKED
+    return [float(python(code, folder, **variables)) for _ in range(PROCESSES)]
+
+
+def built(folder):
+    """The package by cupola, installed with its table."""
+    package = folder / "package"
+    shutil.copytree(HERE / "by_cupola", package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "csrc").mkdir()
+    shutil.copy(HERE / "smooth.cu", package / "csrc")
+    hooks.install(folder / "hooks")
+    gpu = cupola.driver.info().kind == "cuda"
+    environment = {**os.environ, "CUPOLA_ARCHITECTURES": "native" if gpu else "75"}
+    environment["PYTHONPATH"] = hooks.search_path(folder / "hooks")
+    pip = [sys.executable, "-m", "pip"]
+    wheel = [*pip, "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, package]
+    install = [*pip, "install", "-q", "--no-deps", "--no-index", "--target", folder / "site"]
+    subprocess.run(wheel, env=environment, check=True)
+    subprocess.run([*install, *folder.glob("*.whl")], check=True)
+    site = folder / "site"
+    tune = ["tune", "smooth", "--output", str(site / "smooth" / "tuning"), "--budget", "120"]
+    python(f"from cupola.__main__ import main; main({tune})", site)
+    return site
+
+
+def of_cupola(folder):
+    return first_calls("cupola", built(folder), CUPOLA_TUNE="tables", CUPOLA_CACHE_DIR="none")
+
+
+def of_kernel_tuner(folder):
+    shutil.copytree(HERE / "by_kernel_tuner" / "smooth", folder / "smooth")
+    shutil.copy(HERE / "smooth.cu", folder / "smooth")
+    python("import smooth.tune; smooth.tune.tune()", folder)
+    return first_calls("kernel_tuner", folder)
+
+
+def of_triton(folder):
+    shutil.copytree(HERE / "by_triton" / "smooth", folder / "smooth")
+    cache = {"TRITON_CACHE_DIR": str(folder / "cache")}
+    python(COMMON + FIRST["Triton"] + CHECKED, folder, **cache)  # fills the cache
+    return first_calls("Triton", folder, **cache)
+
+
+def main():
+    options = records.parser(__doc__).parse_args()
+    ours = lines(HERE / FOLDERS["cupola"])
+    rows = [records.Row("lines of an author by cupola", ours, "lines")]
+    for project in NEEDED:
+        theirs = lines(HERE / FOLDERS[project])
+        rows.append(
+            records.Row("lines of an author by cupola", ours, "lines", project, theirs,
+                        ours / theirs, "ratio <= 0.5")
+        )  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="cupola-tuned-") as name:
+        own = statistics.median(of_cupola(folder_in(name, "cupola"))) * 1e3
+        rows.append(records.Row("first call of a new process by cupola", own, "ms"))
+        for project, run in (("kernel_tuner", of_kernel_tuner), ("Triton", of_triton)):
+            absent = [one for one in NEEDED[project] if importlib.util.find_spec(one) is None]
+            if absent or cupola.driver.info().kind != "cuda":
+                continue
+            theirs = statistics.median(run(folder_in(name, project))) * 1e3
+            goal = "ratio <= 0.2" if project == "Triton" else None
+            rows.append(
+                records.Row("first call of a new process by cupola", own, "ms", project, theirs,
+                            own / theirs, goal)
+            )  # fmt: skip
+    records.publish(options.out, __file__, __doc__, rows)
+
+
+def folder_in(parent, name):
+    folder = Path(parent, name)
+    folder.mkdir()
+    return folder
+
+
+if __name__ == "__main__":
+    main()
