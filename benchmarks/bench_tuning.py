@@ -3,19 +3,21 @@
 python benchmarks/bench_tuning.py [--out FOLDER] [--tuned N] [--sizes N] [--largest N] [NAME]
 
 NAME is a family of tuning_families.py; by default all of them. Each is tuned at N sizes. Then all
-its variants are measured at other sizes, 40 by default: the variant that a call takes there is
-compared with the fastest variant, and with the declared default. The tables and the cache are the
-run's own.
+its variants are measured at other sizes, 40 by default. The variant that a call takes there, the
+fastest one and the declared default are timed again, in turns: the fastest of many medians is
+often one that noise made small. The tables and the cache are the run's own.
 
-kernel_tuner is measured where it is installed with one of its back ends for CUDA. Both tune one
-size in the same space, with an empty cache of compilations. The variants that they find are timed
-again, in turns.
+kernel_tuner is measured where it is installed with one of its back ends for CUDA. Each tunes one
+size in the same space, in a process of its own from its start to its end, with an empty cache of
+compilations. The variants that they find are timed again, in turns.
 """
 
 import contextlib
+import json
 import math
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -54,28 +56,32 @@ def quality(benchmark, tuned, count, largest):
     tune(family, cases(benchmark, known))
     others = [key for key in sizes(benchmark, count, OTHERS, largest) if key not in known]
     made = list(cases(benchmark, others))
-    variants = [family.declaration.variant(chosen(family, case)) for case in made]
     over_best, over_default = [], []
-    for variant, found in zip(variants, tune(family, made, store=False).cases, strict=True):
-        times = {one.variant: one.timing.seconds for one in found.outcomes if one.timing}
-        here = times[variant]
-        over_best.append(here / min(times.values()))
-        over_default.append(here / times[family.declaration.default])
+    for case, found in zip(made, tune(family, made, store=False).cases, strict=True):
+        timed = [one for one in found.outcomes if one.timing]
+        variants = {
+            "chosen": family.declaration.variant(chosen(family, case)),
+            "best": min(timed, key=lambda one: one.timing.seconds).variant,
+            "default": family.declaration.default,
+        }
+        seconds = timed_again(family, case, dict.fromkeys(variants.values()))
+        times = {name: seconds[variant] for name, variant in variants.items()}
+        over_best.append(times["chosen"] / times["best"])
+        over_default.append(times["chosen"] / times["default"])
     return over_best, over_default
 
 
-def timed_again(family, key, variants, benchmark):
-    """Median seconds of variants, in turns."""
-    (case,) = cases(benchmark, [key])
+def timed_again(family, case, variants):
+    """Median seconds of each variant, in turns."""
     arguments = [
         cupola.to_device(one) if isinstance(one, np.ndarray) else one for one in case.positional
     ]
     call, device = family.call(arguments), cupola.Device()
     begin, end = cupola.Event(timing=True), cupola.Event(timing=True)
     flush = cupola.empty(max(8 << 20, 2 * device.attribute(38)), np.uint8)
-    times = [[] for _ in variants]
+    times = {variant: [] for variant in variants}
     for round_ in range(ROUNDS + 3):
-        for variant, seconds in zip(variants, times, strict=True):
+        for variant, seconds in times.items():
             flush.fill(round_ % 256)
             begin.record()
             family.launch(variant, call)
@@ -83,7 +89,7 @@ def timed_again(family, key, variants, benchmark):
             end.synchronize()
             if round_ >= 3:
                 seconds.append(end.elapsed_since(begin))
-    return [statistics.median(one) for one in times]
+    return {variant: statistics.median(seconds) for variant, seconds in times.items()}
 
 
 def peer_back_end():
@@ -98,8 +104,15 @@ def peer_back_end():
     return None
 
 
-def peer(benchmark, key, kernel_tuner, back_end):
-    """Seconds that kernel_tuner takes, and the variant that it finds."""
+def tuned_by_cupola(benchmark, key):
+    """The best variant of one size."""
+    (row,) = tune(benchmark.family(), cases(benchmark, [key]), store=False).rows
+    return [row.variant[name] for name in benchmark.tunables]
+
+
+def tuned_by_peer(benchmark, key):
+    """The variant that kernel_tuner finds."""
+    kernel_tuner, back_end = peer_back_end()
     (case,) = cases(benchmark, [key])
     arguments = [np.int32(one) if isinstance(one, int) else one for one in case.positional]
     answer = [None] * len(arguments)
@@ -110,7 +123,6 @@ def peer(benchmark, key, kernel_tuner, back_end):
         f"grid_div_{axis}": list(names)
         for axis, (_, names) in zip("xyz", benchmark.grid, strict=False)
     }
-    start = time.perf_counter()
     _, environment = kernel_tuner.tune_kernel(
         benchmark.name,
         f"#define {benchmark.name.upper()} 1\n" + SOURCE.read_text(),
@@ -125,9 +137,21 @@ def peer(benchmark, key, kernel_tuner, back_end):
         lang=back_end,
         quiet=True,
     )
+    return [int(environment["best_config"][name]) for name in benchmark.tunables]
+
+
+ALONE = {"cupola": tuned_by_cupola, "kernel_tuner": tuned_by_peer}
+
+
+def alone(project, benchmark, key):
+    """Seconds of a new process that tunes one size, and the variant that it finds."""
+    command = [sys.executable, __file__, "--alone", project, benchmark.name, "--key"]
+    start = time.perf_counter()
+    done = subprocess.run([*command, *map(str, key)], capture_output=True, text=True)
     seconds = time.perf_counter() - start
-    best = environment["best_config"]
-    return seconds, tuple(best[name] for name in benchmark.tunables)
+    if done.returncode:
+        raise SystemExit(f"{project}: {done.stdout}{done.stderr}")
+    return seconds, tuple(json.loads(done.stdout.splitlines()[-1]))
 
 
 def beside_the_peer(benchmark, largest, found):
@@ -135,20 +159,19 @@ def beside_the_peer(benchmark, largest, found):
     family = benchmark.family()
     (key,) = sizes(benchmark, 1, OTHERS, largest)
     with new_cache():
-        start = time.perf_counter()
-        (row,) = tune(family, cases(benchmark, [key]), store=False).rows
-        ours = time.perf_counter() - start
-    what = f"{benchmark.name}: time to tune {len(family.variants)} variants at one size"
+        ours, variant = alone("cupola", benchmark, key)
+    what = f"{benchmark.name}: a process that tunes {len(family.variants)} variants at one size"
     if found is None:
         return [records.Row(what, ours, "s", note="kernel_tuner is not installed")]
-    theirs, variant = peer(benchmark, key, *found)
-    mine, other = timed_again(
-        family, key, [family.declaration.variant(row.variant), variant], benchmark
-    )
+    with new_cache():
+        theirs, other = alone("kernel_tuner", benchmark, key)
+    (case,) = cases(benchmark, [key])
+    times = timed_again(family, case, dict.fromkeys([variant, other]))
     return [
         records.Row(what, ours, "s", "kernel_tuner", theirs, ours / theirs, "ratio <= 1.0"),
-        records.Row(f"{benchmark.name}: the variant that tuning finds", mine * 1e6, "us",
-                    "kernel_tuner's", other * 1e6, mine / other, "ratio <= 1.03"),
+        records.Row(f"{benchmark.name}: the variant that tuning finds", times[variant] * 1e6, "us",
+                    "kernel_tuner's", times[other] * 1e6, times[variant] / times[other],
+                    "ratio <= 1.03"),
     ]  # fmt: skip
 
 
@@ -202,7 +225,13 @@ def main():
     add("--largest", type=int, help="the largest size of an axis, for a slow device")
     add("names", nargs="*", metavar="NAME", choices=[*(one.name for one in BENCHMARKS), []],
         help="only these families")  # fmt: skip
+    add("--alone", choices=ALONE, help="only tune one size, and print the best variant")
+    add("--key", type=int, nargs="*", help="the size")
     options = parser.parse_args()
+    if options.alone:
+        (benchmark,) = (one for one in BENCHMARKS if one.name in options.names)
+        print(json.dumps(ALONE[options.alone](benchmark, tuple(options.key))))
+        return
     records.publish(options.out, __file__, __doc__, run(options))
 
 

@@ -135,7 +135,20 @@ def test_a_slow_variant_gets_one_round():
     times = Times(lambda variant: 1.0 if variant[0] == 16 else 1e-3)
     race = raced(times)
     assert {race.outcomes[16, b, "x"].timing.rounds for b in (1, 2, 4)} == {1}
-    assert times.launches.count((16, 1, "x")) == 1
+    assert times.launches.count((16, 1, "x")) == 2
+
+
+def test_a_disturbed_launch_excludes_no_variant():
+    times = Times(bowl)
+    disturbed = {}
+
+    def seconds(variant):
+        first = variant not in disturbed
+        disturbed[variant] = True
+        return bowl(variant) * (50 if first else 1)
+
+    times.seconds = seconds
+    assert raced(times).best() == (4, 8, "y")
 
 
 def test_a_precise_race_ends_early():

@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 from kernel_tuner.kernelbuilder import PythonKernel
 
-KERNEL = "smooth<TX, TY, ROWS>"
+KERNEL = "smooth<BX, BY, EACH>"
 SOURCE = (Path(__file__).parent / "smooth.cu").read_text()
 RESULTS = str(Path(__file__).parent / "results.json")
-BLOCK = ["TX", "TY"]
-DIVISORS = {"grid_div_x": ["TX"], "grid_div_y": ["TY", "ROWS"]}
+BLOCK = ["BX", "BY"]
+DIVISORS = {"grid_div_x": ["BX"], "grid_div_y": ["BY", "EACH"]}
 _kernels = {}
 
 
