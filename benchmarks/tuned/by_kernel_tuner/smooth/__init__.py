@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 from kernel_tuner.kernelbuilder import PythonKernel
 
-KERNEL = "smooth<BX, BY, EACH>"
+KERNEL = "smooth"
 SOURCE = (Path(__file__).parent / "smooth.cu").read_text()
 RESULTS = str(Path(__file__).parent / "results.json")
-BLOCK = ["BX", "BY"]
-DIVISORS = {"grid_div_x": ["BX"], "grid_div_y": ["BY", "EACH"]}
+BLOCK = ["TX", "TY"]
+DIVISORS = {"grid_div_x": ["TX"], "grid_div_y": ["TY", "ROWS"]}
 _kernels = {}
 
 
@@ -25,7 +25,7 @@ def smooth(result, x):
             SOURCE,
             x.shape[::-1],
             arguments,
-            outputs=[0],
+            outputs=[True, False, False, False],
             block_size_names=BLOCK,
             lang="CUPY",
             results_file=RESULTS,

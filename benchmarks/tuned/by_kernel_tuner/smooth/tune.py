@@ -16,7 +16,7 @@ from kernel_tuner.integration import store_results
 
 from smooth import BLOCK, DIVISORS, KERNEL, RESULTS, SOURCE, arguments_of
 
-TUNABLES = {"BX": [32, 64, 128], "BY": [1, 2, 4, 8], "EACH": [1, 2]}
+TUNABLES = {"TX": [32, 64, 128], "TY": [1, 2, 4, 8], "ROWS": [1, 2]}
 
 
 def tune():
