@@ -7,7 +7,7 @@ from kernel_tuner.kernelbuilder import PythonKernel
 KERNEL = "smooth"
 SOURCE = (Path(__file__).parent / "smooth.cu").read_text()
 RESULTS = str(Path(__file__).parent / "results.json")
-BLOCK = ["TX", "TY"]
+BLOCK = ["TX", "TY", "TZ"]
 DIVISORS = {"grid_div_x": ["TX"], "grid_div_y": ["TY", "ROWS"]}
 _kernels = {}
 
