@@ -171,8 +171,8 @@ def test_the_list_of_figures():
     words = [each.words for each in performance.FIGURES]
     assert len(set(words)) == len(words) and set(performance.HEADLINES) <= set(words)
     parts = list(dict.fromkeys(each.part for each in performance.FIGURES))
-    expected = ["launch", "operations", "arrays", "algorithms", "start", "build", "scaling"]
-    assert sorted(parts) == sorted([*expected, "CPU device"])
+    expected = ["launch", "operations", "arrays", "algorithms", "tuning", "start", "build"]
+    assert sorted(parts) == sorted([*expected, "CPU device", "scaling"])
 
 
 def test_pictures_are_svg():
