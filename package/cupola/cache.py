@@ -37,7 +37,7 @@ _warned: set[str] = set()
 
 def folder() -> str | None:
     """The folder, which may not exist yet; None where the cache is disabled."""
-    native = library.loaded()
+    native = library.calls()
     native.cupola_cache_folder.restype = ctypes.c_char_p
     return os.fsdecode(native.cupola_cache_folder()) or None
 
@@ -50,7 +50,7 @@ def limit() -> int:
     ArgumentValueError
         Where CUPOLA_CACHE_SIZE is not a valid size.
     """
-    native, found = library.loaded(), ctypes.c_uint64()
+    native, found = library.calls(), ctypes.c_uint64()
     if native.cupola_cache_size(ctypes.byref(found)):
         native.cupola_last_error.restype = ctypes.c_char_p
         raise ArgumentValueError(os.fsdecode(native.cupola_last_error()))

@@ -64,7 +64,7 @@ def load() -> None:
 
 
 def calls() -> ctypes.CDLL:
-    """The C functions of the library, which is loaded where it is not yet."""
+    """The functions of the library, which is loaded where it is not yet."""
     load()
     return _loaded[0][1]
 
@@ -82,12 +82,6 @@ def offer_compiler() -> None:
         if os.path.isabs(folder) and os.access(file, os.X_OK):
             os.environ["CUPOLA_CPU_ZIG"] = file
             return
-
-
-def loaded() -> ctypes.CDLL:
-    """The library, for functions that no compiled module calls."""
-    load()
-    return _loaded[0][1]
 
 
 def older_system(text: str) -> str | None:
@@ -130,12 +124,12 @@ def problem(file: str) -> str | None:
     """The reason why a file can't be libcupola.so, found without loading it; None if valid."""
     try:
         with open(file, "rb") as opened:
-            described = described_size(opened)
+            header = header_of(opened)
+            described = described_size(header)
             size = opened.seek(0, os.SEEK_END)
             if size < described:  # an access beyond the end would kill the process
                 return f"it is truncated: it has {size} bytes, and its header describes {described}"
-            opened.seek(0)
-            name, built = soname(opened), machine(opened)
+            name, built = soname(opened, header), machine(header)
     except FileNotFoundError:
         return "there is no such file"
     except (OSError, struct.error, ValueError, OverflowError, MemoryError) as error:
@@ -147,10 +141,9 @@ def problem(file: str) -> str | None:
     return None if name == SONAME else f"its SONAME is {name or 'missing'}, not {SONAME}"
 
 
-def machine(file: BinaryIO) -> str:
+def machine(header: bytes) -> str:
     """The processor that an ELF file is for."""
-    file.seek(18)
-    (number,) = struct.unpack("<H", file.read(2))
+    (number,) = struct.unpack_from("<H", header, 18)
     return MACHINES.get(number, f"machine {number} of the ELF format")
 
 
@@ -162,17 +155,15 @@ def header_of(file: BinaryIO) -> bytes:
     return header
 
 
-def described_size(file: BinaryIO) -> int:
+def described_size(header: bytes) -> int:
     """The end of an ELF file's last part: its table of sections."""
-    header = header_of(file)
     (sections,) = struct.unpack_from("<Q", header, 40)
     size, count = struct.unpack_from("<HH", header, 58)
     return int(sections + size * count)
 
 
-def soname(file: BinaryIO) -> str | None:
-    """The SONAME of a 64-bit little-endian ELF file."""
-    header = header_of(file)
+def soname(file: BinaryIO, header: bytes) -> str | None:
+    """The SONAME of an ELF file with this header."""
     (programs,) = struct.unpack_from("<Q", header, 32)
     size, count = struct.unpack_from("<HH", header, 54)
     file.seek(programs)
