@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import images
+import numpy as np
 import pytest
 from tuned_families import FormulaClock, SlowClock, mode_case, mode_family, scale_case, scale_family
 
@@ -149,13 +150,41 @@ def test_resume_is_refused(tmp_path, cache):
     assert launches(log) > at
 
 
+def test_a_changed_case_is_measured_again(tmp_path, cache):
+    log = tmp_path / "log"
+    stopped(log, signal.SIGKILL)
+    os.unlink(f"{log}.slow")
+    log.unlink()
+    cases = all_cases()
+    for case in cases:
+        case.rtol = 0.5
+    tuned(scale_family(), cases, SlowClock(str(log), TX=16, TY=2), store=True)
+    again = launches(log)
+    log.unlink()
+    tuned(scale_family(), cases, SlowClock(str(log), TX=16, TY=2), store=False, resume=False)
+    assert launches(log) == again
+
+
+def test_the_digest_of_a_case():
+    def case(value=1.0, expected=2.0, dtype=np.float32, **how):
+        x = np.full(4, value, dtype)
+        return cupola.Case((x, 4), {0: np.full(4, expected)}, **how).digest
+
+    assert case() == case() == case(name="of another name")
+    different = [
+        case(), case(value=3.0), case(expected=3.0), case(dtype=np.float64), case(rtol=0.1),
+        case(atol=0.1),
+    ]  # fmt: skip
+    assert len(set(different)) == len(different)
+
+
 DEVICE = DeviceRecord("a", "9.0", 1 << 30, 13000, 1000)
 
 
 def test_a_journal_of_other_code_is_not_read(cache):
     outcome = Outcome((0,), None, Footprint(8, 64, 0), Timing(1.0, 1.0, 1.0, 3))
     failed = Outcome((1,), Failure("wrong", "out[0]: got 1, expected 2"), None, None)
-    family, key = mode_family([0, 1]), ((), (100,))
+    family, key = mode_family([0, 1]), ((), (100,), "digest")
     journal = Journal(family, DEVICE, ["clock"], True)
     journal.append(key, outcome)
     journal.append(key, failed)
@@ -175,7 +204,7 @@ def test_a_journal_of_other_code_is_not_read(cache):
 
 
 def test_a_journal_that_others_wrote_is_left_out_line_by_line():
-    key = ((), (1,))
+    key = ((), (1,), "digest")
     journal = Journal(mode_family([0, 1]), DEVICE, [], True)
     journal.append(key, Outcome((0,), None, Footprint(8, 64, 0), Timing(1, 1, 1, 3)))
     with open(journal.path, "ab") as file:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,6 +86,19 @@ class Case:
     def title(self) -> str:
         """The case in messages."""
         return f"case {self.name!r}" if self.name else "a case"
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies the contents: arguments, references and tolerances."""
+        state = hashlib.sha256(repr((self.rtol, self.atol)).encode())
+        for values in (enumerate(self.positional), self.named.items(), self.expected.items()):
+            for place, value in values:
+                if isinstance(value, np.ndarray):
+                    state.update(f"{place!r} {value.dtype.str} {value.shape}".encode())
+                    state.update(np.ascontiguousarray(value).data)
+                else:
+                    state.update(f"{place!r} {value!r}".encode())
+        return state.hexdigest()
 
     def references(self, names: Sequence[str], arguments: Sequence[Any]) -> dict[int, Array]:
         """The references by the positions of arguments.

@@ -17,6 +17,7 @@ from cupola.tuning.family import Family
 from cupola.tuning.outcomes import Failure, Footprint, Outcome, Timing
 
 Key = tuple[tuple[str, ...], tuple[int, ...]]  # types and sizes of a case
+Entry = tuple[tuple[str, ...], tuple[int, ...], str]  # the same, and the digest of the case
 
 
 class Journal:
@@ -39,8 +40,8 @@ class Journal:
         name = cache.key_of([family.digest, table, asdict(device), timed])
         folder = tables.user_folder()
         self.path = folder and os.path.join(folder, f"{name}.journal")
-        self._known: dict[Key, dict[Variant, Outcome]] = {}
-        self._complete: set[Key] = set()
+        self._known: dict[Entry, dict[Variant, Outcome]] = {}
+        self._complete: set[Entry] = set()
         if self.path is None:
             return
         if resume:
@@ -48,21 +49,21 @@ class Journal:
         else:
             self.remove()
 
-    def known(self, key: Key) -> list[Outcome]:
+    def known(self, entry: Entry) -> list[Outcome]:
         """The outcomes of a case that an earlier process measured."""
-        return list(self._known.get(key, {}).values())
+        return list(self._known.get(entry, {}).values())
 
-    def is_complete(self, key: Key) -> bool:
+    def is_complete(self, entry: Entry) -> bool:
         """Whether an earlier process measured a case to its end."""
-        return key in self._complete
+        return entry in self._complete
 
-    def append(self, key: Key, outcome: Outcome) -> None:
+    def append(self, entry: Entry, outcome: Outcome) -> None:
         """Add an outcome; a later one of the same variant replaces it."""
-        self._write([*key, *outcome])
+        self._write([*entry, *outcome])
 
-    def complete(self, key: Key) -> None:
+    def complete(self, entry: Entry) -> None:
         """Add that a case was measured to its end."""
-        self._write([*key])
+        self._write([*entry])
 
     def _write(self, fields: list[Any]) -> None:
         """Append a line. One write of a whole line is not mixed with those of other processes."""
@@ -91,10 +92,10 @@ class Journal:
         for line in lines:
             # A line that a killed process has not finished is left out.
             with contextlib.suppress(ValueError, TypeError):
-                types, sizes, *fields = json.loads(line)
-                key = tuple(types), tuple(sizes)
+                types, sizes, digest, *fields = json.loads(line)
+                entry = tuple(types), tuple(sizes), digest
                 if not fields:
-                    self._complete.add(key)
+                    self._complete.add(entry)
                     continue
                 variant, failure, footprint, timing = fields
                 outcome = Outcome(
@@ -103,4 +104,4 @@ class Journal:
                     footprint and Footprint(*footprint),
                     timing and Timing(*timing),
                 )
-                self._known.setdefault(key, {})[outcome.variant] = outcome
+                self._known.setdefault(entry, {})[outcome.variant] = outcome

@@ -145,9 +145,10 @@ class Session:
         key = opened.types, opened.key
         title = case.name or key_text(family, key)
         self._claim(key, title)
+        entry = *key, case.digest
 
         def measured(outcome: Outcome) -> None:
-            journal.append(key, outcome)
+            journal.append(entry, outcome)
             with self._lock:
                 self._done += 1
                 report(self._done, len(declaration.variants) * (self._count or 0))
@@ -156,17 +157,17 @@ class Session:
             worker,
             declaration.default,
             self._share(number, workers),
-            journal.known(key),
+            journal.known(entry),
             measured,
         )
         clocks = None
-        is_complete = journal.is_complete(key)
+        is_complete = journal.is_complete(entry)
         if not is_complete:
             is_complete, clocks = self._search(race, worker, title)
             for outcome in race.outcomes.values():
-                journal.append(key, outcome)
+                journal.append(entry, outcome)
             if is_complete:
-                journal.complete(key)
+                journal.complete(entry)
         self._found[number] = tuned(family, key, title, race, clocks, is_complete)
 
     def _search(
