@@ -9,7 +9,7 @@ import numpy as np
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BORDER_CLAMP, CUPOLA_BORDER_ZERO, CUPOLA_BUILD_ID,
     cupola_convolve_async, cupola_hello, cupola_library_path,
-    cupola_mandelbrot_async, cupola_module, cupola_module_shipped, cupola_saxpy_async,
+    cupola_module, cupola_module_shipped, cupola_saxpy_async,
 )
 from cupola.abi cimport require
 from cupola.array cimport Array, new_array
@@ -29,7 +29,9 @@ cdef object FLOAT32 = np.dtype(np.float32)
 cdef object UINT8 = np.dtype(np.uint8)
 cdef object INT_MAX = 2**31 - 1
 cdef dict BORDERS = {"zero": CUPOLA_BORDER_ZERO, "clamp": CUPOLA_BORDER_CLAMP}
+cdef dict SQUARES = {size: f"convolve_{size}" for size in (3, 5, 7)}  # filters with own kernels
 cdef dict modules = {}
+cdef dict families = {}
 
 
 def shipped_kernels(device=None):
@@ -54,6 +56,14 @@ def shipped_kernels(device=None):
         manifest = manifests.read(library.rpartition("/")[0] + "/kernels.json")
         modules.setdefault(index, adopt(native, "cupola's kernels", manifest))
     return modules[index]
+
+
+cdef object family_of(str name):
+    """A family of `cupola.tuning.shipped`, which the first use imports."""
+    if name not in families:
+        from cupola.tuning import shipped
+        families[name] = getattr(shipped, name)
+    return families[name]
 
 
 cdef bint on_device(object value):
@@ -247,9 +257,10 @@ def mandelbrot(
     made = place.outward(out, (side, side))
     points = place.inward(lattice)
     place.refuse_overlap("the lattice", points, made, False)
-    with nogil:
-        check(cupola_mandelbrot_async(
-            points.start, made.start, steps, most, side, place.stream.native))
+    if not most >= 0:
+        raise ArgumentValueError(f"mandelbrot: bound must be at least 0, got {bound!r}")
+    if side:
+        family_of("mandelbrot")(points, made, steps, most * most, side, stream=place.stream)
     return place.answer(made, out, [points])
 
 
@@ -430,10 +441,16 @@ def convolve(image, filter, border="zero", out=None, stream=None):
     source, weights = place.inward(image), place.inward(filter)
     place.refuse_overlap("the image", source, made, False)
     place.refuse_overlap("the filter", weights, made, False)
-    with nogil:
-        check(cupola_convolve_async(
-            source.start, weights.start, made.start, height, width, channels, rows, columns,
-            edge, place.stream.native))
+    if rows == columns and rows in SQUARES:
+        if made.nbytes:
+            family_of(SQUARES[rows])(
+                source, weights, made, height, width, channels, int(edge == CUPOLA_BORDER_CLAMP),
+                stream=place.stream)
+    else:
+        with nogil:
+            check(cupola_convolve_async(
+                source.start, weights.start, made.start, height, width, channels, rows, columns,
+                edge, place.stream.native))
     return place.answer(made, out, [source, weights])
 
 

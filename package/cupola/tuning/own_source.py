@@ -1,0 +1,85 @@
+# cupola/tuning/own_source.py - the kernels of cupola itself as those of families.
+"""`OwnSource`: kernels that cupola's own build has compiled."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cupola import cache, library
+from cupola.declare.family import FamilyDeclaration, Variant
+from cupola.declare.family_table import read
+from cupola.exceptions import MissingFileError
+from cupola.tuning.family import Family
+from cupola.tuning.sources import about_the_code
+
+if TYPE_CHECKING:
+    from cupola.kernel import Kernel
+
+
+class OwnSource(NamedTuple):
+    """A source of cupola's kernels; `load` finds a kernel of its image."""
+
+    file: str  # below csrc: "kernels/convolve.cu"
+    names: tuple[str, ...]  # of the kernels' parameters
+    load: Callable[[str, str, int], Kernel]  # of the image, the kernel's name and the device
+
+    def kernel(
+        self, declaration: FamilyDeclaration, variant: Variant, types: tuple[str, ...], index: int
+    ) -> Kernel:
+        """The kernel in the image of its source."""
+        image = self.file.rpartition("/")[2].partition(".")[0]
+        return self.load(image, declaration.kernel_of(variant, types), index)
+
+    def parameters(self, declaration: FamilyDeclaration) -> tuple[str, ...] | None:
+        """The names of the kernels' parameters, which not every image has."""
+        return self.names
+
+    def digest(self, declaration: FamilyDeclaration) -> str:
+        """A hash of the sources alone, so that the tables apply to each build of them.
+
+        Raises
+        ------
+        MissingFileError
+            The installation has no digests of the sources.
+        """
+        return cache.key_of([about_the_code(declaration), _digests()[self.file]])
+
+    def dropped(self, capability: int, types: tuple[str, ...]) -> dict[Variant, str]:
+        """None: the images have PTX for all devices."""
+        return {}
+
+    def package(self, declaration: FamilyDeclaration) -> str:
+        """``cupola``."""
+        return "cupola"
+
+
+@functools.cache
+def _digests() -> dict[str, str]:
+    path = os.path.join(library.FOLDER, "digests.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            found: dict[str, str] = json.load(file)
+            return found
+    except FileNotFoundError:
+        raise MissingFileError(
+            f"there is no {path}, by which tables of measurements are told apart; install cupola "
+            "again"
+        ) from None
+
+
+def own_family(name: str, source: OwnSource, table: Mapping[str, Any]) -> Family:
+    """A family of cupola's kernels.
+
+    Parameters
+    ----------
+    name : str
+        Without ``cupola.``.
+    source : OwnSource
+    table : dict
+        The other keys of a declaration.
+    """
+    return Family(read({"name": f"cupola.{name}", **table}), source)
