@@ -3,6 +3,7 @@
 """Functions that run cupola's shipped kernels."""
 
 from libc.math cimport isfinite, isinf
+from libc.stdint cimport uint64_t
 
 import numpy as np
 
@@ -17,11 +18,12 @@ from cupola.device cimport device_index, device_text
 from cupola._dimensions cimport integer_text
 from cupola.element cimport indirect_text, is_direct
 from cupola.error cimport check
+from cupola.kernel cimport Kernel
 from cupola.module cimport adopt
 from cupola.stream cimport Stream, as_stream, refuse_capture
 
 from cupola.creation import asarray, to_device
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ImageError
 
 __all__ = ["convolve", "hello", "mandelbrot", "saxpy", "shipped_kernels"]
 
@@ -31,7 +33,6 @@ cdef object INT_MAX = 2**31 - 1
 cdef dict BORDERS = {"zero": CUPOLA_BORDER_ZERO, "clamp": CUPOLA_BORDER_CLAMP}
 cdef dict SQUARES = {size: f"convolve_{size}" for size in (3, 5, 7)}  # filters with own kernels
 cdef dict modules = {}
-cdef dict families = {}
 
 
 def shipped_kernels(device=None):
@@ -58,12 +59,60 @@ def shipped_kernels(device=None):
     return modules[index]
 
 
-cdef object family_of(str name):
-    """A family of `cupola.tuning.shipped`, which the first use imports."""
-    if name not in families:
-        from cupola.tuning import shipped
-        families[name] = getattr(shipped, name)
-    return families[name]
+# The arguments of kernels, which CUDA places as C does.
+cdef struct ConvolutionArguments:
+    uint64_t image, filter, out
+    int height, width, channels, clamps
+
+cdef struct PictureArguments:
+    uint64_t lattice, graph
+    int iterations
+    float bound
+    int side
+
+
+cdef class FamilyLaunch:
+    """The launch of a family's variant for one key; see `cupola.tuning.own_source.chosen`."""
+
+    cdef Kernel kernel
+    cdef unsigned grid[3]
+    cdef unsigned block[3]
+    cdef size_t nbytes  # of the arguments, as a C struct of them has
+
+    def __init__(self, family, variant, int index, tuple sizes):
+        found = shipped.launch_of(family, variant, sizes)
+        self.kernel = family.kernel(variant, (), index)
+        self.grid = [found.grid[0], 1, 1]
+        self.block = [found.block[0], 1, 1]
+        self.nbytes = (self.kernel.buffer_bytes() + 7) // 8 * 8
+
+    cdef int launch(self, const void* arguments, size_t nbytes, Stream stream) except -1:
+        if nbytes != self.nbytes:
+            raise ImageError(
+                f"{self.kernel.name}: its parameters have {self.nbytes} bytes in the shipped "
+                f"image, and {nbytes} are expected: the build is inconsistent")
+        with nogil:
+            self.kernel.launch_packed(self.grid, self.block, arguments, stream, 0)
+        return 0
+
+
+cdef object shipped = None  # the module cupola.tuning.shipped, which the first use imports
+cdef dict families = {}
+
+
+cdef FamilyLaunch family_launch(str name, tuple key):
+    """The launch of a shipped kernel; the key has the device, and sizes of the call."""
+    global shipped
+    family = families.get(name)
+    if family is None:
+        from cupola.tuning import shipped as module
+        shipped = module
+        family = families[name] = getattr(module, name)
+    cdef dict launches = family.launches
+    found = launches.get(key)
+    if found is None:
+        found = shipped.chosen(family, key[0], key[1:], FamilyLaunch)
+    return <FamilyLaunch>found
 
 
 cdef bint on_device(object value):
@@ -244,6 +293,7 @@ def mandelbrot(
     cdef int steps = whole("mandelbrot", "iterations", iterations)
     cdef float most = number("mandelbrot", "bound", bound)
     cdef int side
+    cdef PictureArguments arguments
     if lattice is None:
         lattice = np.linspace(
             number("mandelbrot", "lo", lo), number("mandelbrot", "hi", hi),
@@ -260,7 +310,9 @@ def mandelbrot(
     if not most >= 0:
         raise ArgumentValueError(f"mandelbrot: bound must be at least 0, got {bound!r}")
     if side:
-        family_of("mandelbrot")(points, made, steps, most * most, side, stream=place.stream)
+        arguments = PictureArguments(points.start, made.start, steps, most * most, side)
+        family_launch("mandelbrot", (place.device, side, steps)).launch(
+            &arguments, sizeof(arguments), place.stream)
     return place.answer(made, out, [points])
 
 
@@ -423,6 +475,7 @@ def convolve(image, filter, border="zero", out=None, stream=None):
     cdef CallContext place = context_of("convolve")
     cdef Array source, weights, made
     cdef int height, width, channels, rows, columns, edge
+    cdef ConvolutionArguments arguments
     if not isinstance(border, str) or border not in BORDERS:
         raise ArgumentValueError(f"convolve: border must be 'zero' or 'clamp', got {border!r}")
     edge = BORDERS[border]
@@ -443,9 +496,11 @@ def convolve(image, filter, border="zero", out=None, stream=None):
     place.refuse_overlap("the filter", weights, made, False)
     if rows == columns and rows in SQUARES:
         if made.nbytes:
-            family_of(SQUARES[rows])(
-                source, weights, made, height, width, channels, int(edge == CUPOLA_BORDER_CLAMP),
-                stream=place.stream)
+            arguments = ConvolutionArguments(
+                source.start, weights.start, made.start, height, width, channels,
+                edge == CUPOLA_BORDER_CLAMP)
+            family_launch(SQUARES[rows], (place.device, height, width, channels)).launch(
+                &arguments, sizeof(arguments), place.stream)
     else:
         with nogil:
             check(cupola_convolve_async(

@@ -21,6 +21,8 @@ from cupola.kernel_constants import (
 )
 from cupola.tuning.family import Family
 from cupola.tuning.own_source import OwnSource, own_family
+from cupola.tuning.own_source import chosen as chosen
+from cupola.tuning.own_source import launch_of as launch_of
 
 __all__ = [
     "matmul_f32_few",

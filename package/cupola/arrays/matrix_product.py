@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from cupola.kernel_constants import (
 )
 
 if TYPE_CHECKING:
+    from cupola.declare.family import Variant
     from cupola.tuning.family import Family
 
 
@@ -77,7 +78,7 @@ def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], 
         return
     sizes = rows, columns, inner, count
     if form.image == "matmul":
-        _family(form, sizes, device)(out, *a.arguments(), *b.arguments(), *sizes)
+        _launch(form, sizes, device)(out, *a.arguments(), *b.arguments(), *sizes)
         return
     grid = _tiles(rows, columns, form.tile), min(count, MOST_BATCHES)
     kernel(form.image, f"matmul_{form.name}", device)[grid, MATMUL_THREADS, None, form.shared](
@@ -85,16 +86,26 @@ def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], 
     )
 
 
-def _family(form: Form, sizes: tuple[int, int, int, int], device: int) -> Family:
-    """The variants for products of many tiles, where large ones fill the device, or of few."""
+def _launch(form: Form, sizes: tuple[int, int, int, int], device: int) -> Any:
+    """The kernel with its grid, of the variants for many tiles, or for few.
+
+    Many large tiles fill the device.
+    """
     from cupola.arrays import families
 
     rows, columns, _, count = sizes
     large = _tiles(rows, columns, form.tile * MATMUL_LARGE_PARTS)
     many = min(rows, columns) > form.tile
     many = many and large * count >= Device(device).multiprocessor_count
-    found: Family = getattr(families, f"matmul_{form.name}_{'many' if many else 'few'}")
-    return found
+    family = getattr(families, f"matmul_{form.name}_{'many' if many else 'few'}")
+    return families.chosen(family, device, sizes, _configured)
+
+
+def _configured(family: Family, variant: Variant, device: int, sizes: tuple[int, ...]) -> Any:
+    from cupola.arrays.families import launch_of
+
+    launch = launch_of(family, variant, sizes)
+    return family.kernel(variant, (), device)[launch.grid, launch.block]
 
 
 def _tiles(rows: int, columns: int, side: int) -> int:

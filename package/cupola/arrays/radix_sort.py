@@ -25,6 +25,7 @@ from cupola.kernel_constants import (
 )
 
 if TYPE_CHECKING:
+    from cupola.declare.family import Variant
     from cupola.kernel import Kernel
     from cupola.tuning.family import Family
 
@@ -66,14 +67,16 @@ def _pass(form: str, rows: int, n: int, device: int) -> _Pass:
     if form in _TUNED:
         from cupola.arrays import families
 
-        family: Family = getattr(families, form)
-        threads, items = variant = family.variant_for((rows, n), (), device)
-        found = family.kernel(variant, (), device)
-    else:
-        threads = getattr(kernel_constants, f"{form.upper()}_THREADS")
-        items = getattr(kernel_constants, f"{form.upper()}_ITEMS")
-        found = kernel("sort", form, device)
-    return _Pass(found, int(threads), int(threads) * int(items))
+        return families.chosen(getattr(families, form), device, (rows, n), _variant)
+    threads, items = (
+        getattr(kernel_constants, f"{form.upper()}_{word}") for word in ("THREADS", "ITEMS")
+    )
+    return _Pass(kernel("sort", form, device), threads, threads * items)
+
+
+def _variant(family: Family, variant: Variant, device: int, sizes: tuple[int, ...]) -> _Pass:
+    threads, items = map(int, variant)
+    return _Pass(family.kernel(variant, (), device), threads, threads * items)
 
 
 def sort_rows(x: Array, out: Array | None, indices: Array | None, descending: bool = False) -> None:

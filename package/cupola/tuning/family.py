@@ -78,6 +78,8 @@ class Family(CallableFamily):
         self._candidates: dict[tuple[int, tuple[str, ...]], candidates.Candidates] = {}
         self._loading = threading.RLock()
         self._first_use = FirstUse()
+        # The launches of callers that choose once for each key; `reload` drops them.
+        self.launches: dict[tuple[int, ...], Any] = {}
 
     @property
     def name(self) -> str:
@@ -262,7 +264,7 @@ class Family(CallableFamily):
 
     def reload(self) -> None:
         """Read the tables and ``CUPOLA_TUNE`` again, at the next call."""
-        self._choosers, self._candidates = {}, {}
+        self._choosers, self._candidates, self.launches = {}, {}, {}
         super().reload()
 
     def rows(self, rows: Iterable[tuple[Any, ...]]) -> FamilyRows:

@@ -7,10 +7,10 @@ import functools
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cupola import cache, library
-from cupola.declare.family import FamilyDeclaration, Variant
+from cupola.declare.family import FamilyDeclaration, Launch, Variant
 from cupola.declare.family_table import read
 from cupola.exceptions import MissingFileError
 from cupola.tuning.family import Family
@@ -18,6 +18,9 @@ from cupola.tuning.sources import about_the_code
 
 if TYPE_CHECKING:
     from cupola.kernel import Kernel
+
+Chosen = TypeVar("Chosen")
+MOST_LAUNCHES = 4096  # that a family keeps
 
 
 class OwnSource(NamedTuple):
@@ -83,3 +86,40 @@ def own_family(name: str, source: OwnSource, table: Mapping[str, Any]) -> Family
         The other keys of a declaration.
     """
     return Family(read({"name": f"cupola.{name}", **table}), source)
+
+
+def chosen(
+    family: Family,
+    index: int,
+    sizes: tuple[int, ...],
+    make: Callable[[Family, Variant, int, tuple[int, ...]], Chosen],
+) -> Chosen:
+    """What a function makes of the variant for sizes, kept until the tables are read again.
+
+    Nothing is measured, whatever ``CUPOLA_TUNE`` is.
+
+    Parameters
+    ----------
+    family : Family
+    index : int
+        Of the device.
+    sizes : tuple of int
+        The value of each of the declaration's `symbols`.
+    make : callable
+        Takes the family, the variant, the device and the sizes.
+    """
+    key = (index, *sizes)
+    launches = family.launches
+    found: Chosen | None = launches.get(key)
+    if found is None:
+        found = make(family, family.variant_for(sizes, (), index), index, sizes)
+        if len(launches) >= MOST_LAUNCHES:
+            launches.clear()
+        launches[key] = found
+    return found
+
+
+def launch_of(family: Family, variant: Variant, sizes: tuple[int, ...]) -> Launch:
+    """The launch of a variant for the values of the declaration's symbols."""
+    declaration = family.declaration
+    return declaration.launch(variant, dict(zip(declaration.symbols, sizes, strict=True)))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from cupola.core.registry import registered
 from cupola.tuning.family import Family
 from cupola.tuning.own_source import OwnSource, own_family
+from cupola.tuning.own_source import chosen as chosen
+from cupola.tuning.own_source import launch_of as launch_of
 
 if TYPE_CHECKING:
     from cupola.kernel import Kernel
