@@ -9,9 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from cupola.tuning.shipped import convolve_3, convolve_5, convolve_7, mandelbrot
+from cupola.tuning.family import Family
+from cupola.tuning.shipped import convolve_3 as convolve_3
+from cupola.tuning.shipped import convolve_5 as convolve_5
+from cupola.tuning.shipped import convolve_7 as convolve_7
+from cupola.tuning.shipped import mandelbrot as mandelbrot
 
-__all__ = ["convolve_3", "convolve_5", "convolve_7", "mandelbrot"]
+
+def _of(members: dict[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in members.items() if isinstance(one, Family)}
 
 
 def _of_arrays() -> dict[str, Any]:
@@ -19,18 +25,19 @@ def _of_arrays() -> dict[str, Any]:
     from cupola.exceptions import MissingFileError
 
     try:
-        module = load("arrays.families")
+        return _of(vars(load("arrays.families")))
     except MissingFileError:
         return {}
-    return {name: getattr(module, name) for name in module.__all__}
 
 
 def __getattr__(name: str) -> Any:
     found = {} if name.startswith("_") else _of_arrays()
     if name not in found:
-        raise AttributeError(f"cupola.families has no family {name}: known are {__dir__()}")
+        raise AttributeError(
+            f"cupola.families has no family {name}: known are {', '.join(__dir__())}"
+        )
     return found[name]
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_of_arrays()})
+    return sorted({*_of(globals()), *_of_arrays()})

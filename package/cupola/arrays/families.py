@@ -24,17 +24,6 @@ from cupola.tuning.own_source import OwnSource, own_family
 from cupola.tuning.own_source import chosen as chosen
 from cupola.tuning.own_source import launch_of as launch_of
 
-__all__ = [
-    "matmul_f32_few",
-    "matmul_f32_many",
-    "matmul_f64_few",
-    "matmul_f64_many",
-    "sort_keys_32",
-    "sort_keys_64",
-    "sort_pairs_32",
-    "sort_pairs_64",
-]
-
 _CASES = "cupola.arrays.family_cases"
 _OF_MATMUL = ("out", "a", "a_step", "a_deep", "a_batch", "b", "b_step", "b_deep", "b_batch")
 _OF_MATMUL += ("rows", "columns", "inner", "batches")

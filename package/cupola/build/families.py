@@ -21,7 +21,7 @@ from typing import Any
 from ..declare.expression import Expression, ExpressionError
 from ..declare.family import FamilyDeclaration, Value, Variant
 from ..declare.family_table import read
-from ..declare.operation import DeclarationError
+from ..declare.declaration_error import DeclarationError
 from .error import BuildError
 from .instances import NVCC
 from .kernels import Kernels

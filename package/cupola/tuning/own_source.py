@@ -94,7 +94,7 @@ def chosen(
     sizes: tuple[int, ...],
     make: Callable[[Family, Variant, int, tuple[int, ...]], Chosen],
 ) -> Chosen:
-    """What a function makes of the variant for sizes, kept until the tables are read again.
+    """The result of `make` for the variant of sizes, kept until the tables are read again.
 
     Nothing is measured, whatever ``CUPOLA_TUNE`` is.
 

@@ -18,8 +18,6 @@ from cupola.tuning.own_source import launch_of as launch_of
 if TYPE_CHECKING:
     from cupola.kernel import Kernel
 
-__all__ = ["convolve_3", "convolve_5", "convolve_7", "mandelbrot"]
-
 _FILL = 1 << 18  # threads that fill the largest devices
 _FILLS = [_FILL // 4, _FILL // 2, _FILL, 2 * _FILL]
 _MOST_BLOCKS = 2**31 - 1

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cupola import cache
 from cupola.declare.family import FamilyDeclaration, Variant
-from cupola.declare.stored_family import StoredFamily
 from cupola.exceptions import ImageError
 
 if TYPE_CHECKING:
     from cupola.core.kernel_library import KernelLibrary
+    from cupola.declare.stored_family import StoredFamily
     from cupola.image.manifest import Manifest
     from cupola.kernel import Kernel
 
