@@ -166,9 +166,7 @@ class Recipe:
             except ValueError as error:
                 raise self.build.error.BuildError(str(error)) from None
 
-        return self._written(
-            self.products()["digests.json"], inputs, text, Path(digests.__file__)
-        )
+        return self._written(self.products()["digests.json"], inputs, text, Path(digests.__file__))
 
     def _written(
         self, target: Path, inputs: Sequence[Path], text: Any, script: Path | None = None

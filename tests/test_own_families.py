@@ -14,7 +14,6 @@ import pytest
 import cupola
 from cupola import families, library
 from cupola.arrays import family_cases
-from cupola.arrays import families as of_arrays
 from cupola.declare.tuning_table import Row
 from cupola.tuning import shipped_cases, tables
 from cupola.tuning.family import Family
@@ -120,7 +119,8 @@ def test_the_default_of_a_product_has_square_tiles(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "tile"), list(zip(SORTS, [8064, 5760, 8832, 5760], strict=True)),
+    ("name", "tile"),
+    list(zip(SORTS, [8064, 5760, 8832, 5760], strict=True)),
 )
 def test_the_default_of_a_sort_has_the_largest_tiles(name, tile):
     family = getattr(families, name)
@@ -202,7 +202,10 @@ def test_a_sort_takes_the_variant_of_a_table(driver, tables_of_the_user):
     x = cupola.to_device(np.random.default_rng(3).random(9000, np.float32))
     store(families.sort_keys_32, (1, 9000), THREADS=256, ITEMS=9)
     store(families.sort_pairs_32, (1, 9000), THREADS=256, ITEMS=11)
-    for run, name in ((cupola.sort, "sort_keys_32_256x9"), (cupola.argsort, "sort_pairs_32_256x11")):
+    for run, name in (
+        (cupola.sort, "sort_keys_32_256x9"),
+        (cupola.argsort, "sort_pairs_32_256x11"),
+    ):
         passes = [one for one in launches(lambda: run(x)) if one[0] == name]  # noqa: B023
         assert len(passes) == 4
     np.testing.assert_array_equal(cupola.sort(x).get(), np.sort(x.get()))
@@ -234,7 +237,9 @@ def test_the_digests_are_of_the_code_alone(tmp_path):
     source.write_text('#include "../constants.h"\nint f() {\n    return 1;\n}\n')
     header.write_text("constexpr int scan_items = 3;\nconstexpr int sort_items = 4;\n")
     before = digests.digest(source)
-    header.write_text("// Sorts\nconstexpr int scan_items = 3;  // few\nconstexpr int sort_items = 5;\n")
+    header.write_text(
+        "// Sorts\nconstexpr int scan_items = 3;  // few\nconstexpr int sort_items = 5;"
+    )
     source.write_text('#include "../constants.h"\n\nint f() {\n  return 1;  // one\n}\n')
     assert digests.digest(source) == before
     header.write_text("constexpr int scan_items = 4;\n")
@@ -249,7 +254,9 @@ def test_the_digests_are_of_the_code_alone(tmp_path):
 
 def test_the_import_of_cupola_brings_in_no_tuning():
     program = (
-        "import cupola, sys, numpy as np; cupola.zeros(3) + 1; cupola.saxpy(2, *np.ones((2, 3), 'f'))\n"
+        "import sys, cupola, numpy as np\n"
+        "cupola.zeros(3) + 1\n"
+        "cupola.saxpy(2, *np.ones((2, 3), 'f'))\n"
         "assert not [name for name in sys.modules if name.startswith('cupola.tuning')]\n"
         "assert 'cupola.families' not in sys.modules\n"
     )

@@ -50,7 +50,9 @@ FORMS = {
     for code, form in {
         "f2": Form("matmul_half", "f16", MATMUL_HALF_LINES, MATMUL_HALF_SHARED),
         **_REALS,
-        **{code: Form("matmul_simple", name, MATMUL_SIMPLE_LINES) for code, name in _SIMPLE.items()},
+        **{
+            code: Form("matmul_simple", name, MATMUL_SIMPLE_LINES) for code, name in _SIMPLE.items()
+        },
     }.items()
 }
 

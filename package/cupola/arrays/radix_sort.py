@@ -181,9 +181,7 @@ class _Long:
             following = None
             if carry is not None and part < len(self.parts) - 1:
                 following = carry[part % 2 * self.count * SORT_DIGITS :]
-            spec = struct.pack(
-                "<4q3i4x", self.n, begin, end, stride, 8 * number, number == 0, last
-            )
+            spec = struct.pack("<4q3i4x", self.n, begin, end, stride, 8 * number, number == 0, last)
             self.pass_.kernel[self.count * tiles, self.pass_.threads](
                 *buffers.of_pass(number), words[start:], tickets[part:], bins, following, spec,
                 self.order,
