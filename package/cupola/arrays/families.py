@@ -25,18 +25,8 @@ from cupola.tuning.own_source import chosen as chosen
 from cupola.tuning.own_source import launch_of as launch_of
 
 _CASES = "cupola.arrays.family_cases"
-_OF_MATMUL: tuple[str, ...] = (
-    "out",
-    "a",
-    "a_step",
-    "a_deep",
-    "a_batch",
-    "b",
-    "b_step",
-    "b_deep",
-    "b_batch",
-)
-_OF_MATMUL += ("rows", "columns", "inner", "batches")
+_OF_OPERANDS = ("a", "a_step", "a_deep", "a_batch", "b", "b_step", "b_deep", "b_batch")
+_OF_MATMUL = ("out", *_OF_OPERANDS, "rows", "columns", "inner", "batches")
 _OF_PASS = ("words", "tickets", "bins", "next_bins", "spec", "order")
 _OF_KEYS = ("keys", "keys_out", *_OF_PASS)
 _OF_PAIRS = ("keys", "keys_out", "values", "values_out", "indices", *_OF_PASS)
