@@ -17,6 +17,7 @@ from cupola.declare.tuning_table import Row
 from cupola.tuning import shipped_cases, tables
 from cupola.tuning.family import Family
 from cupola.tuning.measure import CaseRunner, EventClock
+from cupola.tuning.own_source import OwnSource
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "csrc"))
@@ -140,7 +141,11 @@ def test_a_block_takes_several_matrices(driver):
 
 @pytest.fixture
 def tables_of_the_user(tmp_path, monkeypatch):
-    """Tables that the current device reads, and that are forgotten after the test."""
+    """Tables that the current device reads, and that are forgotten after the test.
+
+    Those that ship with cupola are not read: the device may have one.
+    """
+    monkeypatch.setattr(OwnSource, "package", lambda self, declaration: "")
     monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("CUPOLA_TUNE", "tables")
     everyone = [getattr(families, name) for name in NAMES]
