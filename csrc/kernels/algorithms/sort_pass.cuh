@@ -109,7 +109,7 @@ struct Pass {
             const u64 base = bins[row * spec.bins_stride + threadIdx.x];
             const i64 offset = static_cast<i64>(base) + count_before(words, tile, counted);
             shared.offsets[threadIdx.x] = offset - before[0];
-            if (next_bins && tile == tiles - 1)
+            if (next_bins && length - tile * tile_items <= tile_items)  // the row's last tile
                 next_bins[row * digits + threadIdx.x] = static_cast<u64>(offset + counted);
         }
         __syncthreads();
