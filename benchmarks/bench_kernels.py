@@ -212,7 +212,7 @@ def convolve(module, quick):
             for down in (4, 31):
                 out.set(np.full((height, width), 7, np.float32))
                 grid = blocks(strips(height, width, down), 32)
-                shipped[grid, 32](image, weights, out, height, width, 1, border, down)
+                shipped[grid, 32](image, weights, out, height, width, 1, border)
                 message = f"{down} rows, {height} x {width}, {border}"
                 np.testing.assert_array_equal(out.get(), expected, err_msg=message)
 
@@ -234,7 +234,7 @@ def convolve(module, quick):
             launch = shipped.prepare(
                 blocks(strips(n, n, down), threads),
                 threads,
-                *(image, weights, out, n, n, 1, 0, down),
+                *(image, weights, out, n, n, 1, 0),
             )
             out.set(np.zeros((n, n), np.float32))
             launch()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import codec, constants, packing
+from . import codec, constants, digests, packing
 
 BUILD = Path("build")
 CYTHON = Path("pyx") / "cupola"
@@ -155,6 +155,19 @@ class Recipe:
 
         return self._written(CONSTANTS, headers, text, Path(constants.__file__))
 
+    def _digests(self) -> Any:
+        """The digests of the kernels that tables of measurements are of."""
+        sources = self.sources("kernels/*.cu", "kernels/algorithms/*.cu")
+        inputs = self.sources("kernels/**/*.cu", "kernels/**/*.cuh", "kernels/**/*.h")
+
+        def text() -> str:
+            try:
+                return digests.text(self.root, sources)
+            except ValueError as error:
+                raise self.build.error.BuildError(str(error)) from None
+
+        return self._written(self.products()["digests.json"], inputs, text, Path(digests.__file__))
+
     def _written(
         self, target: Path, inputs: Sequence[Path], text: Any, script: Path | None = None
     ) -> Any:
@@ -206,7 +219,7 @@ class Recipe:
 
     def products(self) -> dict[str, Path]:
         """Library files by their place below the package's lib folder."""
-        names = ["libcupola.so", "kernels.json", "cpu/libcupola_cpu.so.1"]
+        names = ["libcupola.so", "kernels.json", "digests.json", "cpu/libcupola_cpu.so.1"]
         names += ["cpu/libcuda.so.1", "cpu/libcuda.so"]
         names += ["cpu/libnvidia-ml.so.1"]
         for major, name in NVRTC.items():
@@ -266,7 +279,7 @@ class Recipe:
                 package=f"cupola {self.version}",
             )
         ]
-        arrays = self.array_steps(toolkit, architectures)
+        arrays = [self._digests(), *self.array_steps(toolkit, architectures)]
         arrays += self.algorithm_steps(toolkit, architectures)
         device = [*self.device_steps(toolkit), *self.ahead_steps()]
         others = [*self.nvrtc_steps(toolkit), *self.cudart_steps(toolkit)]

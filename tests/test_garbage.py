@@ -339,6 +339,7 @@ INSIDE = {
     "cupola.eager_call.Plan": "has numbers of a call",
     "cupola.interface.Interface": "within a call",
     "cupola.kernels.CallContext": "within a call",
+    "cupola.kernels.FamilyLaunch": "has a kernel",
     "cupola.pipelines.Pipeline": "releases the function and the arrays of users at its end",
     "cupola.pipelines.Slot": "has a pipeline",
     "cupola.transfer.In": "has a NumPy array of no subclass",

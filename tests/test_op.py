@@ -10,7 +10,8 @@ import pytest
 from working import refused
 
 import cupola
-from cupola.declare.operation import DeclarationError, read
+from cupola.declare.declaration_error import DeclarationError
+from cupola.declare.operation import read
 
 
 def made(table, name="", **changes):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from working import refused
 
 import cupola
+from cupola.declare.declaration_error import DeclarationError
 from cupola.declare.expression import ExpressionError, parse
-from cupola.declare.operation import DeclarationError, read
+from cupola.declare.operation import read
 
 MOST = 2**63 - 1
 

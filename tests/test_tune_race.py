@@ -131,6 +131,12 @@ def test_noise_does_not_choose_a_slow_variant(noise):
     assert bowl(race.best()) <= (1 + noise) * bowl((4, 8, "y"))
 
 
+def test_of_equal_variants_the_nearest_to_the_default_is_best():
+    assert raced(Times(lambda variant: 1e-3)).best() == (1, 1, "x")
+    few = Times(lambda variant: 1e-3, registers=lambda variant: 8 - (variant[2] == "y"))
+    assert raced(few).best() == (1, 1, "y")
+
+
 def test_a_slow_variant_gets_one_round():
     times = Times(lambda variant: 1.0 if variant[0] == 16 else 1e-3)
     race = raced(times)

@@ -111,16 +111,20 @@ __device__ void add_row(float* to, const float* from, const float* weight, const
 // A thread computes a strip of results, `columns` wide and `rows` high, from top to bottom. It
 // loads each row of pixels once and adds it to the sums of the `size` rows of results that use it.
 // Each sum still goes over the filter row by row. Images of several channels have strips of one
-// column, because their neighbouring pixels are not adjacent in memory.
+// column, because their neighbouring pixels are not adjacent in memory. Strips are as low as the
+// launch has threads for.
 template <int size, int columns>
-__device__ void strips(const Image& image, const float* weight, float* out, int rows) {
+__device__ void strips(const Image& image, const float* weight, float* out) {
     constexpr int halo = size / 2;
     const bool vectors = at_16_bytes(image.data) && at_16_bytes(out) && image.width % 4 == 0;
     // The number of strips in a row of results, over all channels.
     const std::size_t across =
         (std::size_t{static_cast<unsigned>(image.width)} * image.channels + columns - 1) / columns;
-    const std::size_t strips = across * ((image.height - 1) / rows + 1);
     const Ranks ranks = launch_ranks();
+    const std::size_t most = ranks.stride / across;  // strips above each other
+    const int down = most < 1 ? 1 : static_cast<int>(min(most, std::size_t(image.height)));
+    const int rows = (image.height - 1) / down + 1;
+    const std::size_t strips = across * ((image.height - 1) / rows + 1);
     for (std::size_t strip = ranks.first; strip < strips; strip += ranks.stride) {
         const int top = static_cast<int>(strip / across) * rows;
         const std::size_t place = strip % across * columns;
@@ -159,15 +163,15 @@ __device__ void strips(const Image& image, const float* weight, float* out, int 
 }
 
 template <int size>
-__device__ void convolve_square(const Image& image, const float* filter, float* out, int rows) {
-    if (image.height <= 0 || image.width <= 0 || image.channels <= 0 || rows <= 0) return;
+__device__ void convolve_square(const Image& image, const float* filter, float* out) {
+    if (image.height <= 0 || image.width <= 0 || image.channels <= 0) return;
     float weight[size * size];
 #pragma unroll
     for (int k = 0; k < size * size; ++k) weight[k] = filter[k];
     if (image.channels == 1)
-        strips<size, 4>(image, weight, out, rows);
+        strips<size, 4>(image, weight, out);
     else
-        strips<size, 1>(image, weight, out, rows);
+        strips<size, 1>(image, weight, out);
 }
 
 }  // namespace
@@ -198,19 +202,19 @@ extern "C" __global__ void convolve(const float* image, const float* filter, flo
     }
 }
 
-// Filters of 3 x 3, 5 x 5 and 7 x 7, in strips of `rows` results. A thread has 4 columns, or one if
-// there are several channels.
+// Filters of 3 x 3, 5 x 5 and 7 x 7, in strips. A thread has 4 columns, or one if there are several
+// channels.
 extern "C" __global__ void convolve_3(const float* image, const float* filter, float* out,
-                                      int height, int width, int channels, int clamps, int rows) {
-    convolve_square<3>({image, height, width, channels, clamps}, filter, out, rows);
+                                      int height, int width, int channels, int clamps) {
+    convolve_square<3>({image, height, width, channels, clamps}, filter, out);
 }
 
 extern "C" __global__ void convolve_5(const float* image, const float* filter, float* out,
-                                      int height, int width, int channels, int clamps, int rows) {
-    convolve_square<5>({image, height, width, channels, clamps}, filter, out, rows);
+                                      int height, int width, int channels, int clamps) {
+    convolve_square<5>({image, height, width, channels, clamps}, filter, out);
 }
 
 extern "C" __global__ void convolve_7(const float* image, const float* filter, float* out,
-                                      int height, int width, int channels, int clamps, int rows) {
-    convolve_square<7>({image, height, width, channels, clamps}, filter, out, rows);
+                                      int height, int width, int channels, int clamps) {
+    convolve_square<7>({image, height, width, channels, clamps}, filter, out);
 }

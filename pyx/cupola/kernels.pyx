@@ -3,13 +3,14 @@
 """Functions that run cupola's shipped kernels."""
 
 from libc.math cimport isfinite, isinf
+from libc.stdint cimport uint64_t
 
 import numpy as np
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BORDER_CLAMP, CUPOLA_BORDER_ZERO, CUPOLA_BUILD_ID,
     cupola_convolve_async, cupola_hello, cupola_library_path,
-    cupola_mandelbrot_async, cupola_module, cupola_module_shipped, cupola_saxpy_async,
+    cupola_module, cupola_module_shipped, cupola_saxpy_async,
 )
 from cupola.abi cimport require
 from cupola.array cimport Array, new_array
@@ -17,11 +18,12 @@ from cupola.device cimport device_index, device_text
 from cupola._dimensions cimport integer_text
 from cupola.element cimport indirect_text, is_direct
 from cupola.error cimport check
+from cupola.kernel cimport Kernel
 from cupola.module cimport adopt
 from cupola.stream cimport Stream, as_stream, refuse_capture
 
 from cupola.creation import asarray, to_device
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ImageError
 
 __all__ = ["convolve", "hello", "mandelbrot", "saxpy", "shipped_kernels"]
 
@@ -29,6 +31,7 @@ cdef object FLOAT32 = np.dtype(np.float32)
 cdef object UINT8 = np.dtype(np.uint8)
 cdef object INT_MAX = 2**31 - 1
 cdef dict BORDERS = {"zero": CUPOLA_BORDER_ZERO, "clamp": CUPOLA_BORDER_CLAMP}
+cdef dict SQUARES = {size: f"convolve_{size}" for size in (3, 5, 7)}  # filters with own kernels
 cdef dict modules = {}
 
 
@@ -54,6 +57,62 @@ def shipped_kernels(device=None):
         manifest = manifests.read(library.rpartition("/")[0] + "/kernels.json")
         modules.setdefault(index, adopt(native, "cupola's kernels", manifest))
     return modules[index]
+
+
+# The arguments of kernels, which CUDA places as C does.
+cdef struct ConvolutionArguments:
+    uint64_t image, filter, out
+    int height, width, channels, clamps
+
+cdef struct PictureArguments:
+    uint64_t lattice, graph
+    int iterations
+    float bound
+    int side
+
+
+cdef class FamilyLaunch:
+    """The launch of a family's variant for one key; see `cupola.tuning.own_source.chosen`."""
+
+    cdef Kernel kernel
+    cdef unsigned grid[3]
+    cdef unsigned block[3]
+    cdef size_t nbytes  # of the arguments, as a C struct of them has
+
+    def __init__(self, family, variant, int index, tuple sizes):
+        found = shipped.launch_of(family, variant, sizes)
+        self.kernel = family.kernel(variant, (), index)
+        self.grid = [found.grid[0], 1, 1]
+        self.block = [found.block[0], 1, 1]
+        self.nbytes = (self.kernel.buffer_bytes() + 7) // 8 * 8
+
+    cdef int launch(self, const void* arguments, size_t nbytes, Stream stream) except -1:
+        if nbytes != self.nbytes:
+            raise ImageError(
+                f"{self.kernel.name}: its parameters have {self.nbytes} bytes in the shipped "
+                f"image, and {nbytes} are expected: the build is inconsistent")
+        with nogil:
+            self.kernel.launch_packed(self.grid, self.block, arguments, stream, 0)
+        return 0
+
+
+cdef object shipped = None  # the module cupola.tuning.shipped, which the first use imports
+cdef dict families = {}
+
+
+cdef FamilyLaunch family_launch(str name, tuple key):
+    """The launch of a shipped kernel; the key has the device, and sizes of the call."""
+    global shipped
+    family = families.get(name)
+    if family is None:
+        from cupola.tuning import shipped as module
+        shipped = module
+        family = families[name] = getattr(module, name)
+    cdef dict launches = family.launches
+    found = launches.get(key)
+    if found is None:
+        found = shipped.chosen(family, key[0], key[1:], FamilyLaunch)
+    return <FamilyLaunch>found
 
 
 cdef bint on_device(object value):
@@ -234,6 +293,7 @@ def mandelbrot(
     cdef int steps = whole("mandelbrot", "iterations", iterations)
     cdef float most = number("mandelbrot", "bound", bound)
     cdef int side
+    cdef PictureArguments arguments
     if lattice is None:
         lattice = np.linspace(
             number("mandelbrot", "lo", lo), number("mandelbrot", "hi", hi),
@@ -247,9 +307,12 @@ def mandelbrot(
     made = place.outward(out, (side, side))
     points = place.inward(lattice)
     place.refuse_overlap("the lattice", points, made, False)
-    with nogil:
-        check(cupola_mandelbrot_async(
-            points.start, made.start, steps, most, side, place.stream.native))
+    if not most >= 0:
+        raise ArgumentValueError(f"mandelbrot: bound must be at least 0, got {bound!r}")
+    if side:
+        arguments = PictureArguments(points.start, made.start, steps, most * most, side)
+        family_launch("mandelbrot", (place.device, side, steps)).launch(
+            &arguments, sizeof(arguments), place.stream)
     return place.answer(made, out, [points])
 
 
@@ -412,6 +475,7 @@ def convolve(image, filter, border="zero", out=None, stream=None):
     cdef CallContext place = context_of("convolve")
     cdef Array source, weights, made
     cdef int height, width, channels, rows, columns, edge
+    cdef ConvolutionArguments arguments
     if not isinstance(border, str) or border not in BORDERS:
         raise ArgumentValueError(f"convolve: border must be 'zero' or 'clamp', got {border!r}")
     edge = BORDERS[border]
@@ -430,10 +494,18 @@ def convolve(image, filter, border="zero", out=None, stream=None):
     source, weights = place.inward(image), place.inward(filter)
     place.refuse_overlap("the image", source, made, False)
     place.refuse_overlap("the filter", weights, made, False)
-    with nogil:
-        check(cupola_convolve_async(
-            source.start, weights.start, made.start, height, width, channels, rows, columns,
-            edge, place.stream.native))
+    if rows == columns and rows in SQUARES:
+        if made.nbytes:
+            arguments = ConvolutionArguments(
+                source.start, weights.start, made.start, height, width, channels,
+                edge == CUPOLA_BORDER_CLAMP)
+            family_launch(SQUARES[rows], (place.device, height, width, channels)).launch(
+                &arguments, sizeof(arguments), place.stream)
+    else:
+        with nogil:
+            check(cupola_convolve_async(
+                source.start, weights.start, made.start, height, width, channels, rows, columns,
+                edge, place.stream.native))
     return place.answer(made, out, [source, weights])
 
 

@@ -38,7 +38,7 @@ cdef enum:
 cdef double LN2 = 0.6931471805599453
 cdef double FAR = 1 + 1e-9  # of the differences of log2: a factor of 2, and rounding
 
-# The operators, in the order of cupola.declare.compiled, after the steps for a number and a slot.
+# The operators, in the order of cupola.declare.expression, after the steps for a number and a slot.
 cdef enum Operator:
     NUMBER, SLOT, ADD, SUBTRACT, MULTIPLY, DIVIDE, MODULO, CEILDIV, MIN, MAX
 

@@ -65,6 +65,7 @@ def test_wheel_from_a_source_distribution(place):
         "cupola/include/cupola/cupola.h",
         "cupola/lib/libcupola.so",
         "cupola/lib/kernels.json",
+        "cupola/lib/digests.json",
         "cupola/lib/cpu/libcuda.so.1",
         "cupola/lib/cpu/libcupola_cpu.so.1",
         "cupola/lib/cpu/libcuda.so",
@@ -87,6 +88,9 @@ def test_wheel_from_a_source_distribution(place):
         "cupola/cmake/kernels.py",
     ):
         assert name in names
+    tables = {path.name for path in (unpacked / "package/cupola/tuning").glob("*.json")}
+    shipped = {name for name in names if name.startswith("cupola/tuning/")}
+    assert tables == {name.rpartition("/")[2] for name in shipped if name.endswith(".json")}
     assert not [name for name in names if name.endswith((".pyx", ".cpp", ".cu", ".o"))]
     place.pip(*WHEEL_TOOLS)
     output = place.python("tools/wheel.py", wheel, "--out", place.elsewhere / "repaired")

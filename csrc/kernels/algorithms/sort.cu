@@ -40,35 +40,59 @@ __device__ void count_digits(const K* in, u64* bins, i64 n, u32 chunks, const Ke
 
 }  // namespace
 
+#define CUPOLA_COUNT(K, bits)                                                          \
+    extern "C" __global__ void __launch_bounds__(sort_key_threads)                     \
+        sort_count_##bits(const K* in, u64* bins, i64 n, u32 chunks, KeyOrder order) { \
+        count_digits(in, bins, n, chunks, order);                                      \
+    }
 // `blocks` stay on a multiprocessor at a time: the compiler limits their registers for it.
-#define CUPOLA_KEYS(K, bits, blocks)                                                           \
-    extern "C" __global__ void __launch_bounds__(sort_key_threads)                             \
-        sort_count_##bits(const K* in, u64* bins, i64 n, u32 chunks, KeyOrder order) {         \
-        count_digits(in, bins, n, chunks, order);                                              \
-    }                                                                                          \
-    extern "C" __global__ void __launch_bounds__(sort_keys_##bits##_threads, blocks)           \
-        sort_keys_##bits(const K* in, K* out, u32* words, u32* tickets, const u64* bins,       \
-                         u64* next_bins, PassSpec spec, KeyOrder order) {                      \
-        Pass<K, void, sort_keys_##bits##_threads, sort_keys_##bits##_items>::run(              \
-            in, out, nullptr, nullptr, nullptr, words, tickets, bins, next_bins, spec, order); \
+#define CUPOLA_KEYS(name, K, threads, items, blocks)                                           \
+    extern "C" __global__ void __launch_bounds__(threads, blocks)                              \
+        name(const K* in, K* out, u32* words, u32* tickets, const u64* bins, u64* next_bins,   \
+             PassSpec spec, KeyOrder order) {                                                  \
+        Pass<K, void, threads, items>::run(in, out, nullptr, nullptr, nullptr, words, tickets, \
+                                           bins, next_bins, spec, order);                      \
     }
-#define CUPOLA_PAIRS(name, K, V, blocks)                                                           \
-    extern "C" __global__ void __launch_bounds__(name##_threads, blocks)                           \
-        name(const K* in, K* out, const V* values, V* values_out, i64* indices, u32* words,        \
-             u32* tickets, const u64* bins, u64* next_bins, PassSpec spec, KeyOrder order) {       \
-        Pass<K, V, name##_threads, name##_items>::run(in, out, values, values_out, indices, words, \
-                                                      tickets, bins, next_bins, spec, order);      \
+#define CUPOLA_PAIRS(name, K, V, threads, items, blocks)                                      \
+    extern "C" __global__ void __launch_bounds__(threads, blocks)                             \
+        name(const K* in, K* out, const V* values, V* values_out, i64* indices, u32* words,   \
+             u32* tickets, const u64* bins, u64* next_bins, PassSpec spec, KeyOrder order) {  \
+        Pass<K, V, threads, items>::run(in, out, values, values_out, indices, words, tickets, \
+                                        bins, next_bins, spec, order);                        \
     }
+// Variants of a pass: threads of a block, and elements of a thread, are in the name.
+#define CUPOLA_KEYS_OF(bits, K, threads, items, blocks) \
+    CUPOLA_KEYS(sort_keys_##bits##_##threads##x##items, K, threads, items, blocks)
+#define CUPOLA_PAIRS_OF(bits, K, threads, items, blocks) \
+    CUPOLA_PAIRS(sort_pairs_##bits##_##threads##x##items, K, u32, threads, items, blocks)
+#define CUPOLA_KEYS_BY_NAME(name, K, blocks) \
+    CUPOLA_KEYS(name, K, name##_threads, name##_items, blocks)
+#define CUPOLA_PAIRS_BY_NAME(name, K, V, blocks) \
+    CUPOLA_PAIRS(name, K, V, name##_threads, name##_items, blocks)
 
-CUPOLA_KEYS(u8, 8, 2)
-CUPOLA_KEYS(u16, 16, 3)
-CUPOLA_KEYS(u32, 32, 3)
-CUPOLA_KEYS(u64, 64, 3)
-CUPOLA_PAIRS(sort_pairs_8, u8, u32, 2)
-CUPOLA_PAIRS(sort_pairs_16, u16, u32, 2)
-CUPOLA_PAIRS(sort_pairs_32, u32, u32, 2)
-CUPOLA_PAIRS(sort_pairs_64, u64, u32, 2)
-CUPOLA_PAIRS(sort_wide_pairs_64, u64, u64, 2)
+CUPOLA_COUNT(u8, 8)
+CUPOLA_COUNT(u16, 16)
+CUPOLA_COUNT(u32, 32)
+CUPOLA_COUNT(u64, 64)
+
+CUPOLA_KEYS_BY_NAME(sort_keys_8, u8, 2)
+CUPOLA_KEYS_BY_NAME(sort_keys_16, u16, 3)
+CUPOLA_PAIRS_BY_NAME(sort_pairs_8, u8, u32, 2)
+CUPOLA_PAIRS_BY_NAME(sort_pairs_16, u16, u32, 2)
+CUPOLA_PAIRS_BY_NAME(sort_wide_pairs_64, u64, u64, 2)
+
+CUPOLA_KEYS_OF(32, u32, 256, 9, 4)
+CUPOLA_KEYS_OF(32, u32, 256, 21, 4)
+CUPOLA_KEYS_OF(32, u32, 384, 21, 3)
+CUPOLA_KEYS_OF(64, u64, 256, 7, 4)
+CUPOLA_KEYS_OF(64, u64, 256, 15, 4)
+CUPOLA_KEYS_OF(64, u64, 384, 15, 3)
+CUPOLA_PAIRS_OF(32, u32, 256, 11, 3)
+CUPOLA_PAIRS_OF(32, u32, 256, 23, 3)
+CUPOLA_PAIRS_OF(32, u32, 384, 23, 2)
+CUPOLA_PAIRS_OF(64, u64, 256, 7, 3)
+CUPOLA_PAIRS_OF(64, u64, 256, 15, 3)
+CUPOLA_PAIRS_OF(64, u64, 384, 15, 2)
 
 // Counts of each digit become offsets. One block for a row and a pass.
 extern "C" __global__ void __launch_bounds__(sort_digits) sort_offsets(u64* bins) {

@@ -22,7 +22,6 @@ struct PassSpec {
     i64 n;            // elements of a row
     i64 begin, end;   // the part of each row that this launch sorts: fewer than 2^30 elements
     i64 bins_stride;  // bins from one row to the next
-    u32 tiles;        // number of tiles in this part of a row
     int shift;        // position of the digit's lowest bit
     int first, last;  // pass: encode, decode
 };
@@ -81,7 +80,9 @@ struct Pass {
         __shared__ Shared shared;
         if (threadIdx.x == 0) shared.ticket = atomicAdd(tickets, 1u);
         __syncthreads();
-        const u32 ticket = shared.ticket, row = ticket / spec.tiles, tile = ticket % spec.tiles;
+        const auto length = static_cast<u32>(spec.end - spec.begin);
+        const u32 tiles = (length + tile_items - 1) / tile_items;  // of a row
+        const u32 ticket = shared.ticket, row = ticket / tiles, tile = ticket % tiles;
         const i64 begin = spec.begin + static_cast<i64>(tile) * tile_items, start = row * spec.n;
         const int count = static_cast<int>(min(spec.end - begin, static_cast<i64>(tile_items)));
         const int place = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
@@ -108,7 +109,7 @@ struct Pass {
             const u64 base = bins[row * spec.bins_stride + threadIdx.x];
             const i64 offset = static_cast<i64>(base) + count_before(words, tile, counted);
             shared.offsets[threadIdx.x] = offset - before[0];
-            if (next_bins && tile == spec.tiles - 1)
+            if (next_bins && length - tile * tile_items <= tile_items)  // the row's last tile
                 next_bins[row * digits + threadIdx.x] = static_cast<u64>(offset + counted);
         }
         __syncthreads();

@@ -61,7 +61,8 @@ void mandelbrot(std::uint64_t lattice, std::uint64_t graph, int iterations, floa
         fail(CUPOLA_ERROR_VALUE, "mandelbrot: the bound must be a number, 0 or larger");
     if (n == 0) return;
     // Points differ in cost, and small parts balance best, so a thread has only 4 points. It has 8
-    // if the threads then still fill the largest devices.
+    // if the threads then still fill the largest devices. cupola/tuning/shipped.py has the same
+    // rule.
     const std::uint64_t across = (std::uint64_t(n) + 31) / 32, down = (std::uint64_t(n) + 3) / 4;
     const std::uint64_t rows = across * down * 32 / 2 < enough ? 1 : 2;
     launch("mandelbrot_ker", cover(stream.context, across * ((down + rows - 1) / rows) * 32, 128),
@@ -99,7 +100,8 @@ void convolve(const Convolution& c, std::uint64_t results, Stream& stream) {
                c.height, c.width, c.channels, c.filter_height, c.filter_width, clamps);
         return;
     }
-    // Longer strips load less, but enough of them must remain to fill the device.
+    // The kernel's strips are as low as there are threads for. Higher ones load less, but enough of
+    // them must remain to fill the device. cupola/tuning/shipped.py has the same rule.
     const std::uint64_t across =
         c.channels == 1 ? (std::uint64_t(c.width) + 3) / 4 : std::uint64_t(c.width) * c.channels;
     const std::uint64_t wanted = across * c.height / enough;
@@ -107,7 +109,7 @@ void convolve(const Convolution& c, std::uint64_t results, Stream& stream) {
     const std::uint64_t strips = across * ((c.height - 1) / rows + 1);
     const std::string name = "convolve_" + std::to_string(size);
     launch(name.c_str(), cover(stream.context, strips, 128), stream, c.image, c.filter, c.out,
-           c.height, c.width, c.channels, clamps, rows);
+           c.height, c.width, c.channels, clamps);
 }
 
 void hello(unsigned blocks, unsigned threads, Stream& stream) {

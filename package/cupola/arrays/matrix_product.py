@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cupola.array import Array
 from cupola.arrays import cublas
 from cupola.arrays.images import kernel
-from cupola.arrays.matrix_stacks import Matrices
+from cupola.arrays.matrix_stacks import MOST_BATCHES, Matrices
 from cupola.device import Device
 from cupola.kernel_constants import (
     MATMUL_F32_LINES,
@@ -23,34 +23,35 @@ from cupola.kernel_constants import (
     MATMUL_THREADS,
 )
 
-_MOST_BATCHES = 65535  # blocks along a grid's last axis; a block also computes further batches
+if TYPE_CHECKING:
+    from cupola.declare.family import Variant
+    from cupola.tuning.family import Family
 
 
-class Family(NamedTuple):
+class Form(NamedTuple):
     """The kernels of an element type."""
 
     image: str
     name: str
     tile: int  # rows and columns
-    large: int  # rows and columns of a second kernel's tile; 0 if no second kernel exists
     shared: int = 0  # bytes of dynamic shared memory
 
 
+# The forms in several variants, of `cupola.arrays.families`; the tile is the smallest.
 _REALS = {
-    code: Family("matmul", name, lines, lines * MATMUL_LARGE_PARTS)
-    for code, name, lines in (("f4", "f32", MATMUL_F32_LINES), ("f8", "f64", MATMUL_F64_LINES))
+    "f4": Form("matmul", "f32", MATMUL_F32_LINES),
+    "f8": Form("matmul", "f64", MATMUL_F64_LINES),
 }
 _SIMPLE = {"?": "b8", "c8": "c64", "c16": "c128"}
 # Products wrap around, so signed and unsigned integers share a kernel.
 _SIMPLE |= {f"{kind}{size}": f"i{8 * size}" for kind in "iu" for size in (1, 2, 4, 8)}
-FAMILIES = {
-    np.dtype(code): family
-    for code, family in {
-        "f2": Family("matmul_half", "f16", MATMUL_HALF_LINES, 0, MATMUL_HALF_SHARED),
+FORMS = {
+    np.dtype(code): form
+    for code, form in {
+        "f2": Form("matmul_half", "f16", MATMUL_HALF_LINES, MATMUL_HALF_SHARED),
         **_REALS,
         **{
-            code: Family("matmul_simple", name, MATMUL_SIMPLE_LINES, 0)
-            for code, name in _SIMPLE.items()
+            code: Form("matmul_simple", name, MATMUL_SIMPLE_LINES) for code, name in _SIMPLE.items()
         },
     }.items()
 }
@@ -72,22 +73,41 @@ def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], 
     rows, columns, inner = shape
     if count > 1 and b.batch == 0 and a.deep and a.batch == rows * a.step:
         rows, count = rows * count, 1  # one tall matrix
-    family = FAMILIES[out.dtype]
+    form = FORMS[out.dtype]
     device = out.device_index
     library = cublas.usable(device)
     if library is not None and library.multiply(out, a, b, (rows, columns, inner), count):
         return
-    name, tiles = f"matmul_{family.name}", _tiles(rows, columns, family.tile)
-    if family.large:
-        large = _tiles(rows, columns, family.large)
-        many = min(rows, columns) > family.tile
-        many = many and large * count >= Device(device).multiprocessor_count
-        name += "_large" if many else "_small"
-        tiles = large if many else tiles
-    grid = tiles, min(count, _MOST_BATCHES)
-    kernel(family.image, name, device)[grid, MATMUL_THREADS, None, family.shared](
-        out, *a.arguments(), *b.arguments(), rows, columns, inner, count
+    sizes = rows, columns, inner, count
+    if form.image == "matmul":
+        _launch(form, sizes, device)(out, *a.arguments(), *b.arguments(), *sizes)
+        return
+    grid = _tiles(rows, columns, form.tile), min(count, MOST_BATCHES)
+    kernel(form.image, f"matmul_{form.name}", device)[grid, MATMUL_THREADS, None, form.shared](
+        out, *a.arguments(), *b.arguments(), *sizes
     )
+
+
+def _launch(form: Form, sizes: tuple[int, int, int, int], device: int) -> Any:
+    """The kernel with its grid, of the variants for many tiles, or for few.
+
+    Many large tiles fill the device.
+    """
+    from cupola.arrays import families
+
+    rows, columns, _, count = sizes
+    large = _tiles(rows, columns, form.tile * MATMUL_LARGE_PARTS)
+    many = min(rows, columns) > form.tile
+    many = many and large * count >= Device(device).multiprocessor_count
+    family = getattr(families, f"matmul_{form.name}_{'many' if many else 'few'}")
+    return families.chosen(family, device, sizes, _configured)
+
+
+def _configured(family: Family, variant: Variant, device: int, sizes: tuple[int, ...]) -> Any:
+    from cupola.arrays.families import launch_of
+
+    launch = launch_of(family, variant, sizes)
+    return family.kernel(variant, (), device)[launch.grid, launch.block]
 
 
 def _tiles(rows: int, columns: int, side: int) -> int:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from cupola.array import Array
 from cupola.arrays.layouts import broadcast_to, merged, start
 
+MOST_BATCHES = 65535  # blocks along a grid's last axis; a block also computes further batches
+
 
 class Matrices(NamedTuple):
     """Operands of one type whose elements follow each other along one of the two axes."""

@@ -13,7 +13,7 @@ import numpy as np
 from cupola.array import Array
 from cupola.arrays.arguments import require_device, require_writable, result
 from cupola.arrays.layouts import overlap
-from cupola.arrays.matrix_product import FAMILIES, multiply
+from cupola.arrays.matrix_product import FORMS, multiply
 from cupola.arrays.matrix_stacks import matrices
 from cupola.arrays.rows import array_of, axis_of
 from cupola.creation import empty
@@ -212,7 +212,7 @@ def _product(title: str, a: Array, b: Array, out: Any) -> Array:
             f"(..., n, k) with leading axes that broadcast, got n = {n} and {other}"
         )
     dtype = np.result_type(a.dtype, b.dtype)
-    if dtype not in FAMILIES:
+    if dtype not in FORMS:
         raise ArgumentTypeError(
             f"{title}: there is no kernel for products of {a.dtype} and {b.dtype}"
         )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from cupola.kernel_constants import (
     SORT_ROW_THREADS,
 )
 
+if TYPE_CHECKING:
+    from cupola.declare.family import Variant
+    from cupola.kernel import Kernel
+    from cupola.tuning.family import Family
+
 # The longest rows that a kernel sorts in one block.
 _SHORT = SORT_ROW_THREADS * SORT_ROW_ITEMS
 _LONG = SORT_LONG_ROW_THREADS * SORT_LONG_ROW_ITEMS
@@ -33,31 +38,45 @@ _WORDS = 32 << 20  # bytes of the words that a pass does not share with other pa
 _NARROW = 1 << 32  # the longest rows whose indices have 32 bits between passes
 
 
-class _Form(NamedTuple):
+class _Pass(NamedTuple):
     """A kernel of sort.cu: threads of a block, and elements of a tile."""
 
-    name: str
+    kernel: Kernel
     threads: int
     tile: int
 
 
-def _form(name: str) -> _Form:
-    threads = getattr(kernel_constants, f"{name.upper()}_THREADS")
-    return _Form(name, threads, threads * getattr(kernel_constants, f"{name.upper()}_ITEMS"))
-
-
 # The form of a pass, by the bytes of a key and of an index between passes.
 _FORMS = {
-    (1, 0): _form("sort_keys_8"),
-    (2, 0): _form("sort_keys_16"),
-    (4, 0): _form("sort_keys_32"),
-    (8, 0): _form("sort_keys_64"),
-    (1, 4): _form("sort_pairs_8"),
-    (2, 4): _form("sort_pairs_16"),
-    (4, 4): _form("sort_pairs_32"),
-    (8, 4): _form("sort_pairs_64"),
-    (8, 8): _form("sort_wide_pairs_64"),
+    (1, 0): "sort_keys_8",
+    (2, 0): "sort_keys_16",
+    (4, 0): "sort_keys_32",
+    (8, 0): "sort_keys_64",
+    (1, 4): "sort_pairs_8",
+    (2, 4): "sort_pairs_16",
+    (4, 4): "sort_pairs_32",
+    (8, 4): "sort_pairs_64",
+    (8, 8): "sort_wide_pairs_64",
 }
+# Those in several variants, of `cupola.arrays.families`.
+_TUNED = {"sort_keys_32", "sort_keys_64", "sort_pairs_32", "sort_pairs_64"}
+
+
+def _pass(form: str, rows: int, n: int, device: int) -> _Pass:
+    """The pass for rows of n elements."""
+    if form in _TUNED:
+        from cupola.arrays import families
+
+        return families.chosen(getattr(families, form), device, (rows, n), _variant)
+    threads, items = (
+        getattr(kernel_constants, f"{form.upper()}_{word}") for word in ("THREADS", "ITEMS")
+    )
+    return _Pass(kernel("sort", form, device), threads, threads * items)
+
+
+def _variant(family: Family, variant: Variant, device: int, sizes: tuple[int, ...]) -> _Pass:
+    threads, items = map(int, variant)
+    return _Pass(family.kernel(variant, (), device), threads, threads * items)
 
 
 def sort_rows(x: Array, out: Array | None, indices: Array | None, descending: bool = False) -> None:
@@ -120,14 +139,14 @@ class _Long:
         self.count, self.n, self.order = count, x.shape[-1], order
         self.device, self.passes = x.device_index, x.itemsize
         self.index = np.dtype(np.uint32 if self.n <= _NARROW else np.uint64)
-        self.form = _FORMS[x.itemsize, self.index.itemsize if pairs else 0]
-        tile = self.form.tile
+        form = _FORMS[x.itemsize, self.index.itemsize if pairs else 0]
+        self.pass_ = _pass(form, count, self.n, self.device)
+        tile = self.pass_.tile
         part = max(_PART // tile, 1) * tile
         self.parts = [(begin, min(begin + part, self.n)) for begin in range(0, self.n, part)]
         self.tiles = [-(-(end - begin) // tile) for begin, end in self.parts]
         self.count_digits = kernel("sort", f"sort_count_{8 * x.itemsize}", self.device)
         self.offsets = kernel("sort", "sort_offsets", self.device)
-        self.kernel = kernel("sort", self.form.name, self.device)
 
     def run(self, x: Array, out: Array | None, indices: Array | None) -> None:
         """Queue the launches."""
@@ -162,10 +181,8 @@ class _Long:
             following = None
             if carry is not None and part < len(self.parts) - 1:
                 following = carry[part % 2 * self.count * SORT_DIGITS :]
-            spec = struct.pack(
-                "<4qI3i", self.n, begin, end, stride, tiles, 8 * number, number == 0, last
-            )
-            self.kernel[self.count * tiles, self.form.threads](
+            spec = struct.pack("<4q3i4x", self.n, begin, end, stride, 8 * number, number == 0, last)
+            self.pass_.kernel[self.count * tiles, self.pass_.threads](
                 *buffers.of_pass(number), words[start:], tickets[part:], bins, following, spec,
                 self.order,
             )  # fmt: skip

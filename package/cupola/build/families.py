@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..declare.declaration_error import DeclarationError
 from ..declare.expression import Expression, ExpressionError
 from ..declare.family import FamilyDeclaration, Value, Variant
 from ..declare.family_table import read
-from ..declare.operation import DeclarationError
 from .error import BuildError
 from .instances import NVCC
 from .kernels import Kernels

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..declare.declaration_error import DeclarationError
 from ..declare.element_types import itemsize
-from ..declare.operation import Argument, Declaration, DeclarationError, Tensor
+from ..declare.operation import Argument, Declaration, Tensor
 from ..declare.record import Record
 
 

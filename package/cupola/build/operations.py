@@ -11,8 +11,9 @@ from typing import Any
 from ..declare import element_types
 from ..declare.backward import match
 from ..declare.compiled import compiled
+from ..declare.declaration_error import DeclarationError
 from ..declare.family_operation import FamilyOperation, outline
-from ..declare.operation import Argument, Declaration, DeclarationError, Tensor, read
+from ..declare.operation import Argument, Declaration, Tensor, read
 from ..declare.record import Record
 from .error import BuildError
 from .families import FamilyTable

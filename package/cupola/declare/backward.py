@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .operation import Declaration, DeclarationError
+from .declaration_error import DeclarationError
+from .operation import Declaration
 
 PREFIX = "grad_"
 

@@ -10,19 +10,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 
+from .declaration_error import DeclarationError
 from .element_types import ELEMENT_TYPES
-from .expression import Expression, parse
-from .operation import Argument, Declaration, DeclarationError, Tensor
+from .expression import OPERATORS, Expression, parse
+from .operation import Argument, Declaration, Tensor
 from .record import Record
 from .tensor_type import Length
 
 VERSION = b"cupola operation 2\n"
 ROLES = ("input", "output", "workspace")
 KINDS = ("float", "int", "bool")
-OPERATORS = (
-    *("+", "-", "*", "/", "%", "ceildiv", "min", "max"),
-    *("==", "!=", "<", "<=", ">", ">="),
-)
 BATCHES = ("", "batch-first", "batch")
 # How a symbol gets its value.
 LENGTH, PACK, SCALAR, STRIDE, PRESENT, SIZEOF, BATCH, SIZE = range(8)

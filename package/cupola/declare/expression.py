@@ -18,6 +18,11 @@ _COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
 _MOST, _LEAST = 2**63 - 1, -(2**63)
 _MAX_DEPTH = 32
 MAX_TEXT = 4096
+# In the order of their numbers in compiled steps.
+OPERATORS = (
+    *("+", "-", "*", "/", "%", "ceildiv", "min", "max"),
+    *("==", "!=", "<", "<=", ">", ">="),
+)
 NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .declaration_error import DeclarationError
 from .family import FamilyDeclaration, Variant
-from .operation import Declaration, DeclarationError, read
+from .operation import Declaration, read
 from .tensor_type import TensorType, TensorTypeError, parse
 
 # The keys of an operation that its family determines.

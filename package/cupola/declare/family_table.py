@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .declaration_error import DeclarationError
 from .element_types import ELEMENT_TYPES
 from .expression import NAME, Expression, ExpressionError, parse
 from .family import BRACES, MOST_VARIANTS, FamilyDeclaration, Value, Variant
-from .operation import DeclarationError
 
 # The keys of a table, with what each is.
 KEYS = {

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from . import record, tensor_type
+from .declaration_error import DeclarationError
 from .element_types import ELEMENT_TYPES
 from .expression import NAME, Expression, ExpressionError, parse
 from .record import Record
@@ -71,22 +72,6 @@ _LAUNCH_LIMITS = {
 }
 _SCALARS = ("float", "int", "bool")
 _CALL = re.compile(r"([a-z]+)\((.*)\)", re.DOTALL)
-
-
-class DeclarationError(ValueError):
-    """A declaration is invalid.
-
-    Attributes
-    ----------
-    key : str
-        The key of the table, as in ``"outputs.v"``.
-    text : str
-        The problem with the key's value. The message has the key before it.
-    """
-
-    def __init__(self, key: str, text: str) -> None:
-        super().__init__(f"{key}: {text}" if key else text)
-        self.key, self.text = key, text
 
 
 @dataclass(frozen=True)

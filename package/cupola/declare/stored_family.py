@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..exceptions import ImageError
+from .declaration_error import DeclarationError
 from .family import MOST_VARIANTS, FamilyDeclaration, Variant
 from .family_table import read
-from .operation import DeclarationError
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _TARGET = re.compile(r"sm_[1-9]\d{1,2}[af]?")

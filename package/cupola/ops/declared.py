@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cupola.declare.backward import match
-from cupola.declare.operation import DeclarationError, read
+from cupola.declare.declaration_error import DeclarationError
+from cupola.declare.operation import read
 from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
 from cupola.kernel import Kernel
 from cupola.ops.operation import Operation

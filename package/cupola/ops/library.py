@@ -34,7 +34,8 @@ class OperationLibrary(LazyModule):
         self._tables: dict[str, dict[str, Any]] | None = None
 
     def _make(self, name: str) -> Operation:
-        from cupola.declare.operation import DeclarationError, read
+        from cupola.declare.declaration_error import DeclarationError
+        from cupola.declare.operation import read
         from cupola.ops.operation import Operation
 
         full = f"{self.name.rpartition('.')[0]}.{name}"

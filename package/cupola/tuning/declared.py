@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from cupola.declare.declaration_error import DeclarationError
 from cupola.declare.family import FamilyDeclaration, Value
 from cupola.declare.family_table import read
-from cupola.declare.operation import DeclarationError
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.tuning.family import Family
 from cupola.tuning.sources import CompiledSource, ModuleSource

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cupola.declare.expression import ExpressionError
 from cupola.declare.family import FamilyDeclaration, Value, Variant
-from cupola.declare.stored_family import families_of
 from cupola.declare.tuning_table import FamilyRows, Row
 from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError, ImageError
 from cupola.family_call import CallableFamily, with_vectorcall
 from cupola.tuning import candidates
 from cupola.tuning import mode as modes
-from cupola.tuning.explanation import Explanation, Neighbour
 from cupola.tuning.first_use import FirstUse
 from cupola.tuning.launch_steps import launch_steps
 from cupola.tuning.sources import CompiledSource as CompiledSource
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from cupola.device import Device
     from cupola.kernel import Kernel
     from cupola.stream import Stream
+    from cupola.tuning.explanation import Explanation
     from cupola.variant_choice import Chooser, LaunchSteps
 
 _NEIGHBOURS = 5  # of an explanation
@@ -78,6 +77,8 @@ class Family(CallableFamily):
         self._candidates: dict[tuple[int, tuple[str, ...]], candidates.Candidates] = {}
         self._loading = threading.RLock()
         self._first_use = FirstUse()
+        # The launches of callers that choose once for each key; `reload` drops them.
+        self.launches: dict[tuple[int, ...], Any] = {}
 
     @property
     def name(self) -> str:
@@ -141,6 +142,7 @@ class Family(CallableFamily):
             has it, the nearest rows with their times, and what was ignored.
         """
         from cupola.device import Device
+        from cupola.tuning.explanation import Explanation, Neighbour
 
         call, index = self.call(args, named), _index(stream)
         entry = self._chosen(tuple(call.given.values()), call.types, index)
@@ -262,7 +264,7 @@ class Family(CallableFamily):
 
     def reload(self) -> None:
         """Read the tables and ``CUPOLA_TUNE`` again, at the next call."""
-        self._choosers, self._candidates = {}, {}
+        self._choosers, self._candidates, self.launches = {}, {}, {}
         super().reload()
 
     def rows(self, rows: Iterable[tuple[Any, ...]]) -> FamilyRows:
@@ -398,6 +400,8 @@ def from_library(library: str, name: str) -> Family:
     ImageError
         The manifest has no such family, or is malformed.
     """
+    from cupola.declare.stored_family import families_of
+
     manifest = library_of(library).manifest()
     stored = {} if manifest is None else families_of(manifest.head, manifest.place)
     if name not in stored:

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from cupola.declare.compiled import OPERATORS
-from cupola.declare.expression import Expression
+from cupola.declare.expression import OPERATORS, Expression
 from cupola.declare.family import FamilyDeclaration
 from cupola.variant_choice import LaunchSteps
 

@@ -188,7 +188,9 @@ class CaseRunner:
             {name: there(value) for name, value in named.items()},
         )
         parameters = self._kernel(self.declaration.default).params
-        self._names = [one.name for one in parameters]
+        names = [one.name for one in parameters]
+        # An image without a manifest has no names.
+        self._names = names if any(names) else list(self.family.parameters)
         values = dict(zip(self._names, positional, strict=False)) | dict(named)
         self._hosts = {
             place: values[name]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
@@ -114,15 +115,20 @@ class Race:
                 return
 
     def best(self) -> Variant:
-        """The fastest variant; of those that tie with it, the one of the smallest footprint."""
+        """The fastest variant; of those that tie with it, the one of the smallest footprint, and
+        of these the one that is nearest to the default.
+        """
         measured = [one for one in self.outcomes.values() if one.timing and one.footprint]
         first = min(measured, key=lambda one: one.timing.seconds)  # type: ignore[union-attr]
         assert first.timing is not None
         tied = [one for one in measured if one.timing and one.timing.ties(first.timing)]
-        return min(
-            tied,
-            key=lambda one: (one.footprint.bytes, one.timing.seconds),  # type: ignore[union-attr]
-        ).variant
+
+        def order(one: Outcome) -> tuple[int, int, float]:
+            assert one.timing is not None and one.footprint is not None
+            changed = sum(map(operator.ne, one.variant, self.default))
+            return one.footprint.bytes, changed, one.timing.seconds
+
+        return min(tied, key=order).variant
 
     def _admit(self, variants: Sequence[Variant]) -> Failure | None:
         """Compile and check variants. The result is the last failure."""

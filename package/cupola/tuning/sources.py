@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cupola import cache
 from cupola.declare.family import FamilyDeclaration, Variant
-from cupola.declare.stored_family import StoredFamily
 from cupola.exceptions import ImageError
 
 if TYPE_CHECKING:
     from cupola.core.kernel_library import KernelLibrary
+    from cupola.declare.stored_family import StoredFamily
     from cupola.image.manifest import Manifest
     from cupola.kernel import Kernel
 
@@ -97,7 +97,7 @@ class CompiledSource(NamedTuple):
         )
         return cache.key_of(
             [
-                _about_the_code(declaration),
+                about_the_code(declaration),
                 [one.text for one in sources],
                 list(self.options),
                 dict(self.headers or {}),
@@ -209,7 +209,8 @@ def library_of(name: str) -> KernelLibrary:
     return library
 
 
-def _about_the_code(declaration: FamilyDeclaration) -> dict[str, Any]:
+def about_the_code(declaration: FamilyDeclaration) -> dict[str, Any]:
+    """The keys of a declaration that decide the code, for a digest."""
     return {key: declaration.table[key] for key in _OF_THE_CODE if key in declaration.table}
 
 
@@ -225,7 +226,7 @@ def _digest(declaration: FamilyDeclaration, manifest: Manifest | None, library: 
     head = manifest.head
     return cache.key_of(
         [
-            _about_the_code(declaration),
+            about_the_code(declaration),
             manifest.sources,
             {key: head.get(key) for key in ("toolkit", "compiler", "options")},
         ]

@@ -105,7 +105,7 @@ def tune(
     -----
     A time is the median of rounds, which are interleaved over the variants near the best. Of
     variants whose medians differ by less than their uncertainty, the one with the fewest bytes of
-    registers and shared memory is chosen.
+    registers and shared memory is chosen; among such, the one with the fewest changed tunables.
     """
     settings = Settings(
         EventClock(bool(flush)),
