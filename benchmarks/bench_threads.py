@@ -3,7 +3,7 @@
 python benchmarks/bench_threads.py [--beside PYTHON] [--out FOLDER]
 
 Whole launches contend in the driver: the C++ loop in the same number of threads shows how much. In
-the rows "before the driver", cuLaunchKernel returns at once (skipped_launches.cpp). What remains is
+the rows "before the driver", cuLaunchKernel returns at once (skipped_launches.cpp). These rows show
 the part of Python and cupola, for which the goal holds where Python has no GIL. With --beside, each
 cost of one thread is also measured in another Python that has cupola, such as one with the GIL.
 """
@@ -245,7 +245,7 @@ def measure(names, numbers, skipped):
 
 
 def in_process(python, driver, names, numbers):
-    """What `measure` gives in a process of its own, by which a driver is chosen."""
+    """Run `measure` in a process of its own, since a process has one driver."""
     command = [python, __file__, "--measure", json.dumps([names, numbers, driver == "skipped"])]
     environment = dict(os.environ)
     if driver == "skipped":

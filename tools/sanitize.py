@@ -75,6 +75,8 @@ LEFT_OUT_OF_THREADS = [
     "tests/cpu/test_ipc.py",
     "tests/cpu/test_ipc_events.py",
 ]
+# Of --interpreter, where no tests are named.
+FREE_THREADED = [f"tests/test_{name}.py" for name in ("free_threading", "threads", "graph_threads")]
 # Frames of each allocation: the allocator and its caller. LeakSanitizer compares a suppression with
 # every frame, and Python calls libcupola.so: of more frames, one would be Python's.
 FRAMES = 2
@@ -165,9 +167,7 @@ def in_interpreter(interpreter: Path, arguments: list[str]) -> int:
 
     pythons.FOLDER.mkdir(parents=True, exist_ok=True)
     log = pythons.FOLDER / "sanitize.log"
-    # Its pip would report the interpreter's own races.
-    quiet = {"TSAN_OPTIONS": "report_bugs=0"}
-    os.environ.update(quiet)
+    os.environ["TSAN_OPTIONS"] = "report_bugs=0"  # of pip and the build
     inside = pythons.environment("sanitize", interpreter.resolve(), log)
     command = [inside, __file__, "--thread", "--modules", *arguments]
     return subprocess.run(command, check=False).returncode
@@ -245,8 +245,12 @@ def main() -> int:
     options = parser.parse_args()
     if options.interpreter:
         given = [f"--suppressions={options.suppressions.resolve()}"] if options.suppressions else []
-        return in_interpreter(options.interpreter, [*given, "--", *options.pytest])
+        return in_interpreter(
+            options.interpreter, [*given, "--", *(options.pytest or FREE_THREADED)]
+        )
     if options.modules:
+        if not options.thread:
+            parser.error("--modules is for ThreadSanitizer: add --thread")
         require_free_threads()
     os.chdir(ROOT)
     setup = setup_module()
@@ -271,7 +275,8 @@ def main() -> int:
     # Code that a compiler makes in the background is not instrumented.
     environment.setdefault("CUPOLA_CPU_MODE", "ahead")
     if package is not None:
-        environment["PYTHONPATH"] = str(package)
+        path = [str(package), os.environ.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
         environment["PYTHON_GIL"] = "0"
     if options.thread:
         environment["CUPOLA_TEST_DRIVER"] = str(library.parent / "cpu" / "libcuda.so.1")
