@@ -9,7 +9,6 @@ cost of one thread is also measured in another Python that has cupola, such as o
 """
 
 import argparse
-import ctypes
 import json
 import os
 import statistics

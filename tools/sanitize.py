@@ -9,9 +9,9 @@ Leaks are reported when a process exits, except those that tests/sanitizer/leaks
 With ``--slice`` the lane functions, which take longest to build, are those of the package. With
 ``--thread`` it is ThreadSanitizer, and the lane functions are those of the package: what they do to
 memory is the kernels' own affair. With ``--runtime`` the whole CPU device is the package's. With
-``--modules`` the Cython modules are under ThreadSanitizer, too, in a copy of the package. That needs
-a free-threaded Python that was itself built with ``--with-thread-sanitizer``, in whose environment
-this tool runs: with a GIL no two threads run code of the modules at the same time.
+``--modules`` the Cython modules are under ThreadSanitizer, too, in a copy of the package. This
+needs a free-threaded Python that was itself built with ``--with-thread-sanitizer``, in whose
+environment this tool runs: with a GIL no two threads run code of the modules at the same time.
 Arguments after ``--`` are for pytest.
 """
 
