@@ -8,6 +8,10 @@ PYTEST ?=
 ONLY ?=
 SLICE ?= 0/1
 PYTHONS ?=
+# Of `make sanitize-threads`: CPython that was configured with --disable-gil and
+# --with-thread-sanitizer, and Tools/tsan/suppressions_free_threading.txt of its sources.
+TSAN_PYTHON ?=
+TSAN_SUPPRESSIONS ?=
 RESULTS ?= build/results
 # Where finished wheels go, and what they have machine code for.
 WHEELS ?= dist
@@ -34,7 +38,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 
 .DEFAULT_GOAL := build
 .PHONY: help demo build docs wheel release sdist collected reproducible test campaigns frameworks example-wheels compiled lint lint-python lint-cython lint-format lint-cpp \
-    lint-prose lint-workflows format names bench bench-cpu pycuda-suite array-api aarch64 results gpu gpu-multi fuzz differential sanitize sweep toolkits \
+    lint-prose lint-workflows format names bench bench-cpu pycuda-suite array-api aarch64 results gpu gpu-multi fuzz differential sanitize sanitize-threads sweep toolkits \
     pythons clean
 
 help:
@@ -59,6 +63,7 @@ help:
 	@echo "make fuzz       run the fuzzers, FUZZ_SECONDS=60 each"
 	@echo "make differential  compare random programs over arrays with NumPy, PROGRAMS=20000 of them"
 	@echo "make sanitize   run all tests under AddressSanitizer, UBSan and ThreadSanitizer"
+	@echo "make sanitize-threads  run tests of threads without a GIL, TSAN_PYTHON=python3.13t built with it"
 	@echo "make compiled   run all tests of PTX and arrays as machine code (hours)"
 	@echo "make toolkits   test with nvcc and NVRTC of CUDA 12.4 to 13.5, TOOLKITS=13.5 one of them; downloads them"
 	@echo "make pythons    build and test with each Python of this machine, PYTHONS=\"3.12 3.14t\" some of them"
@@ -262,6 +267,11 @@ differential: build
 sanitize: build
 	@$(BIN)/python tools/sanitize.py -- $(PYTEST)
 	@CUPOLA_SOAK=full $(BIN)/python -m pytest --driver=cpu tests/sanitizer -k threads
+
+# Tests of threads in a free-threaded Python, with the Cython modules under ThreadSanitizer, too.
+sanitize-threads: build
+	@$(BIN)/python tools/sanitize.py --interpreter "$(TSAN_PYTHON)" \
+	    $(if $(TSAN_SUPPRESSIONS),--suppressions "$(TSAN_SUPPRESSIONS)") -- $(PYTEST)
 
 # Tests with the compilers of other releases of CUDA, and with older ptxas.
 toolkits: build

@@ -114,14 +114,14 @@ class BuildExt(setuptools_build_ext):
                 self._place(recipe.DECLARATIONS / name, "", str(recipe.DECLARATIONS))
             build.native.place(ROOT / recipe.CONSTANTS, self._output(recipe.CONSTANTS.name))
             for ext in self.extensions:
-                made = self._made(ext)
+                made = self._made(work, ext)
                 build.native.place(ROOT / made, Path(self.build_lib) / self._filename(ext))
 
     def _module(self, work: recipe.Recipe, ext: Extension, translator: object) -> Iterator[object]:
         """Cython, compiler, linker."""
         import Cython
 
-        made = self._made(ext)
+        made = self._made(work, ext)
         generated = recipe.BUILD / "cython" / f"{ext.name}.cpp"
         options = ["-3", "--cplus", "-X", "freethreading_compatible=True"]
         options += ["--module-name", ext.name]
@@ -163,9 +163,8 @@ class BuildExt(setuptools_build_ext):
     def _filename(self, ext: Extension) -> str:
         return self.get_ext_filename(self.get_ext_fullname(ext.name))
 
-    def _made(self, ext: Extension) -> Path:
-        folder = build.native.Compiler.find().folder
-        return recipe.BUILD / "python" / folder / self._filename(ext)
+    def _made(self, work: recipe.Recipe, ext: Extension) -> Path:
+        return recipe.BUILD / "python" / work.compiler.folder / self._filename(ext)
 
     def _output(self, *parts: str) -> Path:
         return Path(self.build_lib, "cupola", *parts)

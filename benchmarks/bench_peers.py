@@ -31,7 +31,8 @@ def of_cupy(x, y, out, n):
     return lambda: kernel(grid, block, (a, *arrays, count))
 
 
-def of_cuda_core(x, y, out, n):
+def cuda_core_kernel():
+    """cuda.core's launch, the kernel, its configuration, and the class of devices."""
     try:
         from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
     except ImportError:
@@ -39,11 +40,16 @@ def of_cuda_core(x, y, out, n):
 
     device = Device()
     device.set_current()
-    stream = device.create_stream()
     capability = "".join(str(part) for part in device.compute_capability)
     program = Program(SOURCE, code_type="c++", options=ProgramOptions(arch=f"sm_{capability}"))
-    kernel = program.compile("cubin").get_kernel("axpy")
-    config = LaunchConfig(grid=bench_launch.GRID, block=bench_launch.BLOCK)
+    form = "ptx" if cupola.driver.info().kind.startswith("cpu") else "cubin"
+    kernel = program.compile(form).get_kernel("axpy")
+    return launch, kernel, LaunchConfig(grid=bench_launch.GRID, block=bench_launch.BLOCK), Device
+
+
+def of_cuda_core(x, y, out, n):
+    launch, kernel, config, device = cuda_core_kernel()
+    stream = device().create_stream()
     a, count = np.float32(2), np.uint64(n)
     pointers = [array.address for array in (x, y, out)]
     return lambda: launch(stream, config, kernel, a, *pointers, count)

@@ -3,12 +3,15 @@
 
 The libraries are built in a folder of their own, and pytest runs with them in place of the
 package's (CUPOLA_LIBRARY) and with the sanitizers' run time preloaded into Python.  The Cython
-modules are the package's own.  An error ends its process with a report.
+modules are the package's own, except with ``--modules``.  An error ends its process with a report.
 Leaks are reported when a process exits, except those that tests/sanitizer/leaks.txt suppresses.
 
 With ``--slice`` the lane functions, which take longest to build, are those of the package. With
 ``--thread`` it is ThreadSanitizer, and the lane functions are those of the package: what they do to
-memory is the kernels' own affair. With ``--runtime`` the whole CPU device is the package's.
+memory is the kernels' own affair. With ``--runtime`` the whole CPU device is the package's. With
+``--modules`` the Cython modules are under ThreadSanitizer, too, in a copy of the package. This
+needs a free-threaded Python that was itself built with ``--with-thread-sanitizer``, in whose
+environment this tool runs: with a GIL no two threads run code of the modules at the same time.
 Arguments after ``--`` are for pytest.
 """
 
@@ -21,6 +24,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 from types import ModuleType
@@ -71,6 +75,8 @@ LEFT_OUT_OF_THREADS = [
     "tests/cpu/test_ipc.py",
     "tests/cpu/test_ipc_events.py",
 ]
+# Of --interpreter, where no tests are named.
+FREE_THREADED = [f"tests/test_{name}.py" for name in ("free_threading", "threads", "graph_threads")]
 # Frames of each allocation: the allocator and its caller. LeakSanitizer compares a suppression with
 # every frame, and Python calls libcupola.so: of more frames, one would be Python's.
 FRAMES = 2
@@ -116,6 +122,55 @@ def libraries(setup: ModuleType, parts: str, kind: str) -> tuple[list[object], P
 def describe(library: Path) -> None:
     """The package's own manifest of the shipped kernels, beside the library as there."""
     shutil.copy(ROOT / "package" / "cupola" / "lib" / "kernels.json", library.parent)
+
+
+def package_of_modules(setup: ModuleType, library: Path) -> Path:
+    """The folder of a copy of the package whose modules are under ThreadSanitizer."""
+    from setuptools import Distribution
+
+    environment = {**os.environ, "CUPOLA_SANITIZE": "thread"}
+    compiler = setup.build.native.Compiler.find(environment)
+    work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
+    command = setup.BuildExt(Distribution({"ext_modules": setup.modules()}))
+    command.ensure_finalized()
+    with (
+        setup.build.executor.locked(ROOT / setup.recipe.BUILD),
+        setup.build.translator.Translator(ROOT) as translator,
+    ):
+        steps = work.declaration_steps()
+        for extension in command.extensions:
+            steps += command._module(work, extension, translator)
+        setup.build.executor.run(steps, ROOT)
+    folder = library.parent / "package"
+    shutil.rmtree(folder, ignore_errors=True)
+    left_out = shutil.ignore_patterns("*.cpython-*.so", "__pycache__", "lib")
+    shutil.copytree(ROOT / "package", folder, ignore=left_out)
+    (folder / "cupola" / "lib").symlink_to(ROOT / "package" / "cupola" / "lib")
+    for extension in command.extensions:
+        shutil.copy(ROOT / command._made(work, extension), folder / command._filename(extension))
+    return folder
+
+
+def require_free_threads() -> None:
+    """Refuse a Python whose own accesses ThreadSanitizer does not see."""
+    arguments = sysconfig.get_config_var("CONFIG_ARGS") or ""
+    if not sysconfig.get_config_var("Py_GIL_DISABLED") or "thread-sanitizer" not in arguments:
+        raise SystemExit(
+            f"sanitize: {sys.executable} was not built with --disable-gil and "
+            "--with-thread-sanitizer: name such an interpreter with --interpreter"
+        )
+
+
+def in_interpreter(interpreter: Path, arguments: list[str]) -> int:
+    """Run this tool in an environment of that interpreter."""
+    import pythons
+
+    pythons.FOLDER.mkdir(parents=True, exist_ok=True)
+    log = pythons.FOLDER / "sanitize.log"
+    os.environ["TSAN_OPTIONS"] = "report_bugs=0"  # of pip and the build
+    inside = pythons.environment("sanitize", interpreter.resolve(), log)
+    command = [inside, __file__, "--thread", "--modules", *arguments]
+    return subprocess.run(command, check=False).returncode
 
 
 def preloaded(setup: ModuleType, kind: str) -> str:
@@ -173,6 +228,13 @@ def main() -> int:
     parser.add_argument("--slice", action="store_true", help="lane functions of the package")
     parser.add_argument("--thread", action="store_true", help="ThreadSanitizer")
     parser.add_argument("--runtime", action="store_true", help="libcupola.so alone")
+    parser.add_argument("--modules", action="store_true", help="also the Cython modules")
+    parser.add_argument(
+        "--interpreter", type=Path, help="--thread --modules in an environment of this Python"
+    )
+    parser.add_argument(
+        "--suppressions", type=Path, help="of Python's own races: Tools/tsan of its sources"
+    )
     parser.add_argument(
         "--frames",
         type=int,
@@ -181,6 +243,15 @@ def main() -> int:
     )
     parser.add_argument("pytest", nargs="*", help="arguments for pytest")
     options = parser.parse_args()
+    if options.interpreter:
+        given = [f"--suppressions={options.suppressions.resolve()}"] if options.suppressions else []
+        return in_interpreter(
+            options.interpreter, [*given, "--", *(options.pytest or FREE_THREADED)]
+        )
+    if options.modules:
+        if not options.thread:
+            parser.error("--modules is for ThreadSanitizer: add --thread")
+        require_free_threads()
     os.chdir(ROOT)
     setup = setup_module()
     kind = "thread" if options.thread else "address,undefined"
@@ -192,6 +263,7 @@ def main() -> int:
         with setup.build.executor.locked(ROOT / setup.recipe.BUILD):
             setup.build.executor.run(steps, ROOT)
         describe(library)
+        package = package_of_modules(setup, library) if options.modules else None
     except setup.build.error.BuildError as error:
         print(f"sanitize: {error}", file=sys.stderr)
         return 1
@@ -202,6 +274,10 @@ def main() -> int:
     environment["CUPOLA_LIBRARY"] = str(library)
     # Code that a compiler makes in the background is not instrumented.
     environment.setdefault("CUPOLA_CPU_MODE", "ahead")
+    if package is not None:
+        path = [str(package), os.environ.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+        environment["PYTHON_GIL"] = "0"
     if options.thread:
         environment["CUPOLA_TEST_DRIVER"] = str(library.parent / "cpu" / "libcuda.so.1")
     else:
@@ -219,6 +295,8 @@ def main() -> int:
         for name, value in OPTIONS.items():
             environment[name] = f"{value}:log_path={folder}/report"
         environment["ASAN_OPTIONS"] += f":malloc_context_size={options.frames}"
+        if options.suppressions:
+            environment["TSAN_OPTIONS"] += f":suppressions={options.suppressions}"
         status = subprocess.run(
             [*command, *options.pytest], env=environment, check=False
         ).returncode

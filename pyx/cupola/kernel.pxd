@@ -16,6 +16,7 @@
 # Each function checks its arguments and raises cupola's exceptions. Keep the memory that such a
 # launch uses alive, and call Array.used_on where it was allocated on another stream.
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from cupola.handles cimport cupola_kernel
@@ -24,8 +25,12 @@ from cupola.stream cimport Stream
 cdef class Kernel:
     cdef cupola_kernel* native
     cdef object packer  # packs and checks its arguments
-    cdef object recent_grid, recent_block  # the grid and block of the last kernel[grid, block]
-    cdef unsigned recent[7]  # the launch's cupola_dimensions
+    # The grid and block of the last kernel[grid, block], and the launch's cupola_dimensions. Threads
+    # read them without a lock: the version is odd while a thread writes them.
+    cdef PyObject* recent_grid
+    cdef PyObject* recent_block
+    cdef unsigned recent[7]
+    cdef unsigned recent_version
     cdef object parameters
     cdef int suggested
     cdef object image  # its module's image; a reference to the module would be a cycle

@@ -4,6 +4,7 @@
 
 cimport cython
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -108,10 +109,55 @@ cdef object shown_parameters(Kernel kernel):
     return kernel.params if descriptors is None else descriptors.shown(kernel.params)
 
 
-cdef Signature signature_in(Kernel kernel):
+cdef inline PyObject* packer_of(Kernel kernel) except NULL:
+    """The kernel's signature without a reference, since threads that count references of a shared
+    object wait for each other. Each signature of a kernel lives as long as the kernel.
+    """
     if kernel is None or kernel.packer is None:  # made by __new__ without __init__
         raise ArgumentTypeError("this kernel was never initialized")
-    return <Signature>kernel.packer
+    return <PyObject*>kernel.packer
+
+
+cdef Signature signature_in(Kernel kernel):
+    return <Signature>packer_of(kernel)
+
+
+cdef inline bint recall(
+    Kernel kernel, object grid, object block, cupola_dimensions* dimensions
+) noexcept:
+    """Whether grid and block are those of the last launch, whose dimensions it then gives."""
+    cdef unsigned version = load(kernel.recent_version)
+    cdef unsigned axis
+    if (
+        load(kernel.recent_grid) != <PyObject*>grid or load(kernel.recent_block) != <PyObject*>block
+        or version & 1
+    ):
+        return False
+    for axis in range(7):
+        (<unsigned*>dimensions)[axis] = load(kernel.recent[axis])
+    return load(kernel.recent_version) == version
+
+
+cdef int remember(
+    Kernel kernel, object grid, object block, const cupola_dimensions* dimensions
+) except -1:
+    """Keep them for `recall`."""
+    cdef PyObject* replaced_grid
+    cdef PyObject* replaced_block
+    cdef unsigned axis
+    Py_INCREF(grid)
+    Py_INCREF(block)
+    with cython.critical_section(kernel):
+        store(kernel.recent_version, <unsigned>(kernel.recent_version + 1))
+        replaced_grid, replaced_block = kernel.recent_grid, kernel.recent_block
+        store(kernel.recent_grid, <PyObject*>grid)
+        store(kernel.recent_block, <PyObject*>block)
+        for axis in range(7):
+            store(kernel.recent[axis], (<const unsigned*>dimensions)[axis])
+        store(kernel.recent_version, <unsigned>(kernel.recent_version + 1))
+    Py_XDECREF(replaced_grid)
+    Py_XDECREF(replaced_block)
+    return 0
 
 
 cdef int run(
@@ -119,7 +165,7 @@ cdef int run(
     Stream stream, PyObject** arguments, Py_ssize_t count
 ) except -1:
     """Pack the arguments, launch, and do the pending actions."""
-    cdef Signature signature = signature_in(kernel)
+    cdef PyObject* signature = packer_of(kernel)
     cdef char usual[512]
     cdef char* buffer = usual
     cdef Queue queue
@@ -127,28 +173,28 @@ cdef int run(
     cdef list begun = None
     cdef int pending
     open_queue(&queue, stream, kernel.device_index)
-    if signature.nbytes > sizeof(usual):
-        buffer = <char*>malloc(signature.nbytes)
+    if (<Signature>signature).nbytes > sizeof(usual):
+        buffer = <char*>malloc((<Signature>signature).nbytes)
         if buffer == NULL:
             raise MemoryError
     try:
-        memset(buffer, 0, signature.nbytes)  # padding must not leak stack contents
-        pending = signature.pack_array(arguments, count, buffer, &queue)
+        memset(buffer, 0, (<Signature>signature).nbytes)  # padding must not leak stack contents
+        pending = (<Signature>signature).pack_array(arguments, count, buffer, &queue)
         if pending & (TRANSFER | AWAIT | EXPAND):
             if pending & EXPAND:
-                values = signature.expanded(arguments)
+                values = (<Signature>signature).expanded(arguments)
                 return run(
                     kernel, dimensions, attributes, stream, tuple_items(values), len(values))
             hold_queue(&queue)
             if pending & AWAIT:
                 follow(queue.native, queue.awaited)
             if pending & TRANSFER:
-                begun = signature.begin(arguments, buffer, queue.native)
+                begun = (<Signature>signature).begin(arguments, buffer, queue.native)
         send(kernel.native, dimensions, attributes, buffer, 0, queue.native, &used)
         if pending & USE or (queue.owning_stream != used and queue.owning_stream != NULL):
-            signature.use(arguments, used)
+            (<Signature>signature).use(arguments, used)
         if pending & TRANSFER:
-            signature.end(begun, used)
+            (<Signature>signature).end(begun, used)
     finally:
         close_queue(&queue)
         if buffer != usual:
@@ -177,15 +223,17 @@ cdef object call_by_name(
 cdef object call_configured(
     object self, PyObject** arguments, size_t nargsf, PyObject* names
 ):
-    cdef Configured configured = <Configured>self
+    # Not counted: it holds both.
+    cdef PyObject* kernel = <PyObject*>(<Configured>self).kernel
+    cdef PyObject* stream = <PyObject*>(<Configured>self).stream
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
     if names != NULL and len(<tuple>names):
-        return call_by_name(configured, arguments, count, names)
-    if configured.nothing:
-        check_arguments(configured.kernel, arguments, count, configured.stream)
+        return call_by_name(<Configured>self, arguments, count, names)
+    if (<Configured>self).nothing:
+        check_arguments(<Kernel>kernel, arguments, count, <Stream>stream)
     else:
         run(
-            configured.kernel, &configured.dimensions, NULL, configured.stream, arguments, count)
+            <Kernel>kernel, &(<Configured>self).dimensions, NULL, <Stream>stream, arguments, count)
 
 
 @cython.final
@@ -360,9 +408,13 @@ cdef class Kernel:
     def __cinit__(self):
         self.native = NULL
         self.suggested = 0
+        self.recent_grid = self.recent_block = NULL
+        self.recent_version = 0
 
     def __dealloc__(self):
         cupola_kernel_release(self.native)
+        Py_XDECREF(self.recent_grid)
+        Py_XDECREF(self.recent_block)
 
     cdef void* get_handle(self) noexcept nogil:
         return cupola_kernel_handle(self.native)
@@ -404,8 +456,7 @@ cdef class Kernel:
         cdef cupola_dimensions dimensions
         cdef Configured result
         cdef Py_ssize_t length = len(<tuple>key) if type(key) is tuple else 0
-        cdef object fixed = signature_in(self).fixed
-        cdef bint known
+        cdef object fixed = (<Signature>packer_of(self)).fixed
         if fixed is not None and (type(key) is not tuple or length == 1):
             grid, block, length = (<tuple>key)[0] if length else key, fixed, 2
         elif length < 2 or length > 4:
@@ -416,24 +467,16 @@ cdef class Kernel:
             grid, block = (<tuple>key)[0], (<tuple>key)[1]
             if fixed is not None:
                 require_unambiguous(self, fixed, <tuple>key)
-        if length < 4:
-            with cython.critical_section(self):
-                known = grid is self.recent_grid and block is self.recent_block
-                if known:
-                    dimensions = (<cupola_dimensions*>self.recent)[0]
-            if known:
-                result = new_configured(self, &dimensions)
-                if length == 3:
-                    result.stream = stream_in(self, (<tuple>key)[2])
-                return result
+        if length < 4 and recall(self, grid, block, &dimensions):
+            result = new_configured(self, &dimensions)
+            if length == 3:
+                result.stream = stream_in(self, (<tuple>key)[2])
+            return result
         shared = (<tuple>key)[3] if length == 4 else None
         read_dimensions(self.title, self.device_index, grid, block, shared, fixed, &dimensions)
         result = configure(self, &dimensions, (<tuple>key)[2] if length > 2 else None)
         if length < 4 and never_changes(grid) and (never_changes(block) or block is fixed):
-            with cython.critical_section(self):
-                _replaced = self.recent_grid, self.recent_block  # released behind the section
-                self.recent_grid, self.recent_block = grid, block
-                memcpy(self.recent, &dimensions, sizeof(dimensions))
+            remember(self, grid, block, &dimensions)
         return result
 
     def launch(

@@ -130,6 +130,13 @@ def test_what_a_leaked_python_object_points_to_is_not_reported(tmp_path):
     assert "1 passed" in answer.stdout and "sanitizers: 0 processes reported" in answer.stdout
 
 
+def test_modules_are_for_an_interpreter_under_the_sanitizer():
+    """Without one, accesses of the interpreter would be unseen, and locks of it unknown."""
+    command = [sys.executable, "tools/sanitize.py", "--thread", "--modules"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert answer.returncode == 1 and "--with-thread-sanitizer" in answer.stderr
+
+
 def test_leaks_of_this_projects_libraries_are_not_suppressed():
     lines = Path(__file__).with_name("leaks.txt").read_text().splitlines()
     patterns = [line.removeprefix("leak:") for line in lines if line and line[0] != "#"]

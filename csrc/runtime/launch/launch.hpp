@@ -34,7 +34,8 @@ namespace cupola {
     const CUresult code = queue(driver, d, attributes, pointers, stream.handle);
     if (__builtin_expect(code != CUDA_SUCCESS, 0))
         launch_again(code, d, attributes, pointers, stream);
-    launched_.store(true, std::memory_order_relaxed);
+    // A store each time would take the cache line from other threads that launch this kernel.
+    if (__builtin_expect(!launched(), 0)) launched_.store(true, std::memory_order_relaxed);
     stream.flight.add(interned_title_, d, [&] { return null_arguments(pointers); });
 }
 
