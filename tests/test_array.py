@@ -304,7 +304,7 @@ def test_asarray_shares_the_memory(driver):
         assert (shared.address, shared.dtype) == (there.address, there.dtype)
         there.set(host[::-1])
         del there  # the owner is kept
-        same(shared.get(), host[::-1].copy())
+        assert (shared.get() == host[::-1]).all()  # copies of NumPy lack the padding's bytes
         assert cupola.asarray(shared) is shared
     foreign = Foreign(shared)
     foreign.__cuda_array_interface__["data"] = (shared.address, True)

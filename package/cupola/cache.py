@@ -37,9 +37,10 @@ _warned: set[str] = set()
 
 def folder() -> str | None:
     """The folder, which may not exist yet; None where the cache is disabled."""
-    native = library.calls()
-    native.cupola_cache_folder.restype = ctypes.c_char_p
-    return os.fsdecode(native.cupola_cache_folder()) or None
+    # A function by its index is this call's own: threads would race for the type of a shared one.
+    found = library.calls()["cupola_cache_folder"]
+    found.restype = ctypes.c_char_p
+    return os.fsdecode(found()) or None
 
 
 def limit() -> int:
@@ -52,8 +53,9 @@ def limit() -> int:
     """
     native, found = library.calls(), ctypes.c_uint64()
     if native.cupola_cache_size(ctypes.byref(found)):
-        native.cupola_last_error.restype = ctypes.c_char_p
-        raise ArgumentValueError(os.fsdecode(native.cupola_last_error()))
+        last_error = native["cupola_last_error"]
+        last_error.restype = ctypes.c_char_p
+        raise ArgumentValueError(os.fsdecode(last_error()))
     return found.value
 
 

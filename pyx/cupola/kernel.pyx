@@ -4,7 +4,7 @@
 
 cimport cython
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_XDECREF
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -34,6 +34,7 @@ from cupola.element cimport low_bits_of
 from cupola.error cimport check
 from cupola._free_threading cimport load, store
 from cupola._names cimport KeywordBinder, parameter_text, parameters_of
+from cupola._recent_shape cimport recall, remember
 from cupola.handles cimport cupola_stream
 from cupola.stream cimport as_stream
 
@@ -110,9 +111,7 @@ cdef object shown_parameters(Kernel kernel):
 
 
 cdef inline PyObject* packer_of(Kernel kernel) except NULL:
-    """The kernel's signature without a reference, since threads that count references of a shared
-    object wait for each other. Each signature of a kernel lives as long as the kernel.
-    """
+    """The kernel's signature without a reference: it lives as long as the kernel."""
     if kernel is None or kernel.packer is None:  # made by __new__ without __init__
         raise ArgumentTypeError("this kernel was never initialized")
     return <PyObject*>kernel.packer
@@ -120,44 +119,6 @@ cdef inline PyObject* packer_of(Kernel kernel) except NULL:
 
 cdef Signature signature_in(Kernel kernel):
     return <Signature>packer_of(kernel)
-
-
-cdef inline bint recall(
-    Kernel kernel, object grid, object block, cupola_dimensions* dimensions
-) noexcept:
-    """Whether grid and block are those of the last launch, whose dimensions it then gives."""
-    cdef unsigned version = load(kernel.recent_version)
-    cdef unsigned axis
-    if (
-        load(kernel.recent_grid) != <PyObject*>grid or load(kernel.recent_block) != <PyObject*>block
-        or version & 1
-    ):
-        return False
-    for axis in range(7):
-        (<unsigned*>dimensions)[axis] = load(kernel.recent[axis])
-    return load(kernel.recent_version) == version
-
-
-cdef int remember(
-    Kernel kernel, object grid, object block, const cupola_dimensions* dimensions
-) except -1:
-    """Keep them for `recall`."""
-    cdef PyObject* replaced_grid
-    cdef PyObject* replaced_block
-    cdef unsigned axis
-    Py_INCREF(grid)
-    Py_INCREF(block)
-    with cython.critical_section(kernel):
-        store(kernel.recent_version, <unsigned>(kernel.recent_version + 1))
-        replaced_grid, replaced_block = kernel.recent_grid, kernel.recent_block
-        store(kernel.recent_grid, <PyObject*>grid)
-        store(kernel.recent_block, <PyObject*>block)
-        for axis in range(7):
-            store(kernel.recent[axis], (<const unsigned*>dimensions)[axis])
-        store(kernel.recent_version, <unsigned>(kernel.recent_version + 1))
-    Py_XDECREF(replaced_grid)
-    Py_XDECREF(replaced_block)
-    return 0
 
 
 cdef int run(
@@ -223,8 +184,7 @@ cdef object call_by_name(
 cdef object call_configured(
     object self, PyObject** arguments, size_t nargsf, PyObject* names
 ):
-    # Not counted: it holds both.
-    cdef PyObject* kernel = <PyObject*>(<Configured>self).kernel
+    cdef PyObject* kernel = <PyObject*>(<Configured>self).kernel  # no reference: it holds both
     cdef PyObject* stream = <PyObject*>(<Configured>self).stream
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
     if names != NULL and len(<tuple>names):
@@ -408,8 +368,6 @@ cdef class Kernel:
     def __cinit__(self):
         self.native = NULL
         self.suggested = 0
-        self.recent_grid = self.recent_block = NULL
-        self.recent_version = 0
 
     def __dealloc__(self):
         cupola_kernel_release(self.native)

@@ -2,6 +2,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The choice among a family's variants on one device."""
 
+cimport cython
 from libc.math cimport HUGE_VAL, fabs, log1p
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
@@ -321,10 +322,12 @@ cdef class Chooser:
     ) except -1:
         """Whether the device can launch the variant."""
         try:
-            kernel = self.kernels[variant]
+            with cython.critical_section(self):
+                kernel = self.kernels[variant]
             if kernel is None:
                 kernel = family._kernel(self.steps.variants[variant], self.types, self.device)
-                self.kernels[variant] = kernel
+                with cython.critical_section(self):
+                    self.kernels[variant] = kernel
             grid, block, shared = self.steps.dimensions(code, slots, variant, given)
             # An array without elements needs no blocks: its arguments are checked alone.
             empty = 0 in <tuple>grid if type(grid) is tuple else grid == 0
