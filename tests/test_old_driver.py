@@ -5,12 +5,14 @@ The CPU device stands for it, behind a library that hides every symbol newer tha
 
 import json
 import shutil
+import struct
 
 import images
 import pytest
-from test_driver import good
+from test_driver import good, run
 from wrapped import wrap
 
+from cupola.image import fatbin
 from cupola.image.reader import read_image
 
 # Functions that drivers have since CUDA 12.3 and 12.4.
@@ -215,6 +217,37 @@ def test_a_refused_entry_leads_to_the_next(tmp_path):
     said = good(code, CUPOLA_DRIVER=driver, CUPOLA_LOG="info").stderr
     assert "the driver refuses sm_90: CUDA_ERROR_NO_BINARY_FOR_GPU" in said
     assert "took compute_75 on device 0: the driver compiles PTX for compute_75" in said
+
+
+@pytest.mark.cpu_only("a wrapped CPU device writes down what it gets")
+@pytest.mark.parametrize("place", [None, 0, 60, 73, 1 << 31, "offset", "length"], ids=str)
+def test_a_driver_gets_a_text_without_options(tmp_path, place):
+    """A driver of NVIDIA reads the options where the header says, inside of it or not."""
+    source = """
+    static int my_cuModuleLoadDataEx(void** module, const void* image, unsigned count,
+                                     int* options, void** values) {
+        FILE* file = fopen(getenv("WRITTEN"), "w");
+        fwrite(image, 1, 8, file);
+        fclose(file);
+        return real("cuModuleLoadDataEx")(module, image, count, options, values);
+    }
+    """
+    driver = wrap(tmp_path, source, replace=["cuModuleLoadDataEx"])
+    made = bytearray(fatbin.of_ptx(b".version 7.0\n.target sm_75\n.address_size 64\n", 75))
+    head = 16  # bytes of the fatbin before the entry, whose options are at 64
+    if place == "offset":
+        struct.pack_into("<II", made, head + 64, 80, 1)
+    elif place == "length":
+        struct.pack_into("<II", made, head + 64, 72, 1 << 20)
+    elif place is not None:
+        struct.pack_into("<I", made, head + 20, place)
+    image, written = tmp_path / "text.fatbin", tmp_path / "written"
+    image.write_bytes(made)
+    said = run(f"import cupola; cupola.load({str(image)!r})", CUPOLA_DRIVER=driver, WRITTEN=written)
+    if place == 1 << 31:
+        assert "the header of the entry at offset 16 is invalid" in said.stderr
+    else:
+        assert (said.returncode, written.read_bytes()) == (0, b".version"), said.stderr
 
 
 @pytest.mark.cpu_only("a wrapped CPU device writes down what it gets")

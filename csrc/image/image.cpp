@@ -86,6 +86,18 @@ std::vector<Entry> read(const void* data, std::size_t size) {
     return {*kind == Kind::cubin ? cubin(bytes) : text(bytes, 0)};
 }
 
+std::string_view assembler_options(const Entry& entry) {
+    constexpr std::size_t fields = 64;  // of each header; the options are behind them
+    const Bytes header(entry.header);
+    if (header.size() < fields) return {};
+    const auto at = header.at<std::uint32_t>(20, "the place of an entry's options");
+    if (at < fields || at > header.size() - 8) return {};
+    const auto start = header.at<std::uint32_t>(at, "the offset of an entry's options");
+    const auto length = header.at<std::uint32_t>(at + 4, "the size of an entry's options");
+    if (start > header.size() || length > header.size() - start) return {};
+    return entry.header.substr(start, length);
+}
+
 std::string alone(const Entry& entry, std::string_view payload) {
     std::string header(entry.header);
     const std::uint64_t flags = Bytes(header).at<std::uint64_t>(40, "an entry's flags");

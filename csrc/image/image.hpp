@@ -32,6 +32,10 @@ std::optional<Kind> detect_kind(const void* data, std::size_t size);
 // gives an impossible size.
 std::string unpack(const Entry& entry);
 
+// The options for ptxas in the header of an entry of PTX; empty where it has none, or none within
+// the header.
+std::string_view assembler_options(const Entry& entry);
+
 // A fatbin of this entry alone, with its payload decompressed. Thus a driver gets ptxas's options,
 // which PTX text does not have. The entry must be of a fatbin. Throws Error.
 std::string alone(const Entry& entry, std::string_view payload);

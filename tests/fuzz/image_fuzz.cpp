@@ -28,6 +28,7 @@ void check(const std::vector<cupola::image::Entry>& entries, std::string_view al
         try {
             if (entry.kind == cupola::image::Kind::cubin && !entry.compressed)
                 check_kernels(entry.payload);
+            cupola::image::assembler_options(entry);
             if (entry.compressed) cupola::image::unpack(entry);
         } catch (const cupola::image::Error&) {
         }

@@ -38,8 +38,10 @@ Loadable::Loadable(const image::Entry& entry, const image::Taker& taker) {
     } else {
         machine_code_ = payload;
     }
-    if (text && (!taker.machine_code || entry.header.empty()))
-        hold(ptx_);  // the CPU device reads PTX as text alone
+    // The CPU device reads PTX as text alone. NVIDIA's driver does not check where the options are,
+    // so it gets the header only with options.
+    if (text && (!taker.machine_code || image::assembler_options(entry).empty()))
+        hold(ptx_);
     else if (text)
         hold(image::alone(entry, ptx_));
     else if (reinterpret_cast<std::uintptr_t>(payload.data()) % 8 == 0)

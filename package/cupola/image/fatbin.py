@@ -12,9 +12,11 @@ from . import reader
 
 _HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of the entries
 _SIZES = struct.Struct("<4xIQ")  # fields of an entry's header: its size, and the size of the code
-# The header of an entry of PTX: kind, version, sizes of header and code, of compressed code, offset
-# of options, version of the code, architecture, offset and size of a name, flags, unpacked size.
-_PTX = struct.Struct("<HHIQIIHHIIIQQQ")
+# The header of an entry of PTX: kind, version, sizes of header and code, of compressed code, place
+# of the options' offset, version of the code, architecture, offset and size of a name, flags,
+# unpacked size; offset and size of the options for ptxas, and their text.
+_PTX = struct.Struct("<HHIQIIHHIIIQQQIIQ")
+_OPTIONS, _TEXT = 64, 72  # the places of the last three fields
 _LINUX = 0x11  # flags: 64-bit code for Linux
 _INDEX = 8  # a packed fatbin begins with a skippable frame: 8 bytes, then the index
 _TAG = 8  # bytes before the fatbin's header in the index
@@ -78,7 +80,10 @@ def _headers(image: bytes) -> Iterator[bytes]:
 def of_ptx(text: bytes, architecture: int) -> bytes:
     """A fatbin, not packed, with a PTX text alone."""
     code = text + bytes(-len(text) % 8 or 8)  # the text ends with a NUL
-    header = _PTX.pack(1, 0x101, _PTX.size, len(code), 0, 0, 0, 0, architecture, 0, 0, _LINUX, 0, 0)
+    header = _PTX.pack(
+        1, 0x101, _PTX.size, len(code), 0, _OPTIONS, 0, 0, architecture, 0, 0, _LINUX, 0, 0, _TEXT,
+        0, 0,
+    )  # fmt: skip
     return joined([Piece("ptx", architecture, "", header, code)])
 
 
