@@ -52,6 +52,28 @@ def test_the_nearest_row_in_log_space_decides(family):
         assert ran(family, size) == chosen(family, size) == block, size
 
 
+def test_a_grid_of_zero_for_other_sizes_is_an_error():
+    family = families.family(grid="m / BLOCK")
+    x, which = cupola.zeros(20, np.float32), cupola.zeros(1, np.int32)
+    with refused(cupola.ArgumentError, saying="has a zero dimension"):
+        family(x, 20, which)
+    assert ran(families.family(grid="m / BLOCK"), 64) == 64
+
+
+def test_an_array_in_place_of_an_int_is_named(family):
+    by_count = families.family(sizes={}, key=["n"], grid="ceildiv(n, BLOCK)")
+    x, which = cupola.zeros(20, np.float32), cupola.zeros(1, np.int32)
+    saying = ("mark: argument n: expected an int, which the launch is computed from", "Array")
+    for wrong in (x, cupola.to_device(np.array([20], np.int32))):
+        with refused(cupola.ArgumentTypeError, saying=saying):
+            by_count(x, wrong, which)
+
+
+def test_extreme_times_of_a_table_are_shown(family):
+    families.store(family, row([100], 32, seconds=1e300, default=5e-324))
+    assert "chosen" in str(explained(family, 100))
+
+
 def test_a_size_of_zero_is_a_key_and_launches_nothing(family):
     families.store(family, row([0], 32), row([3], 128))
     assert chosen(family, 0) == 32 and chosen(family, 1) == 32 and chosen(family, 2) == 128

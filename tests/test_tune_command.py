@@ -79,6 +79,23 @@ def test_cases_and_the_folder_by_options(tune, tmp_path):
     assert not list((tmp_path / "cache/tuning").glob("*.json"))
 
 
+def test_what_is_not_stored_is_said(tune, tmp_path, monkeypatch):
+    """A folder that is a file, a budget that ends at the default, and a disabled cache."""
+    work = "heat", "--family", "work", "--cases", "heat.cases:work"
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file" / "below", "/proc/nope"):
+        refused(tune(*work, "--output", path), f"--output {path}: expected a folder for the table")
+    answer = tune(*work, "--output", tmp_path / "kept")
+    assert answer.returncode == 0, answer.stderr
+    (table,) = (tmp_path / "kept").glob("*.json")
+    before = table.read_bytes()
+    refused(tune(*work, "--output", tmp_path / "kept", "--budget", 0.001, "--no-resume"),
+            "nothing was stored of heat.work")  # fmt: skip
+    assert table.read_bytes() == before
+    monkeypatch.setenv("CUPOLA_CACHE_DIR", "none")
+    assert "not stored: the cache is disabled" in tune(*work).stdout
+
+
 def test_what_the_command_refuses(tune, tmp_path):
     refused(tune("heat"), "heat.work has no cases", "--cases MODULE:FUNCTION")
     refused(tune("cold"), "there is no module cold.families")

@@ -137,6 +137,18 @@ def test_of_equal_variants_the_nearest_to_the_default_is_best():
     assert raced(few).best() == (1, 1, "y")
 
 
+def test_no_slower_variant_takes_the_place_of_the_default():
+    def found(seconds):
+        # Noise ties all of them; the variant with the fewest registers is not the default.
+        times = Times(lambda variant: seconds[variant[0]], 0.5, registers=lambda variant: variant[0])
+        table = {**TABLE, "tunables": {"A": [1, 2, 3]}, "default": {"A": 2}}
+        race = raced(times, table=table)
+        default = race.outcomes[2,].timing.seconds
+        return race.outcomes[race.best()].timing.seconds <= default
+
+    assert all(found({1: 1 + 0.01 * k, 2: 1.0, 3: 1.0}) for k in range(20))
+
+
 def test_a_slow_variant_gets_one_round():
     times = Times(lambda variant: 1.0 if variant[0] == 16 else 1e-3)
     race = raced(times)

@@ -212,6 +212,42 @@ def test_a_journal_that_others_wrote_is_left_out_line_by_line():
     assert len(Journal(mode_family([0, 1]), DEVICE, [], True).known(key)) == 1
 
 
+def test_a_variant_that_hung_is_measured_again():
+    key = ((), (1,), "digest")
+    journal = Journal(mode_family([0, 1]), DEVICE, [], True)
+    journal.append(key, Outcome((0,), Failure("hang", "gave no answer"), None, None))
+    journal.append(key, Outcome((1,), Failure("wrong", "out[0]"), None, None))
+    (known,) = Journal(mode_family([0, 1]), DEVICE, [], True).known(key)
+    assert known.failure.kind == "wrong"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
+def test_a_journal_that_is_no_file_is_not_read(kind):
+    path = Journal(mode_family([0, 1]), DEVICE, [], True).path
+    os.makedirs(os.path.dirname(path))
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        os.mkdir(path)
+    else:
+        os.symlink("/dev/zero", path)
+    assert Journal(mode_family([0, 1]), DEVICE, [], True).known(((), (1,), "digest")) == []
+
+
+def test_lines_of_no_measurement_are_left_out():
+    journal = Journal(mode_family([0, 1]), DEVICE, [], True)
+    os.makedirs(os.path.dirname(journal.path))
+    lines = [
+        '[[], [1], "d", [0], null, [8, 64, 0], [-1.0, 1, 1, 3]]',
+        '[[], [1], "d", [0], null, [8, 64, 0], [NaN, 1, 1, 3]]',
+        '[[], [1], "d", [7], null, [8, 64, 0], [1.0, 1, 1, 3]]',
+        '[[], [1], "d", [0], ["odd", "x"], null, null]',
+        "[" * 100_000,
+    ]
+    Path(journal.path).write_text("\n".join(lines))
+    assert Journal(mode_family([0, 1]), DEVICE, [], True).known(((), (1,), "d")) == []
+
+
 def test_without_a_cache_nothing_is_written(monkeypatch, cache):
     monkeypatch.setenv("CUPOLA_CACHE_DIR", "none")
     found = tuned(mode_family([0, 5]), mode_case(), FormulaClock())

@@ -199,6 +199,15 @@ def test_rows_of_eight_versions_of_a_code_are_kept(folder):
     assert kept == set(range(4, 12))
 
 
+def test_the_folder_of_a_package_has_rows_for_one_version_of_a_code(tmp_path):
+    for number in range(3):
+        for name in ("step", "other"):
+            more = rows(row(number, 1), name=name, digest=f"{number:064x}")
+            path = tables.store(DEVICE, more, str(tmp_path))
+    kept = {one.name: (int(one.digest, 16), len(one.rows)) for one in tables.load(path).families}
+    assert kept == {"step": (2, 1), "other": (2, 1)}
+
+
 def test_a_table_that_grows_keeps_its_newest_rows(folder):
     listed = [row(number, 0, date=f"2026-01-{1 + number // 100:02}T00:00:00Z")
               for number in range(2500)]  # fmt: skip

@@ -240,7 +240,12 @@ cdef class CallableFamily:
                 raise ArgumentTypeError(
                     f"{self.argument(reader)}: expected an int, which the launch is computed "
                     f"from, got {type(value).__name__}")
-            value = value.__index__()
+            try:
+                value = value.__index__()
+            except TypeError:
+                raise ArgumentTypeError(
+                    f"{self.argument(reader)}: expected an int, which the launch is computed "
+                    f"from, got an object of {type(value).__name__} that is no int") from None
         number = PyLong_AsLongLongAndOverflow(value, &overflow)
         if overflow:
             raise ArgumentValueError(

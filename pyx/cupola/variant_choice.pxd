@@ -20,6 +20,7 @@ cdef class LaunchSteps:
     # Grid, block and bytes of shared memory of a variant.
     cdef tuple dimensions(
         self, const int64_t* code, int64_t* slots, int variant, const int64_t* given)
+    cdef bint has_zero(self, const int64_t* slots) noexcept
     cdef dict named(self, const int64_t* given)
 
 # The launch for one key.

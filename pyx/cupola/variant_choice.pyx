@@ -131,6 +131,14 @@ cdef class LaunchSteps:
         i = self.grid_axes
         return axes(found, i), axes(found + i, self.block_axes), found[i + self.block_axes]
 
+    cdef bint has_zero(self, const int64_t* slots) noexcept:
+        """Whether a symbol or a computed size is 0."""
+        cdef Py_ssize_t i
+        for i in range(self.symbols + self.sizes):
+            if slots[i] == 0:
+                return True
+        return False
+
     cdef dict named(self, const int64_t* given):
         return {name: given[i] for i, name in enumerate(self.declaration.symbols)}
 
@@ -329,9 +337,13 @@ cdef class Chooser:
                 with cython.critical_section(self):
                     self.kernels[variant] = kernel
             grid, block, shared = self.steps.dimensions(code, slots, variant, given)
-            # An array without elements needs no blocks: its arguments are checked alone.
+            # Without elements there are no blocks, and the arguments are checked alone. A grid of 0
+            # for other sizes is a mistake in its expression, which the kernel refuses.
             empty = 0 in <tuple>grid if type(grid) is tuple else grid == 0
-            entry.configured = kernel.forall(0) if empty else kernel[grid, block, None, shared]
+            if empty and self.steps.has_zero(slots):
+                entry.configured = kernel.forall(0)
+            else:
+                entry.configured = kernel[grid, block, None, shared]
         except REFUSALS as error:
             entry.refused[variant] = error
             return False

@@ -258,7 +258,7 @@ def _divisible(left: Any, right: Any) -> None:
     if type(right) is int and right == 0:
         raise ExpressionError("it divides by zero")
     if any(type(one) is int and one < 0 for one in (left, right)):
-        raise ExpressionError("it divides a negative number, or by one")
+        raise ExpressionError("it divides a negative number, or by a negative number")
 
 
 def _floor(left: Any, right: Any) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
+import stat
 from dataclasses import asdict
 from typing import Any
 
@@ -14,8 +16,9 @@ from cupola.declare.family import Variant
 from cupola.declare.tuning_table import DeviceRecord
 from cupola.tuning import tables
 from cupola.tuning.family import Family
-from cupola.tuning.outcomes import Failure, Footprint, Outcome, Timing
+from cupola.tuning.outcomes import FAILURES, Failure, Footprint, Outcome, Timing
 
+_MOST_BYTES = 256 << 20
 Key = tuple[tuple[str, ...], tuple[int, ...]]  # types and sizes of a case
 Entry = tuple[tuple[str, ...], tuple[int, ...], str]  # the same, and the digest of the case
 
@@ -28,7 +31,7 @@ class Journal:
     family : Family
     device : DeviceRecord
     timed : list
-        How times are measured, for JSON.
+        How variants are searched and timed, for JSON.
     resume : bool
         Whether to read what an earlier process has written. Otherwise the file begins again.
     """
@@ -42,6 +45,7 @@ class Journal:
         self.path = folder and os.path.join(folder, f"{name}.journal")
         self._known: dict[Entry, dict[Variant, Outcome]] = {}
         self._complete: set[Entry] = set()
+        self._variants = set(family.variants)
         if self.path is None:
             return
         if resume:
@@ -50,8 +54,11 @@ class Journal:
             self.remove()
 
     def known(self, entry: Entry) -> list[Outcome]:
-        """The outcomes of a case that an earlier process measured."""
-        return list(self._known.get(entry, {}).values())
+        """The outcomes of a case that an earlier process measured. A variant that hung is none of
+        them: the time that it has may differ.
+        """
+        found = self._known.get(entry, {}).values()
+        return [one for one in found if one.failure is None or one.failure.kind != "hang"]
 
     def is_complete(self, entry: Entry) -> bool:
         """Whether an earlier process measured a case to its end."""
@@ -83,15 +90,27 @@ class Journal:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.path)
 
+    def _is_possible(self, outcome: Outcome) -> bool:
+        numbers = [*(outcome.timing or ()), *(outcome.footprint or ())]
+        return (
+            outcome.variant in self._variants
+            and (outcome.failure is None or outcome.failure.kind in FAILURES)
+            and all(isinstance(one, (int, float)) and 0 <= one < math.inf for one in numbers)
+        )
+
     def _read(self, path: str) -> None:
         try:
-            with open(path, "rb") as file:
-                lines = file.read().splitlines()
-        except FileNotFoundError:
+            # Don't block on a pipe.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    return
+                lines = file.read(_MOST_BYTES).splitlines()
+        except OSError:
             return
         for line in lines:
             # A line that a killed process has not finished is left out.
-            with contextlib.suppress(ValueError, TypeError):
+            with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
                 types, sizes, digest, *fields = json.loads(line)
                 entry = tuple(types), tuple(sizes), digest
                 if not fields:
@@ -104,4 +123,6 @@ class Journal:
                     footprint and Footprint(*footprint),
                     timing and Timing(*timing),
                 )
+                if not self._is_possible(outcome):
+                    continue
                 self._known.setdefault(entry, {})[outcome.variant] = outcome

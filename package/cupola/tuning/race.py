@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -116,12 +117,16 @@ class Race:
 
     def best(self) -> Variant:
         """The fastest variant; of those that tie with it, the one of the smallest footprint, and
-        of these the one that is nearest to the default.
+        of these the one that is nearest to the default. If the default ties, too, no variant with a
+        larger median takes its place.
         """
         measured = [one for one in self.outcomes.values() if one.timing and one.footprint]
         first = min(measured, key=lambda one: one.timing.seconds)  # type: ignore[union-attr]
         assert first.timing is not None
         tied = [one for one in measured if one.timing and one.timing.ties(first.timing)]
+        limit = next((self._timing(one.variant).seconds for one in tied
+                      if one.variant == self.default), math.inf)  # fmt: skip
+        tied = [one for one in tied if self._timing(one.variant).seconds <= limit]
 
         def order(one: Outcome) -> tuple[int, int, float]:
             assert one.timing is not None and one.footprint is not None

@@ -166,6 +166,9 @@ def _warn(path: str, why: str) -> None:
 def store(record: DeviceRecord, rows: FamilyRows, folder: str | None = None) -> str | None:
     """Add rows to the file of a device, and keep all other rows of the file.
 
+    The user's file keeps rows for several versions of a family's code. In another folder, which a
+    package ships, rows for other code than that of the new rows are removed.
+
     A file that can't be read is renamed, with the suffix ``.damaged``.
 
     Parameters
@@ -189,7 +192,14 @@ def store(record: DeviceRecord, rows: FamilyRows, folder: str | None = None) -> 
     try:
         os.makedirs(place, 0o700 if folder is None else 0o777, exist_ok=True)
         with _locked(place):
-            text = written(with_rows(_before(path, record), rows))
+            before = _before(path, record)
+            if folder is not None:
+                others = [
+                    one for one in before.families
+                    if one.name != rows.name or one.digest == rows.digest
+                ]  # fmt: skip
+                before = Table(record, tuple(others))
+            text = written(with_rows(before, rows))
             read(text)  # a file that can't be read would hide the other rows
             _replace(path, text)
     except (OSError, ValueError) as error:

@@ -25,7 +25,7 @@ from cupola.tuning.measure import EventClock
 from cupola.tuning.outcomes import Failure
 from cupola.tuning.progress import progress_report
 from cupola.tuning.race import Race
-from cupola.tuning.results import Tuning
+from cupola.tuning.results import TunedCase, Tuning
 from cupola.tuning.search import SEARCHES
 from cupola.tuning.session import Session, Settings, key_text, search, tuned
 from cupola.tuning.worker import Worker
@@ -142,9 +142,11 @@ def tune_with(
         session = Session(family, cases, settings)
         record = _record(workers)
         timed = [type(settings.clock).__name__, getattr(settings.clock, "flush", None)]
-        journal = Journal(family, record, timed, resume)
+        journal = Journal(family, record, [*timed, settings.search, settings.seed], resume)
 
-        def keep(rows: Sequence[Row]) -> str | None:
+        def keep(cases: Sequence[TunedCase]) -> str | None:
+            # A case that the budget ended at the default says nothing: older rows may be better.
+            rows = [one.row for one in cases if one.is_complete or one.row.variants > 1]
             if store is False or not rows:
                 return None
             folder = None if store is True else os.fspath(store)
@@ -155,12 +157,12 @@ def tune_with(
         try:
             session.run(workers, journal, report)
         except KeyboardInterrupt:
-            keep([one.row for one in session.cases])
+            keep(session.cases)
             raise
     found = Tuning(
         family.declaration, family.name, family.digest, record, session.cases, session.unmeasured
     )
-    found.file = keep(found.rows)
+    found.file = keep(found.cases)
     is_kept = store is False or found.file is not None
     if is_kept and not session.unmeasured and all(one.is_complete for one in found.cases):
         journal.remove()
@@ -217,7 +219,8 @@ def tune_at_first_use(family: Family, call: Call) -> Row | None:
         race.finish()
         if race.outcomes[family.declaration.default].timing is None:
             return None
-        return tuned(family, key, key_text(family, key), race, None, not race.is_over).row
+        found = tuned(family, key, key_text(family, key), race, None, not race.is_over)
+        return found.row if found.is_complete or found.row.variants > 1 else None
 
 
 def _copied(value: Any) -> Any:

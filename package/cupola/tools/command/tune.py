@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cupola.exceptions import ArgumentValueError, MissingFileError, UnknownNameError
+from cupola import cache
+from cupola.exceptions import ArgumentValueError, Error, MissingFileError, UnknownNameError
 from cupola.tools.command.values import duration, word
 
 if TYPE_CHECKING:
@@ -72,7 +74,10 @@ def run(options: argparse.Namespace) -> None:
         listed = ", ".join(family.name for family in chosen)
         raise ArgumentValueError(f"--picture is for one family: name one of {listed} by --family")
     measured = [(family, cases(family, options.cases)) for family in chosen]
+    if options.output is not None:
+        require_folder(options.output)
     end = time.monotonic() + options.budget
+    lost: list[str] = []
     for place, (family, function) in enumerate(measured):
         left = max(end - time.monotonic(), 0.001) / (len(measured) - place)
         found = tune(
@@ -90,9 +95,26 @@ def run(options: argparse.Namespace) -> None:
         print(found)
         if found.file is not None:
             print(f"stored in {found.file}")
+        elif options.output is not None:
+            lost.append(family.name)
+        elif cache.folder() is None:
+            print("not stored: the cache is disabled (CUPOLA_CACHE_DIR); name a folder by --output")
         if options.picture is not None:
             found.picture(options.picture)
             print(f"drawn in {options.picture}")
+    if lost:
+        raise Error(f"{options.output}: nothing was stored of {', '.join(lost)}")
+
+
+def require_folder(path: Path) -> None:
+    """Make the folder of a table; an error where it can't be written."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        why = "" if os.access(path, os.W_OK | os.X_OK) else "Permission denied"
+    except OSError as error:
+        why = error.strerror or str(error)
+    if why:
+        raise ArgumentValueError(f"--output {path}: expected a folder for the table: {why}")
 
 
 def families(package: str, name: str | None) -> list[Family]:
