@@ -1,6 +1,7 @@
 # cupola/module.pyi - modules.
 from collections.abc import Iterator, Mapping
 from typing import Any
+
 from typing_extensions import Buffer
 
 from cupola.device import Device, _DeviceLike

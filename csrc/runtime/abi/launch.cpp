@@ -119,5 +119,5 @@ void cupola_launch_origin(const char* line) {
 }
 
 void cupola_launch_observe(cupola_launch_observer observer) {
-    guard([&] { LaunchObserver::set(observer); });
+    guard([&] { set_launch_observer(observer); });
 }

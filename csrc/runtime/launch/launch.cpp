@@ -136,7 +136,7 @@ void Kernel::launch_instrumented(const cupola_dimensions& d, const cupola_attrib
     if (driver.debug()) log_launch(d);
     if (driver.instrumented.load(std::memory_order_relaxed) & Driver::prints)
         Output::before_launch();
-    const LaunchObserver::Call observed(*this, d, attributes, pointers, stream);
+    const ObservedLaunch observed(*this, d, attributes, pointers, stream);
     {
         const Span span(CUPOLA_PROFILE_LAUNCH, interned_title_, &stream, 0, &d);
         launch_in_context(d, attributes, pointers, stream);

@@ -13,13 +13,13 @@ std::atomic<cupola_launch_observer> current{nullptr};
 
 }  // namespace
 
-void LaunchObserver::set(cupola_launch_observer observer) noexcept {
+void set_launch_observer(cupola_launch_observer observer) noexcept {
     current.store(observer);
     instrument(Driver::observed, observer != nullptr);
 }
 
-LaunchObserver::Call::Call(Kernel& kernel, const cupola_dimensions& dimensions,
-                           const cupola_attributes* attributes, void** pointers, Stream& stream)
+ObservedLaunch::ObservedLaunch(Kernel& kernel, const cupola_dimensions& dimensions,
+                               const cupola_attributes* attributes, void** pointers, Stream& stream)
     : observer_(current.load()),
       kernel_(kernel),
       dimensions_(dimensions),
@@ -27,14 +27,14 @@ LaunchObserver::Call::Call(Kernel& kernel, const cupola_dimensions& dimensions,
       pointers_(pointers),
       stream_(stream),
       exceptions_(std::uncaught_exceptions()) {
-    tell(CUPOLA_LAUNCH_BEGINS);
+    call(CUPOLA_LAUNCH_BEGINS);
 }
 
-LaunchObserver::Call::~Call() {
-    tell(std::uncaught_exceptions() > exceptions_ ? CUPOLA_LAUNCH_FAILED : CUPOLA_LAUNCH_QUEUED);
+ObservedLaunch::~ObservedLaunch() {
+    call(std::uncaught_exceptions() > exceptions_ ? CUPOLA_LAUNCH_FAILED : CUPOLA_LAUNCH_QUEUED);
 }
 
-void LaunchObserver::Call::tell(int stage) const {
+void ObservedLaunch::call(int stage) const {
     if (observer_)
         observer_(stage, wrap(&kernel_), &dimensions_, attributes_, pointers_, wrap(&stream_));
 }

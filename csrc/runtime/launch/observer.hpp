@@ -6,31 +6,28 @@
 
 namespace cupola {
 
-class LaunchObserver {
+// Null: none. While an observer is set, launches take the instrumented path.
+void set_launch_observer(cupola_launch_observer observer) noexcept;
+
+// Calls the observer at its begin and, with the outcome of the launch, at its end.
+class ObservedLaunch {
   public:
-    // Null: none. While one is set, launches take the instrumented path.
-    static void set(cupola_launch_observer observer) noexcept;
+    ObservedLaunch(Kernel& kernel, const cupola_dimensions& dimensions,
+                   const cupola_attributes* attributes, void** pointers, Stream& stream);
+    ~ObservedLaunch();
+    ObservedLaunch(const ObservedLaunch&) = delete;
+    ObservedLaunch& operator=(const ObservedLaunch&) = delete;
 
-    // Calls the observer at its begin and, with the outcome, at its end.
-    class Call {
-      public:
-        Call(Kernel& kernel, const cupola_dimensions& dimensions,
-             const cupola_attributes* attributes, void** pointers, Stream& stream);
-        ~Call();
-        Call(const Call&) = delete;
-        Call& operator=(const Call&) = delete;
+  private:
+    void call(int stage) const;
 
-      private:
-        void tell(int stage) const;
-
-        const cupola_launch_observer observer_;  // the same one at both ends
-        Kernel& kernel_;
-        const cupola_dimensions& dimensions_;
-        const cupola_attributes* attributes_;
-        void** pointers_;
-        Stream& stream_;
-        int exceptions_;
-    };
+    const cupola_launch_observer observer_;  // the same one at both ends
+    Kernel& kernel_;
+    const cupola_dimensions& dimensions_;
+    const cupola_attributes* attributes_;
+    void** pointers_;
+    Stream& stream_;
+    int exceptions_;
 };
 
 }  // namespace cupola

@@ -35,7 +35,9 @@ class ObservedLaunch(NamedTuple):
     """A launch as the function of `cupola.launch_observer.observe` gets it."""
 
     image: Any
-    """The ``cupola.module.Image`` of the kernel; None if it is cupola's own, or no Python code has loaded it."""
+    """The ``cupola.module.Image`` of the kernel. None if it is cupola's own, or if C or C++ code
+    has loaded it.
+    """
     name: str
     """The kernel's name in the image."""
     title: str

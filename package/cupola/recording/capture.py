@@ -140,14 +140,14 @@ class Capture:
         return {"data": self._add(host, members), "pointers": rows}
 
     def _add(self, host: np.ndarray[Any, Any], members: dict[str, Any]) -> str:
-        digest = hashlib.sha256(host).hexdigest()
+        digest = hashlib.sha256(host.data).hexdigest()
         stream = io.BytesIO()
         np.lib.format.write_array_header_1_0(
             stream, {"descr": "|u1", "fortran_order": False, "shape": host.shape}
         )
         name = f"data/{digest}.npy"
         if name not in self._writer.names and name not in members:
-            stream.write(host)
+            stream.write(host.data)
             self._take(name, stream.getbuffer(), members)
         return digest
 

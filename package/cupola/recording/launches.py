@@ -99,7 +99,9 @@ def read_array(reader: Reader, digest: str) -> np.ndarray[Any, Any]:
 def read_image(reader: Reader, digest: str) -> dict[str, Any]:
     """The description of an image."""
     found = read_json(reader, f"images/{digest}.json")
-    kept = {key: text_of(found[key]) for key in ("image", "name", "manifest", "ptx", "code")}
+    kept: dict[str, Any] = {
+        key: text_of(found[key]) for key in ("image", "name", "manifest", "ptx", "code")
+    }
     kept.update({key: _texts(found[key]) for key in ("names", "signatures")})
     kept["types"] = {
         text_of(name): (text_of(mangled), [text_of(one) for one in names])

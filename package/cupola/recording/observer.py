@@ -72,9 +72,8 @@ class Observer:
         if launch.capturing:
             self.capture.leave_out(launch, "the process was capturing a graph")
         elif launch.image is None:
-            self.capture.leave_out(
-                launch, "its image is cupola's own, or was loaded by C or C++ code"
-            )
+            reason = "its image is cupola's own, or was loaded by C or C++ code"
+            self.capture.leave_out(launch, reason)
         else:
             _synchronize(launch.device)
             return self.capture.before(launch)

@@ -23,9 +23,9 @@ __all__ = ["Outcome", "replay"]
 
 
 class Outcome(NamedTuple):
-    """What the replay of a launch gave."""
+    """The result of the replay of a launch."""
 
-    index: int
+    number: int
     """The launch's number in the case."""
     kernel: str
     """The kernel's name in messages."""
@@ -126,12 +126,12 @@ class _Replayed:
                         f"{case.path}: the variable {piece.name} has {variable.nbytes} bytes in "
                         f"the image, and {piece.nbytes} in the case; record it again"
                     )
-                owner, begin = variable, variable.address
+                self.owners.append(variable)
+                self.begins.append(variable.address)
             else:
-                owner = alloc(piece.nbytes, device=device)
-                begin = owner.address
-            self.owners.append(owner)
-            self.begins.append(begin)
+                memory = alloc(piece.nbytes, device=device)
+                self.owners.append(memory)
+                self.begins.append(memory.address)
 
     def run(self) -> None:
         """Fill the memory, launch, and wait."""

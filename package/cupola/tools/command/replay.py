@@ -58,8 +58,8 @@ def run(options: argparse.Namespace) -> int:
     from cupola.recording.case import LIMIT
 
     case = read(options.case, limit=options.limit or LIMIT)
-    for one in case.left_out:
-        print(f"not recorded: {one['kernel']}, {one['count']} launches: {one['reason']}")
+    for lost in case.left_out:
+        print(f"not recorded: {lost['kernel']}, {lost['count']} launches: {lost['reason']}")
     if case.stopped:
         print(f"the recording stopped early: {case.stopped}")
     if not case.complete:
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     outcomes = replay(case, device=device, rtol=options.rtol, atol=options.atol)
     for one in outcomes:
         equal = "equal" if one.compared else "ran; the case has no contents after it"
-        print(f"launch {one.index}, {one.kernel}: {one.difference or equal}")
+        print(f"launch {one.number}, {one.kernel}: {one.difference or equal}")
     if len(outcomes) < len(case.launches):
         print(f"launches {len(outcomes)} to {len(case.launches) - 1} did not run after that error")
     sys.stdout.flush()
