@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import cupola
+import cupola.recording.archive
 from cupola.recording import read, replay
 
 SOURCE = Path(__file__).with_name("recorded.cu")
@@ -314,6 +315,22 @@ def test_threads(module, path):
     assert recording.count == 20 and differences(path) == [""] * 20
 
 
+def test_the_exception_of_a_block_has_priority(module, path, monkeypatch):
+    monkeypatch.setattr(cupola.recording.archive.Writer, "append", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        cupola.record(path).start()
+    monkeypatch.undo()
+    with pytest.raises(KeyError) as raised, cupola.record(path):
+        monkeypatch.setattr(cupola.recording.archive.Writer, "append", lambda *_: 1 / 0)
+        scale(module)
+        raise KeyError("x")
+    monkeypatch.undo()
+    assert "could not be recorded: ZeroDivisionError" in raised.value.__notes__[0]
+    with cupola.record(path):
+        scale(module)
+    assert differences(path) == [""]
+
+
 def test_a_limit_stops_the_recording(module, path):
     x, out = cupola.to_device(floats(1 << 20)), cupola.zeros(1 << 20, np.float32)
     recording = cupola.record(path, limit=14 << 20).start()
@@ -562,10 +579,18 @@ def piece(**values):
     return replaced(LAUNCH, lambda one: one["memory"][-1].update(values))
 
 
+def other_rows(path):
+    """Addresses of another size than rows have."""
+    array = np.arange(25, dtype=np.uint8)
+    digest = hashlib.sha256(array).hexdigest()
+    altered(path, LAUNCH, lambda one: one["memory"][0]["before"].update(pointers=digest))
+    rewrite(path, {f"data/{digest}.npy": npy(array)})
+
+
 HOSTILE = {
-    "cut": (truncated, "no complete directory"),
-    "no-zip": (lambda path: path.write_text("hello"), "no complete directory"),
-    "empty": (lambda path: path.write_bytes(b""), "no complete directory"),
+    "cut": (truncated, "no complete member"),
+    "no-zip": (lambda path: path.write_text("hello"), "no complete member"),
+    "empty": (lambda path: path.write_bytes(b""), "no complete member"),
     "bomb": (bomb, "with a larger limit"),
     "lies": (lies, "can't be read|another size|altered|no .npy|bytes"),
     "no-head": (other_member(HEAD, None), "lacks the member case.json"),
@@ -582,6 +607,8 @@ HOSTILE = {
     "no-array": (piece(before={"data": "c" * 64, "pointers": ""}), "no member data/c"),
     "name": (piece(before={"data": "../x", "pointers": ""}), "a digest '../x'"),
     "huge": (piece(nbytes=1 << 47), "bytes"),
+    "large": (piece(nbytes=65 << 20), "the limit is 67,108,864"),
+    "rows": (other_rows, "no rows of three numbers"),
     "negative": (piece(nbytes=-4), "a number -4"),
     "text": (piece(nbytes="4"), "a number 4"),
     "elements": (piece(dtype="O"), "dtype 'O'"),
@@ -626,7 +653,7 @@ def test_a_hostile_file_is_an_error_of_the_command(good, path):
     done = cli(path)
     assert done.returncode == 1
     assert done.stderr == (
-        f"cupola: {path} is no valid case: it has no complete directory of a zip file; record it "
+        f"cupola: {path} is no valid case: it has no complete member of a zip file; record it "
         "again with cupola.record\n"
     )
     missing = cli(path.with_name("none"))

@@ -102,8 +102,10 @@ class Capture:
             {"kernel": kernel, "reason": reason, "count": count}
             for (kernel, reason), count in self._left_out.items()
         ]
-        self._append("end.json", {"stopped": stopped, "left_out": left_out}, {})
-        self._writer.close()
+        try:
+            self._append("end.json", {"stopped": stopped, "left_out": left_out}, {})
+        finally:
+            self._writer.close()
 
     def _append(self, name: str, about: dict[str, Any], members: dict[str, Any]) -> None:
         text = json.dumps(about, separators=(",", ":")).encode()

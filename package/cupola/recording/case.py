@@ -54,26 +54,28 @@ class Case:
     stopped: str
     left_out: list[dict[str, Any]]
     images: dict[str, dict[str, Any]] = field(repr=False)
-    _limit: int = field(default=LIMIT, repr=False)
+    _reader: Reader = field(repr=False)
 
     def array(self, digest: str) -> np.ndarray[Any, Any]:
         """The bytes of a member as a writable array of uint8 with one axis."""
-        with Reader(self.path, self._limit) as reader:
-            return read_array(reader, digest)
+        return read_array(self._reader, digest)
 
     def pointers(self, contents: Contents) -> np.ndarray[Any, Any]:
         """The rows of the addresses among the contents: offset, piece, offset in the piece."""
         if not contents.pointers:
             return np.empty((0, 3), np.int64)
-        return self.array(contents.pointers).view(np.int64).reshape(-1, 3)
+        rows = self.array(contents.pointers)
+        if rows.size % 24:
+            raise self._reader.refuse(f"{rows.size} bytes are no rows of three numbers")
+        return rows.view(np.int64).reshape(-1, 3)
 
     def image(self, digest: str) -> bytes:
         """The bytes of an image."""
-        with Reader(self.path, self._limit) as reader:
-            content = reader.read(f"images/{self.images[digest]['image']}.bin")
-            if hashlib.sha256(content).hexdigest() != self.images[digest]["image"]:
-                raise reader.refuse(f"the image {digest} was altered")
-            return content
+        name = self.images[digest]["image"]
+        content = self._reader.read(f"images/{name}.bin")
+        if hashlib.sha256(content).hexdigest() != name:
+            raise self._reader.refuse(f"the image {digest} was altered")
+        return content
 
 
 def read(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Case:
@@ -95,37 +97,37 @@ def read(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Case:
     ArgumentValueError
         The file is no valid case, is of a later version, or exceeds the limit.
     """
-    with Reader(path, limit) as reader:
-        head = read_json(reader, "case.json")
-        try:
-            if head.get("format") != FORMAT:
-                raise ValueError(f"its format is {head.get('format')!r}")
-            if head.get("version") != VERSION:
-                raise ArgumentValueError(
-                    f"{reader.path} has version {head.get('version')!r} of the format; this "
-                    f"cupola reads version {VERSION}: replay it with the cupola that recorded it"
-                )
-            names = reader.names
-            launches = [
-                read_launch(reader, name) for name in sorted(names)
-                if name.startswith("launches/") and not name.endswith(".after.json")
-            ]  # fmt: skip
-            if [one.index for one in launches] != list(range(len(launches))):
-                raise ValueError("its launches have not the numbers from 0 on")
-            end = read_json(reader, "end.json") if "end.json" in names else {}
-            left_out = [
-                {"kernel": text_of(one["kernel"]), "reason": text_of(one["reason"]),
-                 "count": number_of(one["count"])}
-                for one in end.get("left_out", [])
-            ]  # fmt: skip
-            images = {one.image: read_image(reader, one.image) for one in launches}
-            device = {
-                "name": text_of(head["device"]["name"]),
-                "compute_capability": text_of(head["device"]["compute_capability"]),
-            }
-            stopped = text_of(end.get("stopped", ""))
-        except ArgumentValueError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise reader.refuse(f"{type(error).__name__}: {error}") from None
-        return Case(reader.path, device, launches, bool(end), stopped, left_out, images, limit)
+    reader = Reader(path, limit)
+    head = read_json(reader, "case.json")
+    try:
+        if head.get("format") != FORMAT:
+            raise ValueError(f"its format is {head.get('format')!r}")
+        if head.get("version") != VERSION:
+            raise ArgumentValueError(
+                f"{reader.path} has version {head.get('version')!r} of the format; this "
+                f"cupola reads version {VERSION}: replay it with the cupola that recorded it"
+            )
+        names = reader.names
+        launches = [
+            read_launch(reader, name) for name in sorted(names)
+            if name.startswith("launches/") and not name.endswith(".after.json")
+        ]  # fmt: skip
+        if [one.index for one in launches] != list(range(len(launches))):
+            raise ValueError("its launches have not the numbers from 0 on")
+        end = read_json(reader, "end.json") if "end.json" in names else {}
+        left_out = [
+            {"kernel": text_of(one["kernel"]), "reason": text_of(one["reason"]),
+             "count": number_of(one["count"])}
+            for one in end.get("left_out", [])
+        ]  # fmt: skip
+        images = {one.image: read_image(reader, one.image) for one in launches}
+        device = {
+            "name": text_of(head["device"]["name"]),
+            "compute_capability": text_of(head["device"]["compute_capability"]),
+        }
+        stopped = text_of(end.get("stopped", ""))
+    except ArgumentValueError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise reader.refuse(f"{type(error).__name__}: {error}") from None
+    return Case(reader.path, device, launches, bool(end), stopped, left_out, images, reader)

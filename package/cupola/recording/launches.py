@@ -99,9 +99,8 @@ def read_array(reader: Reader, digest: str) -> np.ndarray[Any, Any]:
 def read_image(reader: Reader, digest: str) -> dict[str, Any]:
     """The description of an image."""
     found = read_json(reader, f"images/{digest}.json")
-    kept: dict[str, Any] = {
-        key: text_of(found[key]) for key in ("image", "name", "manifest", "ptx", "code")
-    }
+    keys = "image", "name", "manifest", "ptx", "code"
+    kept: dict[str, Any] = {key: text_of(found[key]) for key in keys}
     kept.update({key: _texts(found[key]) for key in ("names", "signatures")})
     kept["types"] = {
         text_of(name): (text_of(mangled), [text_of(one) for one in names])
@@ -119,6 +118,10 @@ def read_launch(reader: Reader, name: str) -> Launch:
         after = read_json(reader, later)
     contents = after.get("memory")
     memory = [_piece(reader, one) for one in found["memory"]]
+    if (total := sum(piece.nbytes for piece in memory)) > reader.limit:
+        raise reader.refuse(
+            f"the memory of {name} has {total:,} bytes, and the limit is {reader.limit:,}"
+        )
     if contents is not None:
         memory = [
             _with_after(reader, piece, one) for piece, one in zip(memory, contents, strict=True)
@@ -148,21 +151,19 @@ def _piece(reader: Reader, found: dict[str, Any]) -> Piece:
         raise ValueError(f"elements of dtype {dtype!r}")
     return Piece(
         variable, text_of(found["name"]), number_of(found["at"], _BYTES), nbytes, dtype,
-        _contents(found["before"], nbytes, reader),
+        _contents(found["before"], reader),
     )  # fmt: skip
 
 
 def _with_after(reader: Reader, piece: Piece, found: dict[str, Any]) -> Piece:
-    return replace(piece, after=_contents(found, piece.nbytes, reader))
+    return replace(piece, after=_contents(found, reader))
 
 
-def _contents(found: dict[str, Any], nbytes: int, reader: Reader) -> Contents:
+def _contents(found: dict[str, Any], reader: Reader) -> Contents:
     made = Contents(_digest(found["data"]), text_of(found["pointers"]))
     for digest in filter(None, (made.data, made.pointers)):
         if f"data/{_digest(digest)}.npy" not in reader.names:
             raise ValueError(f"no member data/{digest}.npy")
-    if nbytes > reader.limit:
-        raise ValueError(f"a piece of memory of {nbytes:,} bytes")
     return made
 
 

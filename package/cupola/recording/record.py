@@ -75,7 +75,11 @@ class Record:
                 "device": {"name": device.name, "compute_capability": f"{major}.{minor}"},
                 "kernels": self._kernels,
             }  # fmt: skip
-            writer.append({"case.json": json.dumps(head, indent=1).encode()})
+            try:
+                writer.append({"case.json": json.dumps(head, indent=1).encode()})
+            except BaseException:
+                writer.close()
+                raise
         except BaseException:
             _running.release()
             raise
@@ -114,8 +118,15 @@ class Record:
     def __enter__(self) -> Record:
         return self.start()
 
-    def __exit__(self, *error: object) -> None:
-        self.stop()
+    def __exit__(self, kind: object, error: BaseException | None, *trace: object) -> None:
+        try:
+            self.stop()
+        except Exception as ours:
+            if error is None:
+                raise
+            # The block's own exception has priority; the file stays incomplete.
+            text = f"its launches could not be recorded: {type(ours).__name__}: {ours}"
+            error.__notes__ = [*getattr(error, "__notes__", []), text]  # shown since Python 3.11
 
 
 def record(

@@ -56,8 +56,8 @@ def replay(
     Returns
     -------
     list of Outcome
-        One for each launch. After a launch that fails there are no more: the error may have ended
-        the work of the device.
+        One for each launch. A launch that fails is the last one that runs, since its error may
+        have ended the work of the device.
 
     Raises
     ------
