@@ -13,6 +13,7 @@ import threading
 import zipfile
 from pathlib import Path
 
+import families
 import images
 import numpy as np
 import pytest
@@ -124,6 +125,51 @@ def test_each_way_of_a_launch(module, path, way):
     assert recording.count == 1
     assert read(path).launches[0].shared == (16 if way == "launch" else 0)
     assert differences(path) == [""]
+
+
+def test_an_operation(module, path):
+    scaled = cupola.op(
+        module["step_scale"],
+        "tests.scaled",
+        inputs={"x": "float32[n]"},
+        scalars={"a": "float"},
+        outputs={"out": "float32[n]"},
+        arguments=["out", "x", "a", "n"],
+        grid=["ceildiv(n, 32)"],
+        block=[32],
+    )
+    x = cupola.to_device(floats())
+    with cupola.record(path, kernels="step_scale") as recording:
+        out = scaled(x, a=3.0)
+    assert np.array_equal(out.get(), 3 * floats())
+    assert recording.count == 1 and differences(path) == [""]
+
+
+def test_a_family(path):
+    images.nvrtc()
+    family = families.family()
+    with cupola.record(path, kernels="mark*") as recording:
+        assert families.ran(family, 1000) == 64
+    assert recording.count == 1 and differences(path) == [""]
+    assert read(path).launches[0].title == "mark<64, float>"
+
+
+def test_a_pipeline(module, path):
+    """Its streams run at the same time; the launches are recorded one after the other."""
+    x, out = floats(1000), np.zeros(1000, np.float32)
+    with cupola.record(path) as recording:
+        cupola.pipeline(
+            module["step_scale"], x, out, chunk=300, arguments=(out, x, 2.0, cupola.Chunk.length)
+        )
+    assert np.array_equal(out, 2 * x)
+    assert recording.count == 4 and differences(path) == [""] * 4
+
+
+def test_cupolas_own_kernels_are_left_out(path):
+    with cupola.record(path) as recording:
+        x = cupola.ones(N, np.float32) + 1
+    assert (x.get() == 2).all() and recording.count == 0
+    assert "cupola's own" in read(path).left_out[-1]["reason"]
 
 
 def test_an_argument_inside_of_an_allocation(module, path):

@@ -1,6 +1,6 @@
 # cupola/launch_observer.pyx - the launches of the process, memory by address, packed launches.
 # cython: language_level=3
-"""What records and replays launches: an observer, whole allocations, launches of packed bytes."""
+"""The observer of launches, allocations by address, and launches of packed bytes."""
 
 from libc.stdint cimport uint64_t, uintptr_t
 from libc.string cimport memcpy
