@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +58,10 @@ class Reached:
 
     def __init__(self, device: int, variables: list[Found]) -> None:
         self.device = device
-        self.pieces = list(variables)
+        self.pieces: list[Found] = []
+        self._sorted: list[tuple[int, int]] = []  # the begin and the index of each piece
+        for variable in variables:
+            self._add(variable)
 
     def follow(self, packed: bytes, parameters: list[Parameter]) -> list[tuple[int, int, int]]:
         """The addresses among the arguments: offset, index of a piece, offset in the piece."""
@@ -101,10 +105,16 @@ class Reached:
         ).astype(np.int64)
 
     def _known(self, address: int) -> int | None:
-        for index, piece in enumerate(self.pieces):
-            if piece.begin <= address < piece.begin + piece.nbytes:
-                return index
-        return None
+        place = bisect_right(self._sorted, (address, len(self.pieces)))
+        if not place:
+            return None
+        begin, index = self._sorted[place - 1]
+        return index if address - begin < self.pieces[index].nbytes else None
+
+    def _add(self, piece: Found) -> int:
+        self.pieces.append(piece)
+        insort(self._sorted, (piece.begin, len(self.pieces) - 1))
+        return len(self.pieces) - 1
 
     def _index(
         self, address: int, name: str, dtype: np.dtype[Any] | None, leads_on: bool
@@ -116,8 +126,7 @@ class Reached:
             around = launch_observer.allocation(address, self.device)
             if around is None:
                 return None
-            self.pieces.append(Found(*around, name, address - around[0], dtype, leads_on))
-            return len(self.pieces) - 1
+            return self._add(Found(*around, name, address - around[0], dtype, leads_on))
         piece = self.pieces[index]
         if not piece.variable and leads_on and not piece.leads_on:
             piece.leads_on = True

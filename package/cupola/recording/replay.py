@@ -133,6 +133,12 @@ class _Replayed:
                 self.owners.append(memory)
                 self.begins.append(memory.address)
 
+        # The same begins, and the sizes of the pieces, for rows of addresses.
+        self._table = (
+            np.array(self.begins, np.uint64),
+            np.array([piece.nbytes for piece in launch.memory], np.int64),
+        )
+
     def run(self) -> None:
         """Fill the memory, launch, and wait."""
         for index, piece in enumerate(self.launch.memory):
@@ -166,9 +172,8 @@ class _Replayed:
             raise refuse(f"a piece of memory has {host.size} bytes, and {nbytes} are named")
         if not len(rows):
             return host
-        begins = np.array(self.begins, np.uint64)
+        begins, sizes = self._table
         offsets, indices, places = rows.T
-        sizes = np.array([piece.nbytes for piece in self.launch.memory], np.int64)
         if (
             offsets.min() < 0 or offsets.max() > nbytes - 8 or (offsets % 8).any()
             or indices.min() < 0 or indices.max() >= len(begins) or places.min() < 0
