@@ -70,6 +70,8 @@ class Reader:
 
     Attributes
     ----------
+    names : frozenset of str
+        The members' names.
     cut : bool
         The file has no directory: the process that wrote it has not completed it.
 
@@ -85,15 +87,11 @@ class Reader:
         self._file = open(path, "rb")  # noqa: SIM115 - closed with this object
         self._archive, self.cut = self._opened()
         self._infos = self._checked()
+        self.names = frozenset(self._infos)
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):
             self._file.close()
-
-    @property
-    def names(self) -> set[str]:
-        """The members' names."""
-        return set(self._infos)
 
     def refuse(self, reason: str) -> ArgumentValueError:
         """The error for a file that is no valid case."""

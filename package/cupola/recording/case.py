@@ -35,7 +35,7 @@ class Case:
 
     Attributes
     ----------
-    path : str
+    file : str
     device : dict
         ``name`` and ``compute_capability`` of the device on which it was recorded.
     launches : list of Launch
@@ -47,7 +47,7 @@ class Case:
         Launches that were not recorded: ``kernel``, ``reason`` and ``count``.
     """
 
-    path: str
+    file: str
     device: dict[str, Any]
     launches: list[Launch]
     complete: bool

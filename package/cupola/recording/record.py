@@ -29,16 +29,14 @@ class Record:
 
     Attributes
     ----------
-    path : str
-        The file.
-    count : int
-        The launches in it.
+    file : str
+        The path of the file.
     stopped : str
         Why the recording ended before `stop`; "" where it did not.
     """
 
     def __init__(self, path: str, kernels: str, numbers: range, limit: int) -> None:
-        self.path = path
+        self.file = path
         self.stopped = ""
         self._kernels, self._numbers, self._limit = kernels, numbers, limit
         self._observer: Observer | None = None
@@ -68,7 +66,7 @@ class Record:
             raise ArgumentValueError("this process is recording already: stop that recording first")
         try:
             device = Device()
-            writer = Writer(self.path)
+            writer = Writer(self.file)
             major, minor = device.compute_capability
             head = {
                 "format": FORMAT, "version": VERSION, "cupola": __version__,
@@ -110,7 +108,7 @@ class Record:
             raise observer.error
         if self.stopped:
             warnings.warn(
-                f"{self.path}: the recording stopped after {self.count} launches: "
+                f"{self.file}: the recording stopped after {self.count} launches: "
                 f"{self.stopped}; record fewer launches (kernels=, launches=), or raise limit=",
                 RuntimeWarning, stacklevel=3,
             )  # fmt: skip

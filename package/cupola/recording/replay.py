@@ -93,7 +93,7 @@ def _module(case: Case, digest: str, device: Device) -> Module:
     manifest = None
     if told["manifest"]:
         text = told["manifest"].encode("utf-8", "surrogateescape")
-        manifest = Manifest(text, f"of {told['name']} in {case.path}")
+        manifest = Manifest(text, f"of {told['name']} in {case.file}")
     try:
         return Module(
             case.image(digest), told["name"], manifest, device, names=told["names"],
@@ -103,7 +103,7 @@ def _module(case: Case, digest: str, device: Device) -> Module:
         if "ptx" in told["code"].split():
             raise
         raise ImageError(
-            f"{case.path}: {told['name']} was recorded as machine code alone ({told['code']}), "
+            f"{case.file}: {told['name']} was recorded as machine code alone ({told['code']}), "
             f"and has no PTX for {device.name}; replay it with --device on the GPU that it is "
             f"built for\n{error}",
             error.log,
@@ -123,7 +123,7 @@ class _Replayed:
                 variable = module.globals[piece.name]
                 if variable.nbytes != piece.nbytes:
                     raise ArgumentValueError(
-                        f"{case.path}: the variable {piece.name} has {variable.nbytes} bytes in "
+                        f"{case.file}: the variable {piece.name} has {variable.nbytes} bytes in "
                         f"the image, and {piece.nbytes} in the case; record it again"
                     )
                 self.owners.append(variable)
@@ -186,6 +186,6 @@ class _Replayed:
 
     def _refuse(self, reason: str) -> Error:
         return ArgumentValueError(
-            f"{self.case.path} is no valid case: launch {self.launch.index}: {reason}; record it "
+            f"{self.case.file} is no valid case: launch {self.launch.index}: {reason}; record it "
             "again with cupola.record"
         )

@@ -57,16 +57,16 @@ def write(case: Case, folder: Path, rtol: float, atol: float) -> Path:
     """
     if not case.launches or not all(launch.finished for launch in case.launches):
         raise ArgumentValueError(
-            f"{case.path} has a launch without the contents after it, so a test has nothing to "
+            f"{case.file} has a launch without the contents after it, so a test has nothing to "
             "compare; record launches that end"
         )
-    stem = re.sub(r"\W", "_", Path(case.path).stem)
+    stem = re.sub(r"\W", "_", Path(case.file).stem)
     test, data = folder / f"test_{stem}.py", folder / f"{stem}.cupola"
     for path in (test, data):
         if path.exists():
             raise ArgumentValueError(f"{path} exists: choose another folder, or remove it")
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(case.path, data)
+    shutil.copyfile(case.file, data)
     ids = [f"{launch.index}-{re.sub(r'[^ -~]', '?', launch.title)}" for launch in case.launches]
     device = re.sub(r'[^ -~]|["\\]', "?", case.device["name"])
     test.write_text(

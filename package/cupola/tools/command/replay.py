@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     _set_environment(options)
     if not case.launches:
-        raise ArgumentValueError(f"{case.path} has no launches: nothing can be replayed")
+        raise ArgumentValueError(f"{case.file} has no launches: nothing can be replayed")
     device = "cpu" if options.device is None else options.device
     outcomes = replay(case, device=device, rtol=options.rtol, atol=options.atol)
     for one in outcomes:
