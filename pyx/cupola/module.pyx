@@ -62,8 +62,7 @@ cdef Module adopt(cupola_module* native, str name, object manifest):
     return image.module()
 
 
-# The live images with bytes, by the addresses of their modules: for code that gets a module from the
-# library.
+# The live images with bytes, by the addresses of their modules in the library.
 images = weakref.WeakValueDictionary()
 
 
