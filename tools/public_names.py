@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "package" / "cupola"
 # Modules whose names are not cupola's as well: users import the modules.
 APART = {"array_api", "build", "cache", "coverage", "distributed", "exceptions", "fft"}
-APART |= {"linalg", "mpi", "nccl", "paths", "pycuda", "random"}
+APART |= {"linalg", "mpi", "nccl", "paths", "pycuda", "random", "recording"}
 TABLE = re.compile(r"(?<=^_HOMES = \{\n).*?(?=^\}$)", re.MULTILINE | re.DOTALL)
 
 
@@ -50,8 +50,8 @@ def homes(root: Path = ROOT) -> dict[str, str]:
     ValueError
         Where two modules list a name.
     """
-    # Public in its own module as well, under the name that NumPy has.
-    found = {"get_include": "paths"}
+    # Public in their own modules as well: the first under the name that NumPy has.
+    found = {"get_include": "paths", "record": "recording"}
     for module, path in sources(root):
         for name in listed(path.read_text(), "__all__"):
             if name in found:

@@ -150,6 +150,7 @@ _HOMES = {
     "put_along_axis": "arrays.indexing",
     "quantile": "arrays.quantiles",
     "ravel_multi_index": "arrays.flat_indices",
+    "record": "recording",
     "reduction": "makers",
     "register_host": "memory",
     "repeat": "arrays.arrangement",

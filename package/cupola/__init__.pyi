@@ -165,6 +165,7 @@ from cupola.ops import op as op
 from cupola.paths import get_include as get_include
 from cupola.pipelines import Chunk as Chunk
 from cupola.pool import Pool as Pool
+from cupola.recording import record as record
 from cupola.stream import Stream as Stream
 from cupola.tensor_map import TensorMap as TensorMap
 from cupola.texture import CudaArray as CudaArray

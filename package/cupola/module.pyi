@@ -1,5 +1,6 @@
 # cupola/module.pyi - modules.
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from typing_extensions import Buffer
 
@@ -10,6 +11,7 @@ from cupola.texture_reference import TextureReferences
 from cupola.variable import Variables
 
 def declare_all(module: Module, signatures: Mapping[str, str]) -> None: ...
+def description_of(module: Module) -> dict[str, Any]: ...
 def digest_of(module: Module) -> str: ...
 
 class Module:

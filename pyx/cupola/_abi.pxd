@@ -189,6 +189,7 @@ cdef extern from "cupola/cupola.h" nogil:
         int managed
 
     int cupola_address_describe(uint64_t address, cupola_address_info* out)
+    int cupola_address_range(uint64_t address, int device, uint64_t* begin, size_t* size)
     int cupola_address_exportable(uint64_t address, int* out)
 
     ctypedef struct cupola_pool_info:
@@ -273,6 +274,7 @@ cdef extern from "cupola/cupola.h" nogil:
     const char* cupola_kernel_demangled(const cupola_kernel* kernel)
     const char* cupola_kernel_title(const cupola_kernel* kernel)
     int cupola_kernel_device(const cupola_kernel* kernel)
+    cupola_module* cupola_kernel_module(const cupola_kernel* kernel)
     void* cupola_kernel_handle(const cupola_kernel* kernel)
     size_t cupola_kernel_parameter_count(const cupola_kernel* kernel)
     const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel)

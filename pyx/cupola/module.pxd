@@ -6,6 +6,7 @@ from cupola.kernel cimport Kernel
 # State shared by a module and its kernels. A kernel refers to this instead of the module, which
 # refers to its kernels. So there is no cycle, and the last reference unloads the image.
 cdef class Image:
+    cdef object __weakref__
     cdef cupola_module* native
     cdef object content  # the bytes, or a file with them; None for the shipped module
     cdef readonly str name

@@ -5,7 +5,7 @@
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 
 from cupola._abi cimport (
@@ -60,6 +60,10 @@ cdef Module adopt(cupola_module* native, str name, object manifest):
     image.ptx = image.log = ""
     image.device_index = cupola_module_device(native)
     return image.module()
+
+
+# The live images with bytes, by the addresses of their modules in the library.
+images = weakref.WeakValueDictionary()
 
 
 cdef class Image:
@@ -289,6 +293,7 @@ cdef class Module:
         made.origin = origin
         made.device_index = index
         made.known = weakref.ref(self)
+        images[<uintptr_t>native] = made
         self.image_ = made
         self.native = native
         if signatures is not None:
@@ -593,6 +598,22 @@ def take_module(bytes content, str name, int device, tuple about, str digest):
             signatures=declared)
         taken[mark] = module
     return module
+
+
+def description_of(Module module not None):
+    """The arguments with which `Module` makes the same module of its image again.
+
+    Returns
+    -------
+    dict
+        ``image``, ``name``, ``manifest``, ``names``, ``ptx``, ``types``, ``signatures``.
+    """
+    cdef Image image = module.image_
+    return {
+        "image": module.image, "name": image.name, "manifest": image.manifest,
+        "names": dict(image.names), "ptx": image.ptx, "types": dict(image.types),
+        "signatures": dict(image.declared),
+    }
 
 
 def digest_of(Module module not None):

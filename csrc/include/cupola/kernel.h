@@ -38,6 +38,8 @@ CUPOLA_API const char* cupola_kernel_demangled(const cupola_kernel* kernel);
 /* For messages: the C++ name without parameters. */
 CUPOLA_API const char* cupola_kernel_title(const cupola_kernel* kernel);
 CUPOLA_API int cupola_kernel_device(const cupola_kernel* kernel);
+/* The kernel's module, without a reference: the kernel keeps it. */
+CUPOLA_API cupola_module* cupola_kernel_module(const cupola_kernel* kernel);
 CUPOLA_API void* cupola_kernel_handle(const cupola_kernel* kernel); /* CUfunction */
 CUPOLA_API size_t cupola_kernel_parameter_count(const cupola_kernel* kernel);
 CUPOLA_API const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel);

@@ -82,6 +82,21 @@ CUPOLA_API int cupola_launch_pointed(cupola_kernel* kernel, const cupola_dimensi
                                      const cupola_attributes* attributes, void** pointers,
                                      cupola_stream* stream);
 
+/* An observer of launches. It is called twice around each launch, on the launching thread:
+ * with CUPOLA_LAUNCH_BEGINS before the launch is queued, then with CUPOLA_LAUNCH_QUEUED, or with
+ * CUPOLA_LAUNCH_FAILED where the driver refused the launch. `attributes` may be NULL. `pointers`
+ * are the addresses of the arguments, as for cupola_launch_pointed. The observer may copy memory
+ * and wait for streams; a launch that it makes is observed as well. */
+enum { CUPOLA_LAUNCH_BEGINS = 0, CUPOLA_LAUNCH_QUEUED = 1, CUPOLA_LAUNCH_FAILED = 2 };
+typedef void (*cupola_launch_observer)(int stage, cupola_kernel* kernel,
+                                       const cupola_dimensions* dimensions,
+                                       const cupola_attributes* attributes, void* const* pointers,
+                                       cupola_stream* stream);
+/* Sets the observer of all launches of this process through this library; NULL: none. The launches
+ * of a graph's nodes are not observed. Other threads may still be in the previous observer when
+ * this returns. Without an observer, a launch costs what it did before. */
+CUPOLA_API void cupola_launch_observe(cupola_launch_observer observer);
+
 #ifdef __cplusplus
 }
 #endif

@@ -65,6 +65,10 @@ typedef struct cupola_address_info {
     int managed; /* 1: managed memory */
 } cupola_address_info;
 CUPOLA_API int cupola_address_describe(uint64_t address, cupola_address_info* out);
+/* The whole allocation around an address that is valid on the device: its begin and its bytes. Of
+ * this library's memory these are the bytes that were requested. Zeros where the device's driver
+ * does not know the address. */
+CUPOLA_API int cupola_address_range(uint64_t address, int device, uint64_t* begin, size_t* size);
 /* 1: other processes can open the device memory by cuIpcGetMemHandle's handle, as MPI libraries do.
    0 for memory of a pool. */
 CUPOLA_API int cupola_address_exportable(uint64_t address, int* out);

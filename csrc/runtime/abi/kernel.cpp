@@ -30,6 +30,9 @@ const char* cupola_kernel_title(const cupola_kernel* kernel) {
 int cupola_kernel_device(const cupola_kernel* kernel) {
     return kernel ? unwrap(kernel)->context.ordinal : -1;
 }
+cupola_module* cupola_kernel_module(const cupola_kernel* kernel) {
+    return kernel ? wrap(unwrap(kernel)->module.get()) : nullptr;
+}
 void* cupola_kernel_handle(const cupola_kernel* kernel) {
     return kernel ? unwrap(kernel)->handle : nullptr;
 }

@@ -4,6 +4,7 @@
 #include "runtime/launch/argument.hpp"
 #include "runtime/launch/launch.hpp"
 #include "runtime/launch/may_wait.hpp"
+#include "runtime/launch/observer.hpp"
 
 using namespace cupola;
 
@@ -115,4 +116,8 @@ int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* di
 
 void cupola_launch_origin(const char* line) {
     guard([&] { Flight::set_origin(line); });
+}
+
+void cupola_launch_observe(cupola_launch_observer observer) {
+    guard([&] { set_launch_observer(observer); });
 }

@@ -138,6 +138,16 @@ int cupola_address_describe(uint64_t address, cupola_address_info* out) {
     return guard([&] { *check_not_null(out, "out") = describe_address(address); });
 }
 
+int cupola_address_range(uint64_t address, int device, uint64_t* begin, size_t* size) {
+    return guard([&] {
+        check_not_null(begin, "begin");
+        check_not_null(size, "size");
+        const AddressRange found = range_of_address(address, device);
+        *begin = found.begin;
+        *size = found.size;
+    });
+}
+
 int cupola_address_exportable(uint64_t address, int* out) {
     return guard([&] { *check_not_null(out, "out") = is_exportable(address); });
 }

@@ -8,6 +8,7 @@
 
 #include "cupola/device.h"
 #include "runtime/lifetime/capture_scope.hpp"
+#include "runtime/lifetime/retained_object.hpp"
 
 namespace cupola {
 namespace {
@@ -216,6 +217,28 @@ cupola_address_info describe_address(std::uint64_t address) {
         return true;
     });
     return info;
+}
+
+AddressRange range_of_address(std::uint64_t address, int device) {
+    const Context& where = context(device);
+    const Driver& d = where.driver;
+    unsigned type = 0;
+    CUdeviceptr begin = 0;
+    std::size_t size = 0;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                   CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void* values[] = {&type, &begin, &size};
+    {
+        const ContextScope current(where);
+        CUPOLA_CALL(d, cuPointerGetAttributes, 3, names, values, address);
+    }
+    if (type == 0 || address - begin >= size) return {};
+    AddressRange own;
+    if (RetainedObject::find_range(address, own.begin, own.size) && own.begin >= begin &&
+        own.begin - begin + own.size <= size)
+        return own;
+    return {begin, size};
 }
 
 void open_pool(const Context& peer, const Context& device, bool enable) {

@@ -33,6 +33,13 @@ int device_of_address(const Driver& driver, std::uint64_t address);
 int device_of_address(std::uint64_t address, int device = -1);
 cupola_address_info describe_address(std::uint64_t address);
 bool is_exportable(std::uint64_t address);
+struct AddressRange {
+    std::uint64_t begin = 0;
+    std::size_t size = 0;  // bytes
+};
+// The allocation around an address, by the driver of `device`; zeros where it knows none. Drivers
+// round sizes up: cupola's own memory has the requested size.
+AddressRange range_of_address(std::uint64_t address, int device);
 
 // Whether a device can access the memory pool of another device, which cuCtxEnablePeerAccess does
 // not cover.

@@ -23,7 +23,14 @@ struct StagingSettings {
 struct Driver {
     // Each launch reads these fields, so they share a cache line with the table's first rows.
     // Reasons for a launch to take the slow path; usually none.
-    enum { logged = 1, waited_for = 2, profiled = 4, prints = 8, beside_capture = 16 };
+    enum {
+        logged = 1,
+        waited_for = 2,
+        profiled = 4,
+        prints = 8,
+        beside_capture = 16,
+        observed = 32
+    };
     mutable std::atomic<unsigned> instrumented{0};
     bool synchronous = false;  // CUPOLA_SYNC=1: wait for each launch
     Log log = Log::off;

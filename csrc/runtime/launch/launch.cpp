@@ -6,6 +6,7 @@
 #include "runtime/context/capture.hpp"
 #include "runtime/driver/output.hpp"
 #include "runtime/launch/argument.hpp"
+#include "runtime/launch/observer.hpp"
 #include "runtime/profile/profile.hpp"
 
 namespace cupola {
@@ -135,6 +136,7 @@ void Kernel::launch_instrumented(const cupola_dimensions& d, const cupola_attrib
     if (driver.debug()) log_launch(d);
     if (driver.instrumented.load(std::memory_order_relaxed) & Driver::prints)
         Output::before_launch();
+    const ObservedLaunch observed(*this, d, attributes, pointers, stream);
     {
         const Span span(CUPOLA_PROFILE_LAUNCH, interned_title_, &stream, 0, &d);
         launch_in_context(d, attributes, pointers, stream);

@@ -157,6 +157,18 @@ Ref<RetainedObject> RetainedObject::find(std::uint64_t begin) {
     return {};
 }
 
+bool RetainedObject::find_range(std::uint64_t number, std::uint64_t& begin, std::size_t& size) {
+    Listed& all = listed();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    for (const RetainedObject* each = all.first; each; each = each->next_) {
+        if (number - each->begin_ >= each->size_) continue;
+        begin = each->begin_;
+        size = each->size_;
+        return true;
+    }
+    return false;
+}
+
 void RetainedObject::list_all(Numbers& numbers) {
     Listed& all = listed();
     std::lock_guard<std::mutex> lock(all.mutex);

@@ -49,6 +49,8 @@ class RetainedObject : public Object {
     static void hold(const Numbers& numbers, const std::shared_ptr<RetainedObjects>& retained);
     // The live object whose range begins at this number; null where no range begins there.
     static Ref<RetainedObject> find(std::uint64_t begin);
+    // The range of the live object that the number refers to; false where there is none.
+    static bool find_range(std::uint64_t number, std::uint64_t& begin, std::size_t& size);
     // Adds a number of each live object.
     static void list_all(Numbers& numbers);
     // Between these calls no object is deleted: a graph that is being built may use it.

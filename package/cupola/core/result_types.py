@@ -31,6 +31,35 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
+class ObservedLaunch(NamedTuple):
+    """A launch as the function of `cupola.launch_observer.observe` gets it."""
+
+    image: Any
+    """The ``cupola.module.Image`` of the kernel. None if it is cupola's own, or if C or C++ code
+    has loaded it.
+    """
+    name: str
+    """The kernel's name in the image."""
+    title: str
+    """The kernel's name in messages."""
+    device: int
+    """The index of the device."""
+    grid: tuple[int, ...]
+    """Blocks along x, y and z."""
+    block: tuple[int, ...]
+    """Threads per block along x, y and z."""
+    shared: int
+    """Bytes of dynamic shared memory per block."""
+    attributes: tuple[tuple[int, ...], int, int, int] | None
+    """Blocks of a cluster, and flags, priority and carve-out of ``cupola_attributes``; or None."""
+    packed: bytes
+    """All arguments, in the layout of the kernel's parameters."""
+    stream: int
+    """The driver's handle of the stream."""
+    capturing: bool
+    """Whether this process captures a stream, so that nothing can be waited for."""
+
+
 class Parameter(NamedTuple):
     """A kernel's parameter, as far as it is known."""
 

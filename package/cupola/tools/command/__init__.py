@@ -25,6 +25,7 @@ NAMES = (
     "merge",
     "split",
     "coverage",
+    "replay",
     "tune",
     "bench",
     "mandelbrot",

@@ -49,3 +49,18 @@ def word(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("expected a text, got an empty one")
     return text
+
+
+def number(text: str) -> int:
+    """An option's whole number from 0 on."""
+    if not text.isascii() or not text.isdigit() or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 on, got {text!r}")
+    return int(text)
+
+
+def tolerance(text: str) -> float:
+    """An option's tolerance, from 0 on."""
+    value = coordinate(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must be 0 or more, got {text}")
+    return value

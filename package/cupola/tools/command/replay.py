@@ -1,0 +1,110 @@
+# cupola/tools/command/replay.py - python -m cupola replay CASE.
+"""Runs recorded launches again, and compares what they write with what was recorded."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from cupola.exceptions import ArgumentValueError
+from cupola.tools.command.values import number, tolerance, word
+
+HELP = "run recorded launches again, by default on the CPU device, and compare the results"
+EPILOG = """\
+CASE is a file of cupola.record. Each launch gets the contents of memory that it had when it was
+recorded. The exit status is 0 if all bytes after the launches are those that were recorded and no
+check found anything, else 1.
+
+  cupola replay case.cupola
+  cupola replay case.cupola --check all
+  cupola replay case.cupola --rtol 1e-6 --test tests
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the case, the device, and what is checked."""
+    add = parser.add_argument
+    add("case", type=Path, metavar="CASE", help="a file of cupola.record")
+    add("--device", type=number, metavar="N",
+        help="run on this device (default: the CPU device)")  # fmt: skip
+    add("--rtol", type=tolerance, default=0.0, metavar="X",
+        help="relative tolerance of floats (default: bits are compared)")  # fmt: skip
+    add("--atol", type=tolerance, default=0.0, metavar="X", help="absolute tolerance of floats")
+    add("--check", type=word, metavar="CHECKS",
+        help="checks of the CPU device, as CUPOLA_CPU_CHECK names them: memory, race, init, sync, "
+        "or all")  # fmt: skip
+    add("--seed", type=number, metavar="N",
+        help="the order of blocks and warps on the CPU device, as CUPOLA_CPU_SEED")  # fmt: skip
+    add("--coverage", type=Path, metavar="FILE",
+        help="count lines on the CPU device, as CUPOLA_CPU_COVERAGE")  # fmt: skip
+    add("--limit", type=positive_bytes, metavar="BYTES",
+        help="the most bytes that the file's contents can have (default: 4 GiB)")  # fmt: skip
+    add("--test", type=Path, metavar="FOLDER",
+        help="write a pytest file and a copy of the case, and run nothing")  # fmt: skip
+
+
+def positive_bytes(text: str) -> int:
+    """An option's number of bytes."""
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"expected a number of bytes from 1 on, got {text!r}")
+    return int(text)
+
+
+def run(options: argparse.Namespace) -> int:
+    """The exit status: 1 if bytes differ, a launch fails, or a check finds something."""
+    from cupola.recording import read, replay
+    from cupola.recording.case import LIMIT
+
+    case = read(options.case, limit=options.limit or LIMIT)
+    for lost in case.left_out:
+        print(f"not recorded: {lost['kernel']}, {lost['count']} launches: {lost['reason']}")
+    if case.stopped:
+        print(f"the recording stopped early: {case.stopped}")
+    if not case.complete:
+        print("the recording process ended before the recording did")
+    if options.test is not None:
+        from cupola.recording import written_test
+
+        print(f"wrote {written_test.write(case, options.test, options.rtol, options.atol)}")
+        return 0
+    _set_environment(options)
+    if not case.launches:
+        raise ArgumentValueError(f"{case.file} has no launches: nothing can be replayed")
+    device = "cpu" if options.device is None else options.device
+    outcomes = replay(case, device=device, rtol=options.rtol, atol=options.atol)
+    for one in outcomes:
+        equal = "equal" if one.compared else "ran; the case has no contents after it"
+        print(f"launch {one.number}, {one.kernel}: {one.difference or equal}")
+    if len(outcomes) < len(case.launches):
+        print(f"launches {len(outcomes)} to {len(case.launches) - 1} did not run after that error")
+    sys.stdout.flush()
+    differs = any(one.difference for one in outcomes)
+    return int(differs or _findings(options) > 0)
+
+
+def _set_environment(options: argparse.Namespace) -> None:
+    """Set the variables that the CPU device reads when it is loaded."""
+    given = {
+        "CUPOLA_CPU_CHECK": options.check,
+        "CUPOLA_CPU_SEED": options.seed,
+        "CUPOLA_CPU_COVERAGE": options.coverage,
+    }
+    wanted = {name: str(value) for name, value in given.items() if value is not None}
+    if wanted and options.device is not None:
+        raise ArgumentValueError(
+            "--check, --seed and --coverage are of the CPU device: leave --device out"
+        )
+    os.environ.update(wanted)
+
+
+def _findings(options: argparse.Namespace) -> int:
+    """The number of findings of the CPU device's checks."""
+    if options.device is not None or not os.environ.get("CUPOLA_CPU_CHECK"):
+        return 0
+    import ctypes
+
+    from cupola import paths
+
+    return int(ctypes.CDLL(os.fspath(paths.cpu_driver())).cupola_cpu_findings())
