@@ -7,11 +7,10 @@ tuned/ has the package as an author writes it for each project. A line counts be
 what declares the variants, measures them and launches the best. Kernels, references and what each
 package of the project has anyway do not count.
 
-Each package is tuned for the same five sizes. Then new processes launch one of them once: cupola
-with the table in the package, kernel_tuner with its file of results, Triton with its cache on the
-disk. The time is that of the first call, to its end on the device; imports and the making of arrays
-come before it. Results are compared with NumPy's. A project that is not installed has its lines
-alone.
+Then new processes call the package once: cupola's with the table that it ships, Triton's with its
+cache on the disk. The time is that of the first call, to its end on the device; imports and the
+making of arrays come before it. Results are compared with NumPy's. kernel_tuner's package is not
+run.
 """
 
 import importlib.util
@@ -61,17 +60,6 @@ found = result.get()
 from smooth import families
 assert families.smooth.explain(result, x, *x.shape).row is not None
 """,
-    "kernel_tuner": """
-import cupy
-from smooth import smooth
-x, result = cupy.asarray(host), cupy.zeros_like(host)
-finish = cupy.cuda.Device().synchronize
-finish()
-start = time.perf_counter()
-found = smooth(np.zeros_like(host), host)
-finish()
-seconds = time.perf_counter() - start
-""",
     "Triton": """
 import torch
 from smooth import smooth
@@ -90,7 +78,6 @@ np.testing.assert_allclose(found, smoothed(host), rtol=1e-6)
 print(seconds)
 """
 FOLDERS = {"cupola": "by_cupola", "kernel_tuner": "by_kernel_tuner", "Triton": "by_triton"}
-NEEDED = {"kernel_tuner": ("kernel_tuner", "cupy"), "Triton": ("torch", "triton")}
 
 
 def lines(folder):
@@ -146,15 +133,6 @@ def of_cupola(folder):
     return first_calls("cupola", built(folder), CUPOLA_TUNE="tables", CUPOLA_CACHE_DIR="none")
 
 
-def of_kernel_tuner(folder):
-    shutil.copytree(HERE / "by_kernel_tuner" / "smooth", folder / "smooth")
-    source = (HERE / "smooth.cu").read_text()  # kernel_tuner defines macros
-    source = source.replace("template <int TX, int TY, int ROWS>", 'extern "C"')
-    (folder / "smooth" / "smooth.cu").write_text(source)
-    python("import smooth.tune; smooth.tune.tune()", folder)
-    return first_calls("kernel_tuner", folder)
-
-
 def of_triton(folder):
     shutil.copytree(HERE / "by_triton" / "smooth", folder / "smooth")
     cache = {"TRITON_CACHE_DIR": str(folder / "cache")}
@@ -165,26 +143,23 @@ def of_triton(folder):
 def main():
     options = records.parser(__doc__).parse_args()
     ours = lines(HERE / FOLDERS["cupola"])
-    rows = [records.Row("lines of an author by cupola", ours, "lines")]
-    for project in NEEDED:
-        theirs = lines(HERE / FOLDERS[project])
-        rows.append(
-            records.Row("lines of an author by cupola", ours, "lines", project, theirs,
-                        ours / theirs, "ratio <= 0.5")
-        )  # fmt: skip
+    rows = [
+        records.Row("lines of an author by cupola", ours, "lines", project, theirs, ours / theirs,
+                    "ratio <= 0.5")
+        for project, folder in FOLDERS.items()
+        if project != "cupola" and (theirs := lines(HERE / folder))
+    ]  # fmt: skip
+    what = "first call of a new process by cupola"
     with tempfile.TemporaryDirectory(prefix="cupola-tuned-") as name:
         own = statistics.median(of_cupola(folder_in(name, "cupola"))) * 1e3
-        rows.append(records.Row("first call of a new process by cupola", own, "ms"))
-        for project, run in (("kernel_tuner", of_kernel_tuner), ("Triton", of_triton)):
-            absent = [one for one in NEEDED[project] if importlib.util.find_spec(one) is None]
-            if absent or cupola.driver.info().kind != "cuda":
-                continue
-            theirs = statistics.median(run(folder_in(name, project))) * 1e3
-            goal = "ratio <= 0.2" if project == "Triton" else None
+        has_triton = importlib.util.find_spec("torch") and importlib.util.find_spec("triton")
+        if has_triton and cupola.driver.info().kind == "cuda":
+            theirs = statistics.median(of_triton(folder_in(name, "Triton"))) * 1e3
             rows.append(
-                records.Row("first call of a new process by cupola", own, "ms", project, theirs,
-                            own / theirs, goal)
-            )  # fmt: skip
+                records.Row(what, own, "ms", "Triton", theirs, own / theirs, "ratio <= 0.2")
+            )
+        else:
+            rows.append(records.Row(what, own, "ms", note="no GPU, or no Triton"))
     records.publish(options.out, __file__, __doc__, rows)
 
 

@@ -140,7 +140,8 @@ def test_of_equal_variants_the_nearest_to_the_default_is_best():
 def test_no_slower_variant_takes_the_place_of_the_default():
     def found(seconds):
         # Noise ties all of them; the variant with the fewest registers is not the default.
-        times = Times(lambda variant: seconds[variant[0]], 0.5, registers=lambda variant: variant[0])
+        fewer = lambda variant: variant[0]
+        times = Times(lambda variant: seconds[variant[0]], 0.5, registers=fewer)
         table = {**TABLE, "tunables": {"A": [1, 2, 3]}, "default": {"A": 2}}
         race = raced(times, table=table)
         default = race.outcomes[2,].timing.seconds

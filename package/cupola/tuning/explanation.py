@@ -97,9 +97,7 @@ class Explanation:
                 _listed(one.key) or "no size",
                 _listed(one.variant),
                 duration(one.seconds),
-                ""
-                if one.default_seconds is None
-                else f"{one.seconds / one.default_seconds:.3f}",
+                "" if one.default_seconds is None else f"{one.seconds / one.default_seconds:.3f}",
                 f"{one.distance:.2f}",
                 f"[{files[one.path, one.device.name]}]",
                 "chosen" if one == self.row else "",

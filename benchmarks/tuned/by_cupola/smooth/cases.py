@@ -1,5 +1,10 @@
 import numpy as np
 
+# counted from here
+import cupola
+
+# counted up to here
+
 
 def smoothed(x):
     result = x.copy()
@@ -10,10 +15,8 @@ def smoothed(x):
 
 SIZES = [(256, 256), (1024, 1024), (4096, 4096), (64, 16384), (16384, 64)]
 
+
 # counted from here
-import cupola
-
-
 def smooth():
     for shape in SIZES:
         x = np.random.default_rng(1).random(shape, np.float32)

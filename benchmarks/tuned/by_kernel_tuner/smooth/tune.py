@@ -1,4 +1,15 @@
+# counted from here
+import kernel_tuner
+
+# counted up to here
 import numpy as np
+
+# counted from here
+from kernel_tuner.integration import store_results
+
+from smooth import BLOCK, DIVISORS, KERNEL, RESULTS, SOURCE, arguments_of
+
+# counted up to here
 
 
 def smoothed(x):
@@ -11,11 +22,6 @@ def smoothed(x):
 SIZES = [(256, 256), (1024, 1024), (4096, 4096), (64, 16384), (16384, 64)]
 
 # counted from here
-import kernel_tuner
-from kernel_tuner.integration import store_results
-
-from smooth import BLOCK, DIVISORS, KERNEL, RESULTS, SOURCE, arguments_of
-
 TUNABLES = {"TX": [32, 64, 128], "TY": [1, 2, 4, 8], "ROWS": [1, 2]}
 
 

@@ -4,9 +4,9 @@ import triton
 import triton.language as tl
 
 CONFIGS = [
-    triton.Config({"TX": tx, "TY": ty}, num_warps=warps)
-    for tx in (32, 64, 128)
-    for ty in (1, 2, 4, 8)
+    triton.Config({"width": width, "height": height}, num_warps=warps)
+    for width in (32, 64, 128)
+    for height in (1, 2, 4, 8)
     for warps in (2, 4)
 ]
 
@@ -14,9 +14,9 @@ CONFIGS = [
 @triton.autotune(CONFIGS, key=["rows", "columns"], cache_results=True)
 # counted up to here
 @triton.jit
-def kernel(result, x, rows, columns, TX: tl.constexpr, TY: tl.constexpr):
-    column = tl.program_id(0) * TX + tl.arange(0, TX)[None, :]
-    row = tl.program_id(1) * TY + tl.arange(0, TY)[:, None]
+def kernel(result, x, rows, columns, width: tl.constexpr, height: tl.constexpr):
+    column = tl.program_id(0) * width + tl.arange(0, width)[None, :]
+    row = tl.program_id(1) * height + tl.arange(0, height)[:, None]
     there = (row < rows) & (column < columns)
     inside = (row > 0) & (column > 0) & (row < rows - 1) & (column < columns - 1)
     at = row * columns + column
@@ -31,6 +31,6 @@ def smooth(x):
     rows, columns = x.shape
     result = torch.empty_like(x)
     kernel[
-        lambda chosen: (triton.cdiv(columns, chosen["TX"]), triton.cdiv(rows, chosen["TY"]))
+        lambda chosen: (triton.cdiv(columns, chosen["width"]), triton.cdiv(rows, chosen["height"]))
     ](result, x, rows, columns)
     return result
