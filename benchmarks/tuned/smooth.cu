@@ -10,7 +10,8 @@ __global__ void __launch_bounds__(TX* TY)
         if (row >= rows) return;
         const long long at = static_cast<long long>(row) * columns + column;
         const bool inside = row && column && row < rows - 1 && column < columns - 1;
-        result[at] = inside ? 0.25f * ((x[at - columns] + x[at + columns]) + (x[at - 1] + x[at + 1]))
-                            : x[at];
+        result[at] = inside
+                         ? 0.25f * ((x[at - columns] + x[at + columns]) + (x[at - 1] + x[at + 1]))
+                         : x[at];
     }
 }

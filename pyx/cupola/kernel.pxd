@@ -25,7 +25,7 @@ from cupola.stream cimport Stream
 cdef class Kernel:
     cdef cupola_kernel* native
     cdef object packer  # packs and checks its arguments
-    # The grid and block of the last kernel[grid, block], and the launch's cupola_dimensions. Threads
+    # The grid and block of the last kernel[grid, block], and its cupola_dimensions. Threads
     # read them without a lock: the version is odd while a thread writes them.
     cdef PyObject* recent_grid
     cdef PyObject* recent_block

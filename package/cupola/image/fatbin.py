@@ -13,8 +13,9 @@ from . import reader
 _HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of the entries
 _SIZES = struct.Struct("<4xIQ")  # fields of an entry's header: its size, and the size of the code
 # The header of an entry of PTX: kind, version, sizes of header and code, of compressed code, place
-# of the options' offset, version of the code, architecture, offset and size of a name, flags,
-# unpacked size; offset and size of the options for ptxas, and their text.
+# of the options' offset. Then the version of the code, architecture, offset and size of a name,
+# flags, unpacked size. Behind it are the offset and the size of the options for ptxas, and their
+# text.
 _PTX = struct.Struct("<HHIQIIHHIIIQQQIIQ")
 _OPTIONS, _TEXT = 64, 72  # the places of the last three fields
 _LINUX = 0x11  # flags: 64-bit code for Linux
