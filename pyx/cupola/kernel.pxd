@@ -16,21 +16,16 @@
 # Each function checks its arguments and raises cupola's exceptions. Keep the memory that such a
 # launch uses alive, and call Array.used_on where it was allocated on another stream.
 
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
+from cupola._shape cimport RecentShape
 from cupola.handles cimport cupola_kernel
 from cupola.stream cimport Stream
 
 cdef class Kernel:
     cdef cupola_kernel* native
     cdef object packer  # packs and checks its arguments
-    # The grid and block of the last kernel[grid, block], and its cupola_dimensions. Threads
-    # read them without a lock: the version is odd while a thread writes them.
-    cdef PyObject* recent_grid
-    cdef PyObject* recent_block
-    cdef unsigned recent[7]
-    cdef unsigned recent_version
+    cdef RecentShape recent  # of the last kernel[grid, block]
     cdef object parameters
     cdef int suggested
     cdef object image  # its module's image; a reference to the module would be a cycle

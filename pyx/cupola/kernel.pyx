@@ -371,8 +371,8 @@ cdef class Kernel:
 
     def __dealloc__(self):
         cupola_kernel_release(self.native)
-        Py_XDECREF(self.recent_grid)
-        Py_XDECREF(self.recent_block)
+        Py_XDECREF(self.recent.grid)
+        Py_XDECREF(self.recent.block)
 
     cdef void* get_handle(self) noexcept nogil:
         return cupola_kernel_handle(self.native)
@@ -425,7 +425,7 @@ cdef class Kernel:
             grid, block = (<tuple>key)[0], (<tuple>key)[1]
             if fixed is not None:
                 require_unambiguous(self, fixed, <tuple>key)
-        if length < 4 and recall(self, grid, block, &dimensions):
+        if length < 4 and recall(&self.recent, grid, block, <unsigned*>&dimensions):
             result = new_configured(self, &dimensions)
             if length == 3:
                 result.stream = stream_in(self, (<tuple>key)[2])
@@ -434,7 +434,7 @@ cdef class Kernel:
         read_dimensions(self.title, self.device_index, grid, block, shared, fixed, &dimensions)
         result = configure(self, &dimensions, (<tuple>key)[2] if length > 2 else None)
         if length < 4 and never_changes(grid) and (never_changes(block) or block is fixed):
-            remember(self, grid, block, &dimensions)
+            remember(self, &self.recent, grid, block, <unsigned*>&dimensions)
         return result
 
     def launch(
