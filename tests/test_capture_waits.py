@@ -146,6 +146,7 @@ NOT_REFUSED = {
     "cupola.random.xorwow.XORWOW.advance": "is on the host",
     "cupola.random.xorwow.XORWOW.state": "is on the host until numbers were made",
     "cupola.ravel_multi_index": "does not check",
+    "cupola.record": "leaves launches of captures out",
     "cupola.register_host": "freeing is put off",
     "cupola.set_trace": "of the debugger",
     "cupola.stream.Stream.capture": "describes this",

@@ -24,7 +24,8 @@ const char* apply(Op op, std::int64_t& left, std::int64_t right) {
         case Op::modulo:
         case Op::ceildiv:
             if (right == 0) return "it divides by zero";
-            if (left < 0 || right < 0) return "it divides a negative number, or by one";
+            if (left < 0 || right < 0)
+                return "it divides a negative number, or by a negative number";
             if (op == Op::modulo)
                 left %= right;
             else
