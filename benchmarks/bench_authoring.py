@@ -26,11 +26,9 @@ from pathlib import Path
 import numpy as np
 import op_peers
 import records
+from wheels import hooks, installed
 
 import cupola
-
-sys.path.insert(0, str(records.ROOT / "tests"))
-import hooks
 
 HERE = Path(__file__).parent / "authoring"
 COMMENT = re.compile(r"\s*(#(?!include|pragma)|//)")
@@ -62,22 +60,9 @@ def lines(folder):
 
 def of_cupola(folder):
     """Build the wheel and call it; how many wheels there are, and how far it went."""
-    package = folder / "ray"
-    shutil.copytree(HERE / "by_cupola", package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "csrc").mkdir()
     source = (HERE / "distance.cuh").read_text().replace("#pragma once", "")
-    (package / "csrc" / "distance.cu").write_text(source)
-    hooks.install(folder / "hooks")
-    gpu = cupola.driver.info().kind == "cuda"
-    environment = {**os.environ, "CUPOLA_ARCHITECTURES": "native" if gpu else "75"}
-    environment["PYTHONPATH"] = hooks.search_path(folder / "hooks")
-    pip = [sys.executable, "-m", "pip"]
-    build = [*pip, "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, package]
-    subprocess.run(build, env=environment, check=True)
-    wheels = sorted(folder.glob("*.whl"))
-    install = [*pip, "install", "-q", "--no-deps", "--no-index", "--target", folder / "site"]
-    subprocess.run([*install, *wheels], check=True)
-    environment["PYTHONPATH"] = hooks.search_path(folder / "site")
+    wheels, site = installed(HERE / "by_cupola", folder, {"distance.cu": source})
+    environment = {**os.environ, "PYTHONPATH": hooks.search_path(site)}
     subprocess.run([sys.executable, "-c", CALLED], cwd=folder, env=environment, check=True)
     return len(wheels), f"{wheels[0].name}, called on {cupola.Device().name}"
 

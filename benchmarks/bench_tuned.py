@@ -2,7 +2,8 @@
 
 python benchmarks/bench_tuned.py [--out FOLDER]
 
-tuned/ has the package as an author writes it for each project. A line counts between the comments
+tuned/ has the package as an author writes it for each project; the kernel is that of
+examples/stencil. A line counts between the comments
 "counted from here" and "counted up to here" where it has more than brackets and is no comment:
 what declares the variants, measures them and launches the best. Kernels, references and what each
 package of the project has anyway do not count.
@@ -24,25 +25,21 @@ import tempfile
 from pathlib import Path
 
 import records
+from wheels import hooks, installed
 
 import cupola
 
-sys.path.insert(0, str(records.ROOT / "tests"))
-import hooks
-
 HERE = Path(__file__).parent / "tuned"
+REFERENCE = HERE / "reference.py"
+KERNEL = records.ROOT / "examples" / "stencil" / "csrc" / "smooth.cu"
 PROCESSES = 7
 BEGIN, END = "# counted from here", "# counted up to here"
 
 SHAPE = (1024, 1024)
 COMMON = f"""
-import sys, time
+import time
 import numpy as np
-def smoothed(x):
-    result = x.copy()
-    around = (x[:-2, 1:-1] + x[2:, 1:-1]) + (x[1:-1, :-2] + x[1:-1, 2:])
-    result[1:-1, 1:-1] = np.float32(0.25) * around
-    return result
+from smooth.reference import smoothed
 host = np.random.default_rng(2).random({SHAPE}, np.float32)
 """
 FIRST = {
@@ -110,20 +107,8 @@ def first_calls(project, folder, **variables):
 
 def built(folder):
     """The package by cupola, installed with its table."""
-    package = folder / "package"
-    shutil.copytree(HERE / "by_cupola", package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "csrc").mkdir()
-    shutil.copy(HERE / "smooth.cu", package / "csrc")
-    hooks.install(folder / "hooks")
-    gpu = cupola.driver.info().kind == "cuda"
-    environment = {**os.environ, "CUPOLA_ARCHITECTURES": "native" if gpu else "75"}
-    environment["PYTHONPATH"] = hooks.search_path(folder / "hooks")
-    pip = [sys.executable, "-m", "pip"]
-    wheel = [*pip, "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, package]
-    install = [*pip, "install", "-q", "--no-deps", "--no-index", "--target", folder / "site"]
-    subprocess.run(wheel, env=environment, check=True)
-    subprocess.run([*install, *folder.glob("*.whl")], check=True)
-    site = folder / "site"
+    _, site = installed(HERE / FOLDERS["cupola"], folder, {"smooth.cu": KERNEL.read_text()})
+    shutil.copy(REFERENCE, site / "smooth")
     tune = ["tune", "smooth", "--output", str(site / "smooth" / "tuning"), "--budget", "120"]
     python(f"from cupola.__main__ import main; main({tune})", site)
     return site
@@ -134,7 +119,8 @@ def of_cupola(folder):
 
 
 def of_triton(folder):
-    shutil.copytree(HERE / "by_triton" / "smooth", folder / "smooth")
+    shutil.copytree(HERE / FOLDERS["Triton"] / "smooth", folder / "smooth")
+    shutil.copy(REFERENCE, folder / "smooth")
     cache = {"TRITON_CACHE_DIR": str(folder / "cache")}
     python(COMMON + FIRST["Triton"] + CHECKED, folder, **cache)  # fills the cache
     return first_calls("Triton", folder, **cache)

@@ -22,8 +22,9 @@ def kernel(result, x, rows, columns, width: tl.constexpr, height: tl.constexpr):
     at = row * columns + column
     above, below = (tl.load(x + at + step, inside, 0.0) for step in (-columns, columns))
     left, right = (tl.load(x + at + step, inside, 0.0) for step in (-1, 1))
-    around = 0.25 * ((above + below) + (left + right))
-    tl.store(result + at, tl.where(inside, around, tl.load(x + at, there, 0.0)), there)
+    middle = tl.load(x + at, there, 0.0)
+    around = 0.2 * (middle + ((above + below) + (left + right)))
+    tl.store(result + at, tl.where(inside, around, middle), there)
 
 
 # counted from here
