@@ -195,7 +195,7 @@ def test_breakpoints_that_a_stopped_kernel_has_passed():
     """The kernel has code at the line, although it does not reach the line again."""
     passed = f"{sessions.SOURCE.name}:{line('first')}"
     commands = [f"b {sessions.SOURCE.name}:{line('store')}, thread == (3,0,0)", "c", "cl 1"]
-    output = debug("full", ["reverse"], [*commands, f"b {passed}, block == (0,0,0)", "c", "c"])
+    output = debug("full", ["reverse", "wait"], [*commands, f"b {passed}, block == (0,0,0)", "c", "c"])
     assert f"Breakpoint 2 at {passed}\n" in output
     assert "no kernel that was launched has code there" not in output
 
@@ -221,6 +221,13 @@ def program_of(process):
     return int(children.read_text().split()[0])
 
 
+def await_end(program):
+    """Waits until a process has ended, although its parent may not have read its status."""
+    stat = Path(f"/proc/{program}/stat")
+    while stat.exists() and stat.read_text().split(")")[-1].split()[0] != "Z":
+        time.sleep(0.01)
+
+
 def await_line(process, text):
     # A program that goes on would keep the pipe open.
     watchdog = threading.Timer(100, lambda: os.kill(program_of(process), signal.SIGKILL))
@@ -236,7 +243,9 @@ def test_a_program_that_ends_while_it_is_stopped():
         process.stdin.write("b reverse\nc\n")
         process.stdin.flush()
         await_line(process, "kernels.cu(")
-        time.sleep(2)
+        program = program_of(process)
+        os.kill(program, signal.SIGUSR1)
+        await_end(program)
         output = process.communicate("p i\nq\n", timeout=60)[0]
     assert "[the program has ended with status 7]" in output and process.returncode == 7
 
