@@ -195,7 +195,8 @@ def test_breakpoints_that_a_stopped_kernel_has_passed():
     """The kernel has code at the line, although it does not reach the line again."""
     passed = f"{sessions.SOURCE.name}:{line('first')}"
     commands = [f"b {sessions.SOURCE.name}:{line('store')}, thread == (3,0,0)", "c", "cl 1"]
-    output = debug("full", ["reverse", "wait"], [*commands, f"b {passed}, block == (0,0,0)", "c", "c"])
+    commands += [f"b {passed}, block == (0,0,0)", "c", "c"]
+    output = debug("full", ["reverse", "wait"], commands)
     assert f"Breakpoint 2 at {passed}\n" in output
     assert "no kernel that was launched has code there" not in output
 
