@@ -494,10 +494,16 @@ def test_arguments_without_sizes():
         family(flat, 4, which, stream=3)
 
 
-def test_names_that_are_no_parameters():
-    family = families.family(sizes={"m": "size(y)"})
-    said = "mark: the declaration uses size(y), which is no parameter of its kernel; known are x, n"
-    with refused(cupola.ArgumentTypeError, saying=said):
+HIDDEN = families.SOURCE.replace("(T* x, int n, int* which)", "(LIST)").replace(
+    "\ntemplate", "\n#define LIST T* x, int n, int* which\ntemplate"
+)
+
+
+def test_a_name_that_only_the_compiler_finds_wrong():
+    """A list of parameters that is a macro says nothing before the kernel is compiled."""
+    family = families.family(source=HIDDEN, sizes={"m": "size(y)"})
+    with refused(cupola.ArgumentTypeError, saying="mark: the declaration uses size(y), which is no "
+                 "parameter of its kernel; known are "):  # fmt: skip
         ran(family, 4)
 
 
@@ -518,8 +524,17 @@ def test_names_that_are_no_parameters():
         ({"macros": ["OTHER"]}, "macros: "),
         ({"types": {"x": {"float33": "float"}}}, "types.x: "),
         ({"cases": "cases"}, "cases: 'cases': expected a function"),
+        ({"sizes": {"m": "size(y)"}}, "family mark: sizes.m: size(y): 'y' is no parameter of the"),
+        ({"key": ["mm"]}, "family mark: key: 'mm' is no size and no parameter of the kernel: did"),
+        ({"grid": "ceildiv(witch, BLOCK)"}, "grid: 'witch' is no size and no parameter of the "
+         "kernel: did you mean 'which'?"),
+        ({"block": "BLOCK + rows"}, "block: 'rows' is no size and no parameter of the kernel: "
+         "known are m, x, n, which"),
+        ({"shared": "4 * k"}, "shared: 'k' is no size"),
+        ({"types": {"y": {"float32": "float"}}, "kernel": "mark<{BLOCK}, {y}>"},
+         "types.y: 'y' is no parameter of the kernel: known are"),
     ],
-)
+)  # fmt: skip
 def test_invalid_declarations_name_the_key(changed, said):
     with refused(cupola.ArgumentValueError, saying=said):
         families.family(**changed)

@@ -189,6 +189,12 @@ def test_a_library_of_kernels_is_a_source(package):
     # The image has no scale<4>.
     assert factor(family, 20) == 3
     assert "ignored: FACTOR=4: " in str(family.explain(cupola.empty(20, np.int32)))
+    wrong = {**TABLE, "sizes": {"n": "size(value)"}}
+    with refused(cupola.ArgumentValueError, saying="'value' is no parameter of the kernel: did you "
+                 "mean 'values'?"):  # fmt: skip
+        cupola.family(
+            module, **{key: value for key, value in wrong.items() if key not in ("name", "library")}
+        )
     with refused(cupola.ArgumentTypeError, saying="macros, options, include and headers are for"):
         cupola.family(module, kernel="scale<2>", tunables={"A": [1]}, default={"A": 1}, grid=1,
                       block=1, macros=["A"])  # fmt: skip

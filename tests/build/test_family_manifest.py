@@ -158,6 +158,13 @@ def test_differing_families_are_not_merged(change, words):
     assert "build both of the same sources" in str(raised.value)
 
 
+PARAMETERS = [
+    {"name": "x", "kind": "pointer", "type": "float*", "size": 8},
+    {"name": "n", "kind": "integer", "type": "int", "size": 4},
+    {"name": "rate", "kind": "float", "type": "float", "size": 4},
+]
+
+
 def described(resources, refused=None, text=TEXT):
     """The entry of a manifest, for kernels with these resources by target."""
     (declared, *others) = read(text)
@@ -165,7 +172,7 @@ def described(resources, refused=None, text=TEXT):
     built = family_manifest._Built(
         {
             "kernels": [
-                {"name": name, "demangled": name, "resources": used}
+                {"name": name, "demangled": name, "resources": used, "parameters": PARAMETERS}
                 for name, used in resources.items()
             ]
         },
@@ -238,6 +245,32 @@ def test_a_family_without_its_default_is_refused():
         described(few, every, PLAIN)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("ceildiv(n, TX)", "ceildiv(m, TX)", 15, "grid: 'm' is no size and no parameter of the "
+         "kernel: known are x, n, rate"),
+        ('block = ["TX"]', 'block = ["TX"]\nshared = "4 * rates"', 17,
+         "shared: 'rates' is no size and no parameter of the kernel: did you mean 'rate'?"),
+        ('block = ["TX"]', 'block = ["TX"]\nsizes = { length = "size(y)" }', 17,
+         "sizes.length: size(y): 'y' is no parameter of the kernel: known are x, n, rate"),
+        ('block = ["TX"]', 'block = ["TX"]\nsizes = { length = "n" }\nkey = ["lenght"]', 18,
+         "key: 'lenght' is no size and no parameter of the kernel: did you mean 'length'?"),
+        ("ceildiv(n, TX)", "ceildiv(x, TX)", 15, "grid: 'x': the parameter x of the kernel is of "
+         "the kind pointer: expected an integer, or a length as in shape(x, 0)"),
+        ("ceildiv(n, TX)", "size(n)", 15, "grid: 'size(n)': the parameter n of the kernel is of "
+         "the kind integer: expected an array"),
+    ],
+)  # fmt: skip
+def test_names_that_the_kernel_does_not_have(old, new, line, words):
+    few = {name: used(9) for name in ("step16", "step32", "step1024")}
+    assert old in PLAIN
+    with pytest.raises(BuildError) as raised:
+        described(few, text=PLAIN.replace(old, new))
+    said = f"pyproject.toml, line {line}: [[tool.cupola.variants]] heat.step: {words}"
+    assert str(raised.value) == said
+
+
 def test_sources_for_some_targets_leave_the_others_without_the_family():
     few = {name: used(9, "sm_90a") for name in ("step16", "step32", "step1024")}
     found = described({**few, "other": used(9)}, text=PLAIN)
@@ -263,7 +296,7 @@ def test_kernels_of_other_compilers_are_named_by_their_manifest(tmp_path):
     manifest = {
         "format": 1,
         "kernels": [
-            {"name": name, "demangled": name, "resources": used(9)}
+            {"name": name, "demangled": name, "resources": used(9), "parameters": PARAMETERS}
             for name in ("step16", "step32", "step1024")
         ],
     }

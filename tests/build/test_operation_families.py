@@ -130,3 +130,18 @@ def test_without_families():
             "outputs": {"v": "T[n]"}, "arguments": ["v", "u"]}]  # fmt: skip
     with pytest.raises(BuildError, match=r"there are none: write \[\[tool.cupola.variants\]\]"):
         operations.from_tables(ops, [one])
+
+
+def test_a_kernel_that_the_table_spells_otherwise():
+    """nvcc spells the name of an enumerator as a number; the manifest's family has the symbol."""
+    text = TEXT.replace("advance<{now}>", "advance<{now}, Edge::wrap>")
+    first, second = (one["name"] for one in MANIFEST["kernels"][:2])
+    entry = {"variant": [32, 8], "kernels": {"float32": first, "float64": second}}
+    found = {"families": [{"table": {"name": "heat.advance"}, "variants": [entry]}], **MANIFEST}
+    declared, *_ = libraries(text)
+    (step,) = declared.operations
+    assert NativeOperation(operations.compiled_form(found, step)).kernel_names() == [first, second]
+    with pytest.raises(BuildError) as raised:
+        operations.store(MANIFEST, declared.operations)
+    said = str(raised.value)
+    assert "family: there is no kernel 'advance<float, Edge::wrap>', of the default of" in said

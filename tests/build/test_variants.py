@@ -291,6 +291,17 @@ WRONG = {
         SOURCE,
         r"`only` and `without` leave out sum, which is a variant's kernel",
     ),
+    "the default of an operation": (
+        SUM + "\n[[tool.cupola.ops]]\nname = 'slope.fill'\nfamily = 'sum'\n"
+        "outputs = { out = 'float64[5]' }\narguments = ['out']\n",
+        LARGE,
+        r"\[\[tool.cupola.variants\]\] slope.sum: default: UNROLL=4 can't run on sm_75: ",
+    ),
+    "a misspelt size": (
+        STEP.replace("ceildiv(n, TX)", "ceildiv(m, TX)"),
+        SOURCE,
+        r"slope.step: grid: 'm' is no size and no parameter of the kernel: known are out, x, n",
+    ),
     "a folder": (SUM, SOURCE, r"families.py exists and was not made by cupola.build"),
 }
 

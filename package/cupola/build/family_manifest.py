@@ -25,12 +25,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..declare.declaration_error import DeclarationError
 from ..declare.family import Variant
+from ..declare.family_names import check_names
 from . import variants
 from .families import FamilyTable, fixed
 from .instances import NVCC
 from .kernels import Kernels
-from .stub import attributes, named
+from .stub import arguments, attributes, named
 from .targets import read as read_target
 
 _REGISTERS = 65536  # of a block
@@ -147,10 +149,30 @@ def _described(one: FamilyTable, libraries: Mapping[str, _Built]) -> dict[str, A
         if kernels:
             library = one.libraries[variant]
             entries.append({"variant": list(variant), "library": library, "kernels": kernels})
+    _require_names(one, entries, libraries)
     dropped = {target: dropped[target] for target in sorted(dropped, key=order)}
     _require_default(one, dropped, kept)
     table = {**declaration.table, "library": declaration.library}
     return {"table": table, "variants": entries, "dropped": dropped}
+
+
+def _require_names(
+    one: FamilyTable, entries: Sequence[Mapping[str, Any]], libraries: Mapping[str, _Built]
+) -> None:
+    """Refuse names in the table that are no sizes and no parameters of the kernels."""
+    found = [
+        kernel
+        for entry in entries
+        for symbol in entry["kernels"].values()
+        if (kernel := libraries[entry["library"]].kernels.get(symbol)) is not None
+    ]
+    if not found:
+        return
+    kinds = {str(each["name"] or ""): str(each["kind"]) for each in arguments(dict(found[0]))}
+    try:
+        check_names(one.declaration, kinds)
+    except DeclarationError as error:
+        raise one.wrong(error.key, error.text) from None
 
 
 def order(target: str) -> tuple[Any, ...]:

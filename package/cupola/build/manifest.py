@@ -117,8 +117,9 @@ def write_manifest(
     known = digests(image, sources or {}, verify)
     if families:
         known["options"] = list(options)  # other options are other code, with other measurements
-    stored = store({**known, **text}, operations)
-    path.write_text(written(family_manifest.store(stored, families, path)))
+    # Families first: an error about a default that can't run is theirs.
+    stored = family_manifest.store({**known, **text}, families, path)
+    path.write_text(written(store(stored, operations)))
 
 
 def digests(image: Path, sources: Mapping[str, Path], verify: bool) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ..declare import element_types
 from ..declare.backward import match
 from ..declare.compiled import compiled
 from ..declare.declaration_error import DeclarationError
+from ..declare.family import FamilyDeclaration
 from ..declare.family_operation import FamilyOperation, outline
 from ..declare.operation import Argument, Declaration, Tensor, read
 from ..declare.record import Record
@@ -141,8 +142,16 @@ def of_default(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
     if one.family is None:
         return one
     family = one.family.declaration
-    kernel = named(manifest, family.kernel_of(family.default, family.type_choices[0]))
-    if kernel is None or "block" in kernel:
+    symbols = _symbols(manifest, family)
+    spelled = family.kernel_of(family.default, family.type_choices[0])
+    kernel = named(manifest, symbols.get(family.type_choices[0], spelled))
+    if kernel is None:
+        known = ", ".join(attributes(manifest)) or "none"
+        raise one.wrong(
+            "family", f"there is no kernel {spelled!r}, of the default of {family.name}; there are "
+            f"{known}"
+        )  # fmt: skip
+    if "block" in kernel:
         raise one.wrong(
             "family", f"{family.name} has kernels of a compiler that fixes their launch: name "
             "kernels, grid and block instead"
@@ -150,9 +159,24 @@ def of_default(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
     names = [each["name"] or "" for each in kernel["parameters"]]
     try:
         found = FamilyOperation(one.table, family, names, one.declaration.name)
-        return replace(one, declaration=found.declaration(family.default))
+        return replace(one, declaration=found.declaration(family.default, symbols))
     except DeclarationError as error:
         raise one.wrong(error.key, error.text) from None
+
+
+def _symbols(
+    manifest: Mapping[str, Any], family: FamilyDeclaration
+) -> dict[tuple[str, ...], str]:
+    """The symbols of the default's kernels by element types, as the manifest's family has them."""
+    for one in manifest.get("families", ()):
+        if one["table"].get("name") == family.name:
+            for each in one["variants"]:
+                if tuple(each["variant"]) == family.default:
+                    return {
+                        tuple(filter(None, types.split(","))): str(symbol)
+                        for types, symbol in each["kernels"].items()
+                    }
+    return {}
 
 
 def store(manifest: dict[str, Any], operations: Sequence[OperationTable]) -> dict[str, Any]:

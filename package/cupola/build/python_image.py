@@ -85,9 +85,8 @@ def steps(
         found = described(every, (root / image).read_bytes(), reference, toolkit.release, package)
         sources = {source: root / source for source in kernels.sources}
         known = digests(root / image, sources, kernels.verify)
-        stored = store({**known, **found}, operations)
-        stored = family_manifest.store(stored, families, root / manifest)
-        (root / manifest).write_text(written(stored))
+        stored = family_manifest.store({**known, **found}, families, root / manifest)
+        (root / manifest).write_text(written(store(stored, operations)))
 
     tables: list[OperationTable | FamilyTable] = [*operations, *families]
     declared = [(one.table, sorted(one.lines.items())) for one in tables]

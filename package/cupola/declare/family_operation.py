@@ -74,9 +74,19 @@ class FamilyOperation:
             )  # fmt: skip
         return found
 
-    def declaration(self, variant: Variant) -> Declaration:
+    def declaration(
+        self, variant: Variant, symbols: Mapping[tuple[str, ...], str] | None = None
+    ) -> Declaration:
         """The operation with the kernels and the launch of one variant. Its last sizes are the
         values of the family's symbols.
+
+        Parameters
+        ----------
+        variant : tuple
+            A value for each tunable.
+        symbols : mapping, optional
+            The kernels' names in the image, by the element types of the family. Other kernels have
+            the names that the family's table gives them.
 
         Raises
         ------
@@ -88,7 +98,8 @@ class FamilyOperation:
         chosen = {name: str(value) for name, value in family.values(variant).items()}
         whole = {**texts, **chosen}
         kernels = {
-            ", ".join(types): family.kernel_of(variant, own) for types, own in self.types().items()
+            ", ".join(types): (symbols or {}).get(own) or family.kernel_of(variant, own)
+            for types, own in self.types().items()
         }
         values = {f"{_SIZE}{index}": texts[name] for index, name in enumerate(family.symbols)}
         shared = family.shared.substituted(whole)

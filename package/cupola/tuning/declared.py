@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cupola.declare.declaration_error import DeclarationError
 from cupola.declare.family import FamilyDeclaration, Value
+from cupola.declare.family_names import check_names
 from cupola.declare.family_table import read
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.tuning.family import Family
@@ -106,7 +107,8 @@ def family(
     ------
     ArgumentValueError
         The declaration is invalid: the error names the key. Also where restrictions contradict
-        each other, so that no variant is left.
+        each other, so that no variant is left, and where an expression uses a name that is no
+        parameter of the kernel.
     ArgumentTypeError
         A module is no kernel library, or comes with arguments for sources.
     """
@@ -130,14 +132,20 @@ def family(
         declaration = read(table)
     except DeclarationError as error:
         raise ArgumentValueError(f"family {name or kernel}: {error}") from None
+    made: CompiledSource | ModuleSource
     if isinstance(source, ModuleType):
-        return Family(declaration, _module_source(declaration, source, include, headers))
-    from cupola.compiler.arguments import folders_of, headers_of
+        made = _module_source(declaration, source, include, headers)
+    else:
+        from cupola.compiler.arguments import folders_of, headers_of
 
-    return Family(
-        declaration,
-        CompiledSource(source, (), folders_of(include), headers_of(headers) or None),
-    )
+        made = CompiledSource(source, (), folders_of(include), headers_of(headers) or None)
+    parameters = made.declared(declaration)
+    if parameters is not None:
+        try:
+            check_names(declaration, parameters)
+        except DeclarationError as error:
+            raise ArgumentValueError(f"family {name or kernel}: {error}") from None
+    return Family(declaration, made)
 
 
 def _module_source(

@@ -79,6 +79,24 @@ class CompiledSource(NamedTuple):
         """None: the compiler tells them."""
         return None
 
+    def declared(self, declaration: FamilyDeclaration) -> dict[str, str] | None:
+        """The kernel's parameters in the sources, of unknown kinds; None where the sources do not
+        show them plainly.
+        """
+        from cupola.compiler.source_files import sources_of
+        from cupola.compiler.source_names import declarations
+
+        texts = [one.text for one in sources_of(self.source, None)]
+        kernel = declaration.kernel_of(declaration.default, declaration.type_choices[0])
+        name = kernel.partition("<")[0].rpartition("::")[2].strip()
+        found = [
+            parameter
+            for text in (*texts, *(self.headers or {}).values())
+            for one in declarations(text, {name}).get(name, [])
+            for parameter in one.names
+        ]
+        return dict.fromkeys(found, "") if found and all(found) else None
+
     def digest(self, declaration: FamilyDeclaration) -> str:
         """A hash of texts, options, headers, and the files that the texts include.
 
@@ -131,6 +149,21 @@ class ModuleSource(NamedTuple):
     def parameters(self, declaration: FamilyDeclaration) -> tuple[str, ...] | None:
         """None: the image has the kernels' names in C++."""
         return None
+
+    def declared(self, declaration: FamilyDeclaration) -> dict[str, str] | None:
+        """The parameters in the library's manifest with their kinds; None where it lacks the kernel
+        or names.
+        """
+        library = library_of(self.library)
+        manifest = library.manifest()
+        name = declaration.kernel_of(declaration.default, declaration.type_choices[0])
+        symbol = library.kernels.get(name)
+        for one in manifest or ():
+            if symbol is None and manifest is not None and _is_named(manifest.about(one), name):
+                symbol = one
+        if manifest is None or symbol is None or symbol not in manifest:
+            return None
+        return _kinds(manifest.about(symbol))
 
     def digest(self, declaration: FamilyDeclaration) -> str:
         """As that of `PackageSource`."""
@@ -197,6 +230,21 @@ class PackageSource(NamedTuple):
     def package(self, declaration: FamilyDeclaration) -> str:
         """The package of the library."""
         return self.library.rpartition(".")[0]
+
+
+def _is_named(kernel: Mapping[str, Any], name: str) -> bool:
+    """Whether a kernel of a manifest has a symbol, or a name in C++."""
+    spelled = str(kernel.get("demangled", "")).removeprefix("void ")
+    plain = name.replace(" ", "")
+    return plain == kernel.get("name") or spelled.replace(" ", "").startswith(f"{plain}(")
+
+
+def _kinds(kernel: Mapping[str, Any]) -> dict[str, str] | None:
+    """The kinds of a kernel's parameters in a manifest; None where a parameter has no name."""
+    given = [one for one in kernel.get("parameters", ()) if not one.get("hidden")]
+    if any(not one.get("name") or "descriptor" in one for one in given):
+        return None  # a Python object fills several parameters
+    return {str(one["name"]): str(one.get("kind", "")) for one in given}
 
 
 def _targets(capability: int) -> list[str]:
