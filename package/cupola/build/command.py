@@ -158,10 +158,12 @@ class BuildKernels(Command):
 
     def beside_sources(self) -> Iterator[Path]:
         """The products that builds have put into the packages' own folders."""
-        for kernels in self.libraries:
+        every = self.libraries
+        for kernels in every:
             folder = self._package_folder(kernels)
             if library.made_here(kernels, folder):
                 yield from library.products(kernels, folder, LEVELS)
+            yield from library.outdated(every, folder, ())
 
     def get_source_files(self) -> list[str]:
         """The files that a source distribution must contain."""
@@ -218,10 +220,22 @@ def _with_tuning(base: type[Any]) -> type[Any]:
         """``build_py`` that installs the tables of tuned families as data of their package."""
 
         def find_data_files(self, package: str, src_dir: str) -> list[str]:
-            found: list[str] = super().find_data_files(package, src_dir)
-            if any(one.families and one.package == package for one in known(self.distribution)):
-                found += [str(path) for path in families.tables_in(Path(src_dir))]
+            found = [*super().find_data_files(package, src_dir), *self._tables(package, src_dir)]
             return list(dict.fromkeys(found))
+
+        def _filter_build_files(self, files: Iterable[str], egg_info: Any) -> Iterator[str]:
+            # setuptools warns of files in folders that could be packages, as tuning is.
+            packages = self.packages or ()
+            own = {file for one in packages for file in self._tables(one, self.get_package_dir(one))}
+            for file in super()._filter_build_files(files, egg_info):
+                if os.path.normpath(file) not in own:
+                    yield file
+
+        def _tables(self, package: str, folder: str) -> list[str]:
+            """The tables of a package with families."""
+            if not any(one.families and one.package == package for one in known(self.distribution)):
+                return []
+            return [str(path) for path in families.tables_in(Path(folder))]
 
     BuildPy.__name__ = base.__name__
     return BuildPy

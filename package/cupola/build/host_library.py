@@ -82,6 +82,11 @@ def file_name(kernels: Kernels) -> str:
     return f"lib{kernels.name}.so"
 
 
+def is_module(path: Path) -> bool:
+    """Whether a module that a build made loads a host library."""
+    return "from cupola.core.host_library import" in path.read_text(errors="replace")
+
+
 def link_extensions(extensions: Iterable[Any], made: Iterable[tuple[Kernels, Path]]) -> bool:
     """Let extension modules whose ``libraries`` name a host library find it, in the build and at
     run time; whether there is one.

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,8 @@ from .toolkit import Toolkit
 # The module first: its mark tells the next build that it owns these files.
 SUFFIXES = (".py", ".fatbin", ".json", ".pyi")
 _MARK = "# Made by cupola.build of "
+# A line of the module of operations: a name in its tuple.
+_LISTED = re.compile(r'^ +"(\w+)",$', re.MULTILINE)
 # CUB and Thrust put the list of targets into their namespaces, for hosts that load several
 # libraries. The compilation that describes kernels is for one target, and needs the same names.
 _ONE_NAMESPACE = (
@@ -253,19 +256,41 @@ def made_here(kernels: Kernels, folder: Path) -> bool:
     return _has_mark(folder / f"{kernels.name}.py", _MARK)
 
 
-def outdated(libraries: Iterable[Kernels], folder: Path) -> list[Path]:
-    """The files in a package's folder of libraries for variants that the tables no longer have."""
-    names = {kernels.name for kernels in libraries}
-    stems = [
-        module.stem
-        for module in folder.glob("_*.py")
-        if module.stem not in names
-        and any(module.stem.startswith(f"_{name}_") for name in names)
-        and _has_mark(module, _MARK)
-    ]
-    suffixes = [*SUFFIXES, *(f".{level}.so" for level in LEVELS)]
-    found = [folder / (stem + suffix) for stem in stems for suffix in suffixes]
-    return [path for path in found if path.is_file()]
+def outdated(libraries: Iterable[Kernels], folder: Path, declared: Collection[str]) -> list[Path]:
+    """The files of earlier builds in a package's folder that the tables no longer name. Files that
+    no build made are not among them.
+
+    Parameters
+    ----------
+    libraries : iterable of Kernels
+        Of the project.
+    folder : Path
+    declared : collection of str
+        The names of the files that this build puts into the folder.
+    """
+    names = {operations.MODULE, families.MODULE, *(kernels.name for kernels in libraries)}
+    found = []
+    for module in folder.glob("*.py"):
+        if module.stem not in names and _has_mark(module, _MARK):
+            former = Kernels(f"_.{module.stem}", ["_.cu"], host=host_library.is_module(module))
+            found += products(former, folder, LEVELS)
+    for name, mark in ((operations.MODULE, operations.MARK), (families.MODULE, families.MARK)):
+        module = folder / f"{name}.py"
+        if _has_mark(module, mark):
+            found += [module, module.with_suffix(".pyi")]
+            if name == operations.MODULE:
+                listed = _LISTED.findall(module.read_text(errors="replace"))
+                found += [folder / f"{operation}.op" for operation in listed]
+    return [path for path in found if path.name not in declared and path.is_file()]
+
+
+def outdated_beside(libraries: Iterable[Kernels], placed: Iterable[Path]) -> list[Path]:
+    """The `outdated` files in the folders of the files that a build puts into packages."""
+    declared: dict[Path, set[str]] = {}
+    for path in placed:
+        declared.setdefault(path.parent, set()).add(path.name)
+    every = list(libraries)
+    return [path for folder, names in declared.items() for path in outdated(every, folder, names)]
 
 
 def _has_mark(module: Path, mark: str) -> bool:

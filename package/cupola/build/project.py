@@ -101,8 +101,8 @@ class Project:
         planned: Iterable[tuple[Kernels, Sequence[Step]]],
         placed: Iterable[tuple[Path, Path]],
     ) -> None:
-        """Run stale steps, put each product into its place, remove those of variants that the
-        tables no longer have, and print unusual names.
+        """Run stale steps, put each product into its place, remove those that the tables no longer
+        name, and print unusual names.
 
         Parameters
         ----------
@@ -113,11 +113,12 @@ class Project:
         planned, placed = list(planned), list(placed)
         with executor.locked(self.root / self.work / "kernels"):
             executor.run([one for _, steps in planned for one in steps], self.root)
+            # Before new modules replace those that list what earlier builds made.
+            outdated = library.outdated_beside(self.libraries, [target for _, target in placed])
             for made, target in placed:
                 place(self.root / made, target)
-            for folder in {target.parent for _, target in placed}:
-                for path in library.outdated(self.libraries, folder):
-                    path.unlink()
+            for path in outdated:
+                path.unlink()
         for kernels, _ in planned:
             for line in library.notes(kernels, self.root, self.root / self.folder(kernels)):
                 print(line, flush=True)
