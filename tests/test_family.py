@@ -272,7 +272,7 @@ class Measured:
         self.calls, self.block = [], block
         monkeypatch.setitem(registry._found, "tune_at_first_use", self)
 
-    def __call__(self, family, call):
+    def __call__(self, family, call, budget):
         self.calls.append((family.declaration.key_of(call.given), cupola.Stream.current()))
         if isinstance(self.block, Exception):
             raise self.block
@@ -304,6 +304,19 @@ def test_first_use_measures_in_a_process_of_its_own(family, folder, monkeypatch)
     assert rows.rows[0].variant == {"BLOCK": block}
     assert explained(family, 5000).row.path == found.path
     assert ran(family, 5000) == block and len(tables.find()[0].table.families[0].rows) == 1
+
+
+@pytest.mark.parametrize("value", ["soon", "0", "-1", "nan", "inf", "1e999", "5 s"])
+def test_an_invalid_budget_of_first_use_is_an_error(family, monkeypatch, value):
+    monkeypatch.setenv("CUPOLA_TUNE", "first-use")
+    monkeypatch.setenv("CUPOLA_TUNE_SECONDS", value)
+    measured = Measured(monkeypatch, 128)
+    for _ in range(2):
+        with refused(cupola.ArgumentValueError, saying=f'CUPOLA_TUNE_SECONDS is "{value}"; expect'):
+            ran(family, 100)
+    assert not measured.calls
+    monkeypatch.setenv("CUPOLA_TUNE_SECONDS", "")
+    assert ran(family, 100) == 128
 
 
 def test_first_use_is_not_repeated_where_nothing_is_found(family, monkeypatch):
@@ -339,7 +352,7 @@ def test_a_capture_that_begins_during_a_measurement_keeps_its_choice(family, mon
     graphs = []
     with contextlib.ExitStack() as stack:
 
-        def measure(family, call):
+        def measure(family, call, budget):
             graphs.append(stack.enter_context(cupola.Stream().capture()))
             return row(family.declaration.key_of(call.given), 128)
 

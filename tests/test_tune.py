@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree
 
 import images
@@ -168,17 +169,62 @@ def test_cases_that_cant_be_measured():
         with refused(error, saying=saying):
             tuned(family, cases, FormulaClock())
 
-    says("there are no cases", [])
-    says("there are no cases", lambda: iter(()))
-    says("expected cupola.Case(arguments, expected)", [3], cupola.ArgumentTypeError)
-    says("a function that yields cases", 3, cupola.ArgumentTypeError)
+    says("scale: there are no cases", [])
+    says("scale: there are no cases", lambda: iter(()))
+    says("scale, case 1: expected cupola.Case(arguments, expected), got int", [3],
+         cupola.ArgumentTypeError)  # fmt: skip
+    says("scale: cases= is a function that yields cases, or a list of them, got int", 3,
+         cupola.ArgumentTypeError)  # fmt: skip
+    says("got the function dict.clear returned NoneType", {}.clear, cupola.ArgumentTypeError)
     says("two cases have the key rows=4 columns=4", [scale_case(4, 4), scale_case(4, 4)])
-    says("no argument: the kernel's 4 parameters are x, out, rows, columns",
+    says(["scale, case 1: ", "no argument: the kernel's 4 parameters are x, out, rows, columns"],
          cupola.Case((x, x, 4, 4), {"result": x}))  # fmt: skip
     says("is for an array, and argument 2 (rows) is int", cupola.Case((x, x, 4, 4), {2: x}))
-    says("has the shape (4,), and argument 1 (out) has (4, 4)",
-         cupola.Case((x, x, 4, 4), {"out": x[0]}))  # fmt: skip
+    says(["scale, case 2 (thin): ", "has the shape (4,), and argument 1 (out) has (4, 4)"],
+         [scale_case(8, 8), cupola.Case((x, x, 4, 4), {"out": x[0]}, name="thin")])  # fmt: skip
     says("takes 4 arguments", cupola.Case((x, x), {"out": x}), cupola.ArgumentTypeError)
+
+
+def test_errors_of_the_function_name_family_case_and_line():
+    def raises():
+        yield scale_case(4, 4)
+        raise KeyError("rows")
+
+    def wrong():
+        yield cupola.Case((1,), {})
+
+    def at_once():
+        return [scale_case(4, 4), 1 / 0]
+
+    for function, said, error in (
+        (raises, "scale, case 2: the function test_errors_of_the_function_name_family_case_and_line"
+         f".<locals>.raises raised KeyError: 'rows' ({__file__}, line ", cupola.ArgumentError),
+        (wrong, "scale, case 1: a case has no reference", cupola.ArgumentValueError),
+        (at_once, ".<locals>.at_once raised ZeroDivisionError: division", cupola.ArgumentError),
+    ):  # fmt: skip
+        with refused(error, saying=said) as caught:
+            tuned(scale_family(), function, FormulaClock())
+        assert caught.value.__cause__ is not None
+
+
+def test_the_budget_ends_a_variant_that_hangs():
+    """The default is measured all the same, and the row of another variant is kept."""
+    family = mode_family([0, 3, 5])
+    begun = time.monotonic()
+    found = tuned(family, mode_case(), FormulaClock(MODE=5), budget=3.0)
+    assert time.monotonic() - begun < 8  # the timeout of a first launch is 60 s
+    (case,) = found.cases
+    assert not case.is_complete and {one.variant for one in case.outcomes} <= {(0,), (5,)}
+    assert not any(one.failure for one in case.outcomes) and found.rows[0].default_seconds
+    assert "n=100: the budget ended before the search" in str(found)
+
+
+def test_a_default_that_hangs_gets_the_timeout():
+    family = mode_family([3, 0], default={"MODE": 3})
+    begun = time.monotonic()
+    with refused(cupola.ArgumentValueError, saying="gave no answer within 1 s"):
+        tuned(family, mode_case(), FormulaClock(), budget=0.5, timeout=1.0)
+    assert time.monotonic() - begun < 6
 
 
 def test_what_makes_no_case():
@@ -277,18 +323,15 @@ def test_a_picture_over_two_tunables(tmp_path):
         found.picture(tmp_path / "none.png")
 
 
-def test_a_call_is_tuned_at_its_first_use(monkeypatch):
+def test_a_call_is_tuned_at_its_first_use():
     family = mode_family([0, 1, 2, 5])
     x = cupola.to_device(np.arange(64, dtype=np.float32))
     out = cupola.zeros(64, np.float32)
-    row = tune_at_first_use(family, family.call((x, out, 64)))
+    row = tune_at_first_use(family, family.call((x, out, 64)), 10.0)
     assert row.key == (64,) and row.variants == 2 and row.variant["MODE"] in (0, 5)
     assert not out.get().any()  # the process has its own copy
-    assert tune_at_first_use(family, family.call((x.address, out, 64))) is None
-    assert tune_at_first_use(family, family.call((object(), out, 64))) is None
-    monkeypatch.setenv("CUPOLA_TUNE_SECONDS", "soon")
-    with refused(cupola.Error, saying="CUPOLA_TUNE_SECONDS='soon'"):
-        tune_at_first_use(family, family.call((x, out, 64)))
+    assert tune_at_first_use(family, family.call((x.address, out, 64)), 10.0) is None
+    assert tune_at_first_use(family, family.call((object(), out, 64)), 10.0) is None
 
 
 def test_several_devices_share_the_cases(tmp_path):

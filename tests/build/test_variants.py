@@ -219,7 +219,8 @@ def test_distributions_have_the_tables_of_tuning(built):
     (project.built() / "tuning").mkdir()
     project.write("slope/tuning/h100.json", "{}")
     project.write("slope/tuning/notes.txt", "")
-    project.setup("--quiet", "sdist", "bdist_wheel")
+    output = project.setup("--quiet", "sdist", "bdist_wheel")
+    assert "Warning" not in output and "slope.tuning" not in output
     (wheel,) = (project.folder / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())

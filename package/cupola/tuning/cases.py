@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError, Error
 
 __all__ = ["Case"]
 
@@ -166,29 +168,68 @@ def _check_argument(title: str, key: str | int, value: Any) -> None:
         )
 
 
-def iterate(cases: Any) -> tuple[Iterator[Any], int | None]:
-    """The cases, held one at a time, and their number where it is known.
+class CaseIterator:
+    """Cases, held one at a time. Errors name the family and the number of the case.
 
     Parameters
     ----------
+    family : str
+        The family's name.
     cases : Case, iterable of Case, or callable
         A function without arguments returns an iterable, or is a generator function.
     """
-    if isinstance(cases, Case):
-        cases = [cases]
-    elif callable(cases):
-        cases = cases()
-    if not isinstance(cases, Iterable):
-        raise ArgumentTypeError(
-            f"cases= is a function that yields cases, or a list of them, got {type(cases).__name__}"
-        )
-    return iter(cases), len(cases) if isinstance(cases, Sized) else None
 
+    def __init__(self, family: str, cases: Any) -> None:
+        self._family, self._function = family, ""
+        self.taken = 0  # cases
+        if isinstance(cases, Case):
+            cases = [cases]
+        elif callable(cases):
+            self._function = getattr(cases, "__qualname__", type(cases).__name__)
+            with self.naming():
+                cases = cases()
+        if not isinstance(cases, Iterable):
+            kind = type(cases).__name__
+            given = f"the function {self._function} returned {kind}" if self._function else kind
+            raise ArgumentTypeError(
+                f"{family}: cases= is a function that yields cases, or a list of them, got {given}"
+            )
+        self._cases = iter(cases)
+        self.count = len(cases) if isinstance(cases, Sized) else None  # of all, where it is known
 
-def checked_case(case: Any, number: int) -> Case:
-    """The case; an error where it is something else."""
-    if not isinstance(case, Case):
-        raise ArgumentTypeError(
-            f"case {number} is {type(case).__name__}: expected cupola.Case(arguments, expected)"
-        )
-    return case
+    def take(self) -> Case | None:
+        """The next case; None after the last one.
+
+        Raises
+        ------
+        ArgumentError
+            It is no case, or the function that makes it raised an error.
+        """
+        self.taken += 1
+        with self.naming(self.taken):
+            found = next(self._cases, None)
+            if found is None:
+                self.taken -= 1
+            elif not isinstance(found, Case):
+                raise ArgumentTypeError(
+                    f"expected cupola.Case(arguments, expected), got {type(found).__name__}"
+                )
+        return found
+
+    @contextlib.contextmanager
+    def naming(self, number: int = 0, case: Case | None = None) -> Iterator[None]:
+        """Name the family and the case in errors of the block."""
+        named = f" ({case.name})" if case is not None and case.name else ""
+        where = f"{self._family}, case {number}{named}" if number else self._family
+        try:
+            yield
+        except Error as error:
+            kind, arguments = error.__reduce__()[:2]
+            raise kind(f"{where}: {arguments[0]}", *arguments[1:]) from error
+        except Exception as error:
+            # The innermost line: a command prints no traceback.
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            raise ArgumentError(
+                f"{where}: the function {self._function or 'of the cases'} raised "
+                f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+            ) from error

@@ -32,7 +32,13 @@ class FirstUse:
         """Measure the key of a call, and store the row; whether tables may have it now.
 
         A failure is a warning: the launch takes what tables have.
+
+        Raises
+        ------
+        ArgumentValueError
+            CUPOLA_TUNE or CUPOLA_TUNE_SECONDS has another value than it can have.
         """
+        budget = modes.first_use_seconds()
         first_use = index, call.types, family.declaration.key_of(call.given)
         with self._lock:
             if first_use in self._known:
@@ -42,7 +48,7 @@ class FirstUse:
             self._known.add(first_use)
             try:
                 with stream if stream is not None else contextlib.nullcontext():
-                    row: Row | None = registered("tune_at_first_use")(family, call)
+                    row: Row | None = registered("tune_at_first_use")(family, call, budget)
             except Error as error:
                 warnings.warn(
                     f"{family.name}: the measurement at the first use of "

@@ -22,6 +22,10 @@ FAILURES = {
 _REGISTER = 4  # bytes
 
 
+class BudgetEndedError(Exception):
+    """The budget ended before a variant's answer: nothing is known of that variant."""
+
+
 class Failure(NamedTuple):
     """Why a variant was not measured."""
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import time
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from cupola.declare.family import Variant
-from cupola.tuning.outcomes import Failure, Footprint, Outcome, Timing, timing
+from cupola.tuning.outcomes import BudgetEndedError, Failure, Footprint, Outcome, Timing, timing
 
 _WARM_SECONDS = 0.1  # of launches before the first timed one: clocks rise
 _QUICK = 3  # rounds of each variant
@@ -21,7 +22,10 @@ _PRECISE = 0.005  # of the median: the uncertainty that ends the rounds
 
 
 class Runner(Protocol):
-    """Measures single variants: `CaseRunner`, or a worker process that has one."""
+    """Measures single variants: `CaseRunner`, or a worker process that has one.
+
+    For variants besides the default each method may raise `BudgetEndedError`.
+    """
 
     def compile(self, variants: Sequence[Variant]) -> list[Failure | Footprint]:
         """Compile variants."""
@@ -83,6 +87,8 @@ class Race:
         while self._now() < end and not self.is_over and self._runs(self.default):
             self._warm(self.default)
         self._quick([self.default])
+        if self.outcomes[self.default].timing is not None:
+            self._report(self.outcomes[self.default])
         return self.outcomes[self.default].failure
 
     def measure(self, variants: Sequence[Variant]) -> None:
@@ -90,8 +96,16 @@ class Race:
         new = [one for one in variants if one not in self.outcomes]
         if not new or self.is_over:
             return
-        self._admit(new)
-        self._quick([one for one in new if self._runs(one)])
+        with contextlib.suppress(BudgetEndedError):
+            self._admit(new)
+            self._quick([one for one in new if self._runs(one)])
+        for variant in new:
+            outcome = self.outcomes.get(variant)
+            if outcome is not None and outcome.failure is None:
+                if outcome.timing is None:
+                    del self.outcomes[variant]  # the budget ended before its first round
+                else:
+                    self._report(outcome)
 
     def seconds(self, variant: Variant) -> float | None:
         """The median of a variant; infinity where it failed, None where it was not measured."""
@@ -102,6 +116,12 @@ class Race:
 
     def finish(self) -> None:
         """Time the variants near the best until their order is known, or the budget ends."""
+        with contextlib.suppress(BudgetEndedError):
+            self._race()
+
+    def _race(self) -> None:
+        if self.is_over:
+            return
         racing = [one for one in self._near_best() if self._is_checked(one)]
         if self.default not in racing:
             racing.append(self.default)
@@ -193,10 +213,6 @@ class Race:
             self._round([one for one in racing if self._runs(one)])
             if self.is_over:
                 break
-        for variant in variants:
-            outcome = self.outcomes[variant]
-            if outcome.timing is not None:
-                self._report(outcome)
 
     def _round(self, variants: Sequence[Variant]) -> None:
         for variant in variants:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cupola.exceptions import ArgumentValueError, Error
-from cupola.tuning.cases import Case, checked_case, iterate
+from cupola.tuning.cases import Case, CaseIterator
 from cupola.tuning.family import Family
 from cupola.tuning.journal import Journal, Key
 from cupola.tuning.measure import Clock
@@ -26,6 +26,9 @@ from cupola.tuning.tables import now
 from cupola.tuning.worker import Stopped, Worker
 
 _PART = 8  # of the time that is left: the share of a case where the number of cases is not known
+# After the share of a case, until a variant that has not answered is given up: a launch that is
+# only slow need not end the process.
+_LATE_SECONDS = 2.0
 _POLL_SECONDS = 0.1  # between looks for Ctrl-C
 
 
@@ -52,7 +55,8 @@ class Session:
 
     def __init__(self, family: Family, cases: Any, settings: Settings) -> None:
         self._family, self._settings = family, settings
-        self._cases, self._count = iterate(cases)
+        self._cases = CaseIterator(family.name, cases)
+        self._count = self._cases.count
         self._deadline = time.monotonic() + settings.budget
         self._lock = threading.Lock()
         self._started = 0  # cases
@@ -114,14 +118,14 @@ class Session:
         with self._lock:
             if self._is_over:
                 return None
-            case = next(self._cases, None)
+            case = self._cases.take()
             if case is None:
                 return None
             if self._started and time.monotonic() >= self._deadline:
                 self.unmeasured = True
                 return None
             self._started += 1
-            return self._started, checked_case(case, self._started)
+            return self._started, case
 
     def _share(self, number: int, workers: int) -> float:
         """When the measurement of a case ends, if its search does not end before."""
@@ -141,7 +145,8 @@ class Session:
         report: Report,
     ) -> None:
         family, declaration = self._family, self._family.declaration
-        opened = worker.open(case)
+        with self._cases.naming(number, case):
+            opened = worker.open(case)
         key = opened.types, opened.key
         title = case.name or key_text(family, key)
         self._claim(key, title)
@@ -153,10 +158,12 @@ class Session:
                 self._done += 1
                 report(self._done, len(declaration.variants) * (self._count or 0))
 
+        share = self._share(number, workers)
+        worker.until(min(self._deadline, share + _LATE_SECONDS))
         race = Race(
             worker,
             declaration.default,
-            self._share(number, workers),
+            share,
             journal.known(entry),
             measured,
         )

@@ -32,8 +32,6 @@ from cupola.tuning.worker import Worker
 
 __all__ = ["tune"]
 
-_FIRST_USE_SECONDS = 10.0
-
 
 def tune(
     family: Family,
@@ -182,17 +180,18 @@ def _record(workers: Sequence[Worker]) -> DeviceRecord:
     return first
 
 
-def tune_at_first_use(family: Family, call: Call) -> Row | None:
+def tune_at_first_use(family: Family, call: Call, budget: float) -> Row | None:
     """Measure the variants on a copy of a call's arguments, in a process of its own.
 
-    The declared default computes the reference. ``CUPOLA_TUNE_SECONDS`` is the budget. The call's
-    arrays are read, and not written.
+    The declared default computes the reference. The call's arrays are read, and not written.
 
     Parameters
     ----------
     family : Family
     call : Call
         As `Family.call` returns it.
+    budget : float
+        Seconds.
 
     Returns
     -------
@@ -203,10 +202,11 @@ def tune_at_first_use(family: Family, call: Call) -> Row | None:
     copies = [_copied(one) for one in call.arguments]
     if any(one is None for one in copies):
         return None
-    settings = Settings(EventClock(), _first_use_seconds())
+    settings = Settings(EventClock(), budget)
     deadline = time.monotonic() + settings.budget
     device = _for_process(Device())
     with Worker(family, device, settings.clock, settings.timeout) as worker:
+        worker.until(deadline)
         reference = worker.results(copies)
         if isinstance(reference, Failure) or not reference:
             return None
@@ -271,15 +271,3 @@ def _checked_seed(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ArgumentTypeError(f"seed= is an int, got {value!r}")
     return int(value)
-
-
-def _first_use_seconds() -> float:
-    text = os.environ.get("CUPOLA_TUNE_SECONDS", "")
-    seconds = _FIRST_USE_SECONDS
-    if text:
-        with contextlib.suppress(ValueError):
-            seconds = float(text)
-            if math.isfinite(seconds) and seconds > 0:
-                return seconds
-        raise Error(f"CUPOLA_TUNE_SECONDS={text!r}: expected a number of seconds above 0")
-    return seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import socket
@@ -21,7 +22,7 @@ from cupola.exceptions import Error
 from cupola.tuning.cases import Case
 from cupola.tuning.family import Family
 from cupola.tuning.measure import Clock, Opened
-from cupola.tuning.outcomes import Failure, Footprint
+from cupola.tuning.outcomes import BudgetEndedError, Failure, Footprint
 
 _COMPILE_SECONDS = 600.0  # for a start, a case or a compilation
 _FIRST = 6  # times the timeout: the first check, whose time is not known
@@ -62,6 +63,8 @@ class Worker:
 
     def __init__(self, family: Family, device: Any, clock: Clock, timeout: float) -> None:
         self._setup = (family.declaration, family.source, device, clock)
+        self._default = family.declaration.default
+        self._end = math.inf  # of the budget, by `time.monotonic`
         self._timeout = timeout
         self._limit = _FIRST * timeout
         self._process: subprocess.Popen[bytes] | None = None
@@ -76,9 +79,18 @@ class Worker:
         return found
 
     def sm_clock(self) -> int | None:
-        """The current clock of the multiprocessors, in MHz."""
+        """The current clock of the multiprocessors, in MHz; None without a running process."""
+        if self._process is None:
+            return None
         found: int | None = self._ask_surely("sm_clock")
         return found
+
+    def until(self, end: float) -> None:
+        """Set when the budget ends, by `time.monotonic`. A request about a variant besides the
+        default then raises `BudgetEndedError`, and ends the process. The default gets the timeout
+        at least.
+        """
+        self._end = end
 
     def open(self, case: Case) -> Opened:
         """Send a case.
@@ -97,15 +109,19 @@ class Worker:
     def results(self, arguments: Sequence[Any]) -> dict[str | int, Any] | Failure:
         """The arrays that the declared default may write, after a launch on these arguments."""
         self._opened = None
-        found: dict[str | int, Any] | Failure = self._measured("results", arguments)
+        found: dict[str | int, Any] | Failure = self._measured("results", arguments, self._default)
         return found
 
     def compile(self, variants: Sequence[Variant]) -> list[Failure | Footprint]:
         """Compile variants, all at a time, and one by one where that loses the process."""
         found: list[Failure | Footprint]
+        limit = _COMPILE_SECONDS
+        if self._default not in variants:
+            limit = min(limit, self._left())
         try:
-            found = self._ask(_COMPILE_SECONDS, "compile", list(variants))
+            found = self._ask(limit, "compile", list(variants))
         except _LostError as lost:
+            self._left()
             if len(variants) == 1:
                 return [lost.failure]
             found = [self.compile([one])[0] for one in variants]
@@ -114,7 +130,7 @@ class Worker:
     def check(self, variant: Variant) -> Failure | None:
         """Compare a variant's results with the reference."""
         start = time.monotonic()
-        failure: Failure | None = self._measured("check", variant)
+        failure: Failure | None = self._measured("check", variant, variant)
         if failure is None and not self._is_checked:
             self._is_checked = True
             taken = time.monotonic() - start
@@ -123,7 +139,7 @@ class Worker:
 
     def sample(self, variant: Variant) -> float | Failure:
         """Seconds of one launch."""
-        found: float | Failure = self._measured("sample", variant)
+        found: float | Failure = self._measured("sample", variant, variant)
         return found
 
     def stop(self) -> None:
@@ -149,15 +165,29 @@ class Worker:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _measured(self, name: str, argument: Any) -> Any:
-        """An answer to a request that launches; the process ends after a fault."""
+    def _measured(self, name: str, argument: Any, variant: Variant) -> Any:
+        """An answer to a request that launches a variant; the process ends after a fault."""
+        limit = self._limit
+        if variant != self._default:
+            limit = min(limit, self._left())
+        elif self._end < math.inf:
+            limit = min(limit, max(self._end - time.monotonic(), self._timeout))
         try:
-            answer = self._ask(self._limit, name, argument)
+            answer = self._ask(limit, name, argument)
         except _LostError as lost:
+            if variant != self._default:
+                self._left()
             return lost.failure
         if isinstance(answer, Failure) and answer.kind == "fault":
             self.close()  # the context is lost
         return answer
+
+    def _left(self) -> float:
+        """Seconds of the budget."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise BudgetEndedError
+        return left
 
     def _ask_surely(self, name: str, *arguments: Any) -> Any:
         """An answer to a request that launches nothing."""
@@ -188,12 +218,12 @@ class Worker:
         except (EOFError, OSError):
             if self._stopped:
                 raise Stopped from None
-            raise _LostError(Failure("died", self._end())) from None
+            raise _LostError(Failure("died", self._how_it_ended())) from None
         if isinstance(answer, BaseException):
             raise answer
         return answer
 
-    def _end(self) -> str:
+    def _how_it_ended(self) -> str:
         """How the process ended."""
         process = self._process
         assert process is not None
