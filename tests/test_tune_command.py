@@ -115,6 +115,21 @@ def test_what_the_command_refuses(tune, tmp_path):
         assert tune("heat", *words).returncode == 2
 
 
+def test_a_folder_in_place_of_a_name(tune, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONPATH")
+    monkeypatch.setenv("PYTHONPATH", str(images.SOURCE.parent))
+    wrong = "--family", "none"
+    for place in (tmp_path / "heat", f"{tmp_path}/heat/"):
+        refused(tune(place, *wrong), "has no family none: known are heat.scale, heat.work")
+    refused(tune(tmp_path, *wrong), f"{tmp_path} has no __init__.py: expected the name of a ",
+            "or its folder, such as ", "/heat\n")  # fmt: skip
+    refused(tune(tmp_path / "heat/families.py", *wrong), "families.py is no folder: expected the")
+    refused(tune("./cold", *wrong), "./cold is no folder: expected the name of a package, such as")
+    (tmp_path / "cupola").mkdir()
+    (tmp_path / "cupola/__init__.py").write_text("")
+    refused(tune(tmp_path / "cupola", *wrong), "the package cupola is imported from ")
+
+
 def test_ctrl_c_ends_the_command(tune, tmp_path):
     (tmp_path / "heat/cases.py").write_text(
         CASES.replace("yield scale_case(16", "print('second', flush=True)\n    "

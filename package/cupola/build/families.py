@@ -22,6 +22,7 @@ from ..declare.declaration_error import DeclarationError
 from ..declare.expression import Expression, ExpressionError
 from ..declare.family import FamilyDeclaration, Value, Variant
 from ..declare.family_table import read
+from ..declare.table_fit import FOLDER
 from .error import BuildError
 from .instances import NVCC
 from .kernels import Kernels
@@ -308,7 +309,7 @@ def _derived(
 
 def tables_in(folder: Path) -> list[Path]:
     """The tables of tuned families in a package's folder."""
-    return sorted((folder / "tuning").glob("*.json"))
+    return sorted((folder / FOLDER).glob("*.json"))
 
 
 MARK = "# Made by cupola.build of [[tool.cupola.variants]]"

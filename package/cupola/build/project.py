@@ -7,15 +7,18 @@ CMake and Meson by ``python -m cupola build --into``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..declare.table_fit import stale
 from . import (
     ahead,
     architectures,
     depfile,
     executor,
+    families,
     library,
     processors,
     source_entries,
@@ -122,6 +125,20 @@ class Project:
         for kernels, _ in planned:
             for line in library.notes(kernels, self.root, self.root / self.folder(kernels)):
                 print(line, flush=True)
+            for line in self._stale_tables(kernels):
+                print(f"warning: {line}", flush=True)
+
+    def _stale_tables(self, kernels: Kernels) -> list[str]:
+        """Lines about tables of the package that were measured on other code."""
+        if not kernels.families:
+            return []
+        # The package's folder in the source tree, with or without a folder around all packages.
+        roots = [self.root, *(one for one in self.root.iterdir() if one.name != WORK.name)]
+        parts = kernels.package.split(".")
+        tables = {path for root in roots for path in families.tables_in(root.joinpath(*parts))}
+        manifest = self.root / self.folder(kernels) / f"{kernels.name}.json"
+        named = [(str(one.relative_to(self.root)), one.read_bytes()) for one in sorted(tables)]
+        return stale(json.loads(manifest.read_text()), str(manifest), named)
 
     def _otherwise(self, kernels: Kernels) -> str:
         return kernels.architectures or ("all" if self.for_others else "native")

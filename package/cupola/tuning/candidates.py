@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cupola.declare.family import Variant
-from cupola.declare.tuning_table import DeviceRecord, FamilyRows, Row
+from cupola.declare.table_fit import unfit
+from cupola.declare.tuning_table import DeviceRecord, Row
 from cupola.tuning import mode as modes
 from cupola.tuning import tables
 
@@ -65,7 +66,7 @@ def find(family: Family, index: int, types: tuple[str, ...]) -> Candidates:
         for rows in table.families:
             if rows.name != family.name:
                 continue
-            if why := _unfit(family, rows):
+            if why := unfit(rows, family.declaration, family.digest):
                 ignored.append(f"{path}: {why}")
                 continue
             for row in rows.rows:
@@ -83,20 +84,6 @@ def find(family: Family, index: int, types: tuple[str, ...]) -> Candidates:
     )
     _log(family, index, types, found)
     return found
-
-
-def _unfit(family: Family, rows: FamilyRows) -> str:
-    """Why rows can't be used; empty where they can."""
-    if rows.digest != family.digest:
-        return (
-            f"its rows for {family.name} were measured on other code (digest {rows.digest[:12]}, "
-            f"and that of the code is {family.digest[:12]})"
-        )
-    if rows.tunables != tuple(family.declaration.tunables):
-        return f"its rows for {family.name} have the tunables {', '.join(rows.tunables)}"
-    if rows.key != family.declaration.key:
-        return f"its rows for {family.name} have the key {', '.join(rows.key) or 'of no size'}"
-    return ""
 
 
 def _log(family: Family, index: int, types: tuple[str, ...], found: Candidates) -> None:

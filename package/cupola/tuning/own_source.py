@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from cupola import cache, library
 from cupola.declare.family import FamilyDeclaration, Launch, Variant
 from cupola.declare.family_table import read
+from cupola.declare.table_fit import about_the_code
 from cupola.exceptions import MissingFileError
 from cupola.tuning.family import Family
-from cupola.tuning.sources import about_the_code
 
 if TYPE_CHECKING:
     from cupola.kernel import Kernel

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cupola import cache
+from cupola.declare import table_fit
 from cupola.declare.family import FamilyDeclaration, Variant
 from cupola.exceptions import ImageError
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from cupola.kernel import Kernel
 
 _NO_TARGET = "no target can run it"
-# The keys of a family's table that decide its code.
-_OF_THE_CODE = ("kernel", "source", "macros", "options", "types")
 
 
 class KernelSource(Protocol):
@@ -115,7 +114,7 @@ class CompiledSource(NamedTuple):
         )
         return cache.key_of(
             [
-                about_the_code(declaration),
+                table_fit.about_the_code(declaration),
                 [one.text for one in sources],
                 list(self.options),
                 dict(self.headers or {}),
@@ -257,25 +256,11 @@ def library_of(name: str) -> KernelLibrary:
     return library
 
 
-def about_the_code(declaration: FamilyDeclaration) -> dict[str, Any]:
-    """The keys of a declaration that decide the code, for a digest."""
-    return {key: declaration.table[key] for key in _OF_THE_CODE if key in declaration.table}
-
-
 def _digest(declaration: FamilyDeclaration, manifest: Manifest | None, library: str) -> str:
-    """Equal in wheels that `cupola merge` and `cupola split` make of each other: such wheels are
-    of the same sources, options and toolkit, and differ in their targets.
-    """
+    """That of `table_fit.digest`, for a manifest which may lack digests of the sources."""
     if manifest is None or not manifest.sources:
         raise ImageError(
             f"{library}: its manifest has no digests of its sources, by which tables of "
             "measurements are told apart; build it with this version of cupola"
         )
-    head = manifest.head
-    return cache.key_of(
-        [
-            about_the_code(declaration),
-            manifest.sources,
-            {key: head.get(key) for key in ("toolkit", "compiler", "options")},
-        ]
-    )
+    return table_fit.digest(declaration, {**manifest.head, "sources": manifest.sources})

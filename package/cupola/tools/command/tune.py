@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 HELP = "measure the variants of a package's kernels, and store the best"
 EPILOG = """\
-The families of PACKAGE are those of its module PACKAGE.families. The function that yields the cases
+PACKAGE is the name of a package, or its folder. The families are those of its module families. The function that yields the cases
 of a family is that of its declaration (cases = 'heat.cases:step'), or --cases. The best variants go
 to the table of the device in the user's cache, which launches read first; --output is the folder of
 another table, such as the package's own.
@@ -33,7 +34,7 @@ another table, such as the package's own.
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the package, and how its variants are measured."""
     add = parser.add_argument
-    add("package", type=word, metavar="PACKAGE", help="the package's name, as for import")
+    add("package", type=word, metavar="PACKAGE", help="the package's name, as for import, or its folder")
     add("--family", type=word, metavar="NAME", help="only this family")
     add("--device", type=devices, default=None, metavar="DEVICES",
         help="a device's number, several as in 0,1, or cpu (default: the current one)")  # fmt: skip
@@ -121,6 +122,7 @@ def families(package: str, name: str | None) -> list[Family]:
     """The families of a package, or the one of a name."""
     from cupola.tuning.family import Family
 
+    package = importable(package)
     module = imported(f"{package}.families")
     members = (getattr(module, each) for each in dir(module))
     found = [one for one in members if isinstance(one, Family)]
@@ -133,6 +135,35 @@ def families(package: str, name: str | None) -> list[Family]:
         listed = ", ".join(one.name for one in found)
         raise UnknownNameError(f"{package} has no family {name}: known are {listed}")
     return wanted
+
+
+def importable(place: str) -> str:
+    """The name of a package. The path of its folder is a place, too: the folder around the package
+    is then searched first.
+    """
+    if all(part.isidentifier() for part in place.split(".")):
+        return place
+    folder = Path(place).absolute()
+    if not (folder / "__init__.py").is_file():
+        inside = sorted([*folder.glob("*/families.py"), *folder.glob("src/*/families.py")])
+        near = f", such as {os.path.relpath(inside[0].parent)}" if inside else ""
+        why = "has no __init__.py" if folder.is_dir() else "is no folder"
+        raise MissingFileError(
+            f"{place} {why}: expected the name of a package, such as heat, or its folder{near}"
+        )
+    names: list[str] = []
+    while (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    sys.path.insert(0, str(folder))
+    name = ".".join(names)
+    found = imported(name)
+    where = list(found.__path__)
+    if os.path.realpath(Path(place)) not in map(os.path.realpath, where):
+        raise ArgumentValueError(
+            f"{place}: the package {name} is imported from {', '.join(where)}; tune it by its name"
+        )
+    return name
 
 
 def cases(family: Family, asked: str | None) -> Callable[[], Any]:

@@ -17,7 +17,7 @@ the packages in its source tree are compared, as an installed package has them. 
 manifest with its SHA-256. All files of a package that pip installed are compared with its RECORD,
 so that a damaged installation is found. With --sources, the project's sources are compared with the
 manifest, too. With --bundle, a file's detached signature is verified without a network; this needs
-the package sigstore.
+the package sigstore. A table of measurements that was made on other code is a warning.
 
   cupola verify heat
   cupola verify .
@@ -43,6 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print a line for each file; the status is 1 where one differs."""
     from cupola.image import verification
+    from cupola.tools.command.shipped_tables import stale_tables
 
     place = path_of_place(options.place)
     require_signer(options)
@@ -54,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
         findings = verification.verify(folder, options.sources)
         for one in findings:
             print(f"{one.file}: {one.fault or f'as in {one.record}, SHA-256 {one.digest}'}")
+        for line in stale_tables(folder):
+            print(f"warning: {line}")
         found += len(findings)
         wrong += sum(bool(one.fault) for one in findings)
     if options.bundle is not None:
