@@ -30,7 +30,7 @@ def stale_tables(place: Path) -> list[str]:
             folder = PurePosixPath(name).parent / FOLDER
             tables = {one: text for one, text in files.items() if PurePosixPath(one).parent == folder}
             found += stale(Manifest(content, name).head, name, tables.items())
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _files(place: Path) -> dict[str, bytes]:
