@@ -334,23 +334,33 @@ def test_a_call_is_tuned_at_its_first_use():
     assert tune_at_first_use(family, family.call((object(), out, 64)), 10.0) is None
 
 
-def test_several_devices_share_the_cases(tmp_path):
-    """Each case is measured once, on one of two CPU devices."""
-    program = """
-import cupola, json, sys
-from tuned_families import FormulaClock, scale_case, scale_family
-from cupola.tuning.measure import CaseRunner
-from cupola.tuning.outcomes import Failure
+SEVERAL = """
+import cupola, json, re, sys
+from tuned_families import DeviceClock, scale_case, scale_family
 from cupola.tuning.session import Settings
 from cupola.tuning.tune import tune_with
-cases = [scale_case(rows, 8) for rows in range(1, 7)]
-found = tune_with(scale_family(), cases, Settings(FormulaClock(TX=32, TY=1)), device=[0, 1],
-                  store=False)
-print(json.dumps([[row.key, row.variant] for row in found.rows]))
+cases = [scale_case(rows, 8) for rows in range(1, 9)]
+clock = DeviceClock(sys.argv[1], TX=32, TY=1)
+found = tune_with(scale_family(), cases, Settings(clock), device=[0, 2, 1], store=False)
+used = set(re.findall("'device': (\\\\d)", open(sys.argv[1]).read()))
+print(json.dumps([sorted(used), [[row.key, row.variant] for row in found.rows]]))
+for devices in ([0, 7], [0, 1, 0]):
+    try:
+        tune_with(scale_family(), cases, Settings(clock), device=devices, store=False)
+    except cupola.Error as error:
+        print(error)
 """
+
+
+def test_several_devices_share_the_cases(tmp_path):
+    """Each case is measured once, on one of three CPU devices."""
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
-        cwd=images.SOURCE.parent,
-        env={**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": "cpu"},
+        [sys.executable, "-c", SEVERAL, tmp_path / "log"], capture_output=True, text=True,
+        check=True, cwd=images.SOURCE.parent,
+        env={**os.environ, "CUPOLA_CPU_DEVICES": "3", "CUPOLA_DRIVER": "cpu"},
     )  # fmt: skip
-    assert json.loads(done.stdout) == [[[n, 8], {"TX": 32, "TY": 1}] for n in range(1, 7)]
+    found, missing, twice = done.stdout.splitlines()
+    used, rows = json.loads(found)
+    assert used == ["0", "1", "2"]
+    assert rows == [[[n, 8], {"TX": 32, "TY": 1}] for n in range(1, 9)]
+    assert "7" in missing and "device= names a device twice" in twice

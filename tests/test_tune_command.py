@@ -79,6 +79,16 @@ def test_cases_and_the_folder_by_options(tune, tmp_path):
     assert not list((tmp_path / "cache/tuning").glob("*.json"))
 
 
+def test_several_devices(tune, monkeypatch):
+    monkeypatch.setenv("CUPOLA_CPU_DEVICES", "2")
+    monkeypatch.setenv("CUPOLA_DRIVER", "cpu")
+    answer = tune("heat", "--family", "scale", "--device", "0,1", "--budget", 20)
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    assert lines[2].startswith("rows=8 columns=8 ") and lines[3].startswith("wide ")
+    refused(tune("heat", "--family", "scale", "--device", "0,2"), "2")
+
+
 def test_what_is_not_stored_is_said(tune, tmp_path, monkeypatch):
     """A folder that is a file, a budget that ends at the default, and a disabled cache."""
     work = "heat", "--family", "work", "--cases", "heat.cases:work"

@@ -104,6 +104,13 @@ class FormulaClock:
         return 1e-3 * (1 + far)
 
 
+class DeviceClock(FormulaClock):
+    """Notes the device of each launch in its log."""
+
+    def seconds(self, variant, launch, restore):
+        return super().seconds({**variant, "device": cupola.Device().index}, launch, restore)
+
+
 class EndingClock(FormulaClock):
     """Ends its process where the tunables have these values."""
 

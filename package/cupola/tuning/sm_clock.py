@@ -11,6 +11,9 @@ from cupola import driver
 from cupola.device import Device, is_cpu
 
 _NVML_SM = 1  # NVML_CLOCK_SM
+_NVML_FUNCTIONS = (
+    "nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2", "nvmlDeviceGetClockInfo",
+)  # fmt: skip
 
 
 def sm_clock(device: Device) -> int | None:
@@ -27,12 +30,14 @@ def sm_clock(device: Device) -> int | None:
 
 @functools.cache
 def _nvml() -> Any:
-    """NVIDIA's management library, initialised; None where it is not installed."""
+    """NVIDIA's management library, initialised; None where it is not installed, or too old."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
+        if not all(hasattr(nvml, name) for name in _NVML_FUNCTIONS) or nvml.nvmlInit_v2():
+            return None
     except OSError:
         return None
-    return None if nvml.nvmlInit_v2() else nvml
+    return nvml
 
 
 @functools.cache
