@@ -183,7 +183,7 @@ def register_cpu_code(place: str) -> None:
         return
     import ctypes
 
-    add = ctypes.CDLL(about.path).cupola_cpu_add_ahead
+    add = ctypes.CDLL(about.path)["cupola_cpu_add_ahead"]
     add.restype = ctypes.c_char_p
     objection = add(os.fsencode(stem))
     if objection:

@@ -90,7 +90,7 @@ def _call(what: str, *arguments: bytes) -> None:
     library = _loaded()
     if library is None:
         return
-    function = getattr(library, f"cupola_cpu_coverage_{what}")
+    function = library[f"cupola_cpu_coverage_{what}"]
     function.restype = ctypes.c_char_p
     reason = function(*arguments)
     if reason:

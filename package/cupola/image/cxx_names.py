@@ -14,7 +14,7 @@ def demangle(name: str) -> str:
     if not name.startswith("_Z"):
         return name
     try:
-        function = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
+        function = ctypes.CDLL("libstdc++.so.6")["__cxa_demangle"]
     except (OSError, AttributeError):
         return name
     function.restype = ctypes.c_void_p
@@ -25,6 +25,6 @@ def demangle(name: str) -> str:
     try:
         return ctypes.string_at(text).decode("utf-8", "replace")
     finally:
-        release = ctypes.CDLL(None).free
+        release = ctypes.CDLL(None)["free"]
         release.argtypes = [ctypes.c_void_p]
         release(text)

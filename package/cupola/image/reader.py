@@ -336,7 +336,9 @@ def read_lines(text: bytes) -> Lines:
 @functools.cache
 def _loaded(path: str) -> Any:
     """The functions of the library. Functions that return no status have their types set."""
-    calls = ctypes.CDLL(path) if _chosen else library.calls()
+    if not _chosen:
+        library.load()
+    calls = ctypes.CDLL(path)  # the reader's own functions: no other module sets their types
     calls.cupola_last_error.restype = c_char_p
     for name in ("image", "code", "lines"):
         getattr(calls, f"cupola_{name}_release").argtypes = [c_void_p]

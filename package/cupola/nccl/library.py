@@ -62,7 +62,7 @@ class Nccl(MathLibrary):
         super().__init__(found, "NCCL", _PROTOTYPES, oldest)
         self._texts = {}
         for name, arguments in (("ncclGetErrorString", [c_int]), ("ncclGetLastError", [c_void_p])):
-            text = getattr(found.library, name)
+            text = found.library[name]
             text.argtypes, text.restype = arguments, c_char_p
             self._texts[name] = text
         code = c_int()

@@ -52,9 +52,12 @@ class Library:
         """The library's functions of these names and argument types. Each returns a status."""
         found = {}
         for name, arguments in prototypes.items():
-            call = getattr(self.library, name, None)
-            if call is None:
-                raise Error(f"{self.path} has no {name}: it is older than {oldest}")
+            # A function by its index is the caller's own: threads would race for the types of a
+            # shared one.
+            try:
+                call = self.library[name]
+            except AttributeError:
+                raise Error(f"{self.path} has no {name}: it is older than {oldest}") from None
             call.argtypes, call.restype = arguments, ctypes.c_int
             found[name] = call
         return found

@@ -101,7 +101,7 @@ class NvJitLink:
 
 def _undefined(log: str) -> str:
     """A line for each undefined symbol of the linker's output: its C++ name and the remedy."""
-    call = library.calls().cupola_image_undefined
+    call = library.calls()["cupola_image_undefined"]  # this call's own: see `cache.folder`
     call.restype = c_char_p
     return str(call(log.encode()).decode(errors="replace"))
 

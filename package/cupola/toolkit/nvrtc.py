@@ -55,7 +55,7 @@ class Nvrtc:
     def __init__(self, found: libraries.Library) -> None:
         self.found = found
         self._calls = found.calls(_PROTOTYPES, "NVRTC 11.4")
-        self._error_text = found.library.nvrtcGetErrorString
+        self._error_text = found.library["nvrtcGetErrorString"]
         self._error_text.argtypes, self._error_text.restype = [c_int], c_char_p
         major, minor, count = c_int(), c_int(), c_int()
         self._call("nvrtcVersion", byref(major), byref(minor))

@@ -229,7 +229,8 @@ class CaseIterator:
         except Exception as error:
             # The innermost line: a command prints no traceback.
             last = traceback.extract_tb(error.__traceback__)[-1]
+            made = f"the function {self._function or 'of the cases'} raised "
             raise ArgumentError(
-                f"{where}: the function {self._function or 'of the cases'} raised "
-                f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+                f"{where}: {'' if case else made}{type(error).__name__}: {error} ({last.filename}, "
+                f"line {last.lineno})"
             ) from error

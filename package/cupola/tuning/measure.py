@@ -188,9 +188,9 @@ class CaseRunner:
             {name: there(value) for name, value in named.items()},
         )
         parameters = self._kernel(self.declaration.default).params
-        names = [one.name for one in parameters]
-        # An image without a manifest has no names.
-        self._names = names if any(names) else list(self.family.parameters)
+        self._names = list(self.family.parameters)
+        # Where a Python object fills several parameters, each array may be written.
+        matches = len(parameters) == len(self._names)
         values = dict(zip(self._names, positional, strict=False)) | dict(named)
         self._hosts = {
             place: values[name]
@@ -200,7 +200,7 @@ class CaseRunner:
         self._pristine = {
             place: call.arguments[place].copy()
             for place in self._hosts
-            if not parameters[place].const
+            if not (matches and parameters[place].const)
         }
         return call
 

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
 
 def machine_code(driver: str) -> str:
     """The mode of the CPU device, its compiler, and the folder of its machine code."""
-    describe = ctypes.CDLL(driver).cupola_cpu_machine_code
+    describe = ctypes.CDLL(driver)["cupola_cpu_machine_code"]
     describe.restype = ctypes.c_char_p
     return os.fsdecode(describe())
 
