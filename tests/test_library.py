@@ -250,6 +250,22 @@ def cut(file, percent):
     file.write_bytes(content[: len(content) * percent // 100])
 
 
+@pytest.mark.parametrize("module", ["abi", "stream", "kernel"])
+def test_a_truncated_module(installed, module):
+    """At the import of cupola, by a name, and by another module in C."""
+    (name,) = (one.name for one in installed.glob(f"{module}.*.so"))
+    content = (installed / name).read_bytes()
+    for percent in (0, 50, 99):
+        (installed / name).unlink()
+        (installed / name).write_bytes(content[: len(content) * percent // 100])
+        answer = run("import cupola; import cupola.launch", PYTHONPATH=installed.parent)
+        assert answer.returncode == 1, answer.stderr
+        last = answer.stderr.splitlines()[-1]
+        assert last.startswith(f"cupola.LibraryError: cupola's module {installed / name} can't be")
+        assert "it is truncated: it has " in last or "not a readable ELF library" in last
+        assert last.endswith("; install cupola again")
+
+
 @pytest.mark.parametrize("device", ["0", "'cpu'"])
 @pytest.mark.parametrize("percent", [10, 50, 99])
 def test_a_truncated_cpu_device(installed, device, percent):

@@ -20,6 +20,31 @@ shows the chosen driver and the reason.
 
 from __future__ import annotations
 
+import sys as _sys
+from importlib import machinery as _machinery
+
+
+class _WholeModuleLoader(_machinery.ExtensionFileLoader):
+    """Loads compiled modules. The loader of the system maps a truncated file, and the process would
+    end with a bus error.
+    """
+
+    def create_module(self, spec):
+        from cupola import library
+
+        library.require_whole(self.path)
+        return super().create_module(spec)
+
+
+# Before the first module is found: a later finder would list the folder again.
+for _folder in __path__:
+    _sys.path_importer_cache[_folder] = _machinery.FileFinder(
+        _folder,
+        (_WholeModuleLoader, _machinery.EXTENSION_SUFFIXES),
+        (_machinery.SourceFileLoader, _machinery.SOURCE_SUFFIXES),
+        (_machinery.SourcelessFileLoader, _machinery.BYTECODE_SUFFIXES),
+    )
+
 from cupola import exceptions as _exceptions
 from cupola import library as _library
 from cupola.core import registry as _registry

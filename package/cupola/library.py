@@ -8,9 +8,12 @@ import os
 import re
 import struct
 import sys
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from .exceptions import LibraryError
+
+if TYPE_CHECKING:
+    import io
 
 SONAME = "libcupola.so"
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
@@ -125,10 +128,8 @@ def problem(file: str) -> str | None:
     try:
         with open(file, "rb") as opened:
             header = header_of(opened)
-            described = described_size(header)
-            size = opened.seek(0, os.SEEK_END)
-            if size < described:  # an access beyond the end would kill the process
-                return f"it is truncated: it has {size} bytes, and its header describes {described}"
+            if cut := truncation(opened, header):
+                return cut
             name, built = soname(opened, header), machine(header)
     except FileNotFoundError:
         return "there is no such file"
@@ -141,13 +142,43 @@ def problem(file: str) -> str | None:
     return None if name == SONAME else f"its SONAME is {name or 'missing'}, not {SONAME}"
 
 
+def require_whole(module: str) -> None:
+    """Raise for a compiled module whose file is truncated: an access beyond the end would kill the
+    process. Other faults are found by the system's loader.
+
+    Raises
+    ------
+    LibraryError
+        Also an ImportError.
+    """
+    try:
+        with open(module, "rb", buffering=0) as opened:
+            cut = truncation(opened, header_of(opened))
+    except (OSError, struct.error, ValueError) as error:
+        cut = f"it is not a readable ELF library ({error})"
+    if cut:
+        raise LibraryError(
+            f"cupola's module {module} can't be used: {cut}; install cupola again",
+            name="cupola",
+            path=module,
+        )
+
+
+def truncation(file: BinaryIO | io.FileIO, header: bytes) -> str:
+    """How an ELF file with this header is truncated; "" where it is whole."""
+    described, size = described_size(header), os.fstat(file.fileno()).st_size
+    if size >= described:
+        return ""
+    return f"it is truncated: it has {size} bytes, and its header describes {described}"
+
+
 def machine(header: bytes) -> str:
     """The processor that an ELF file is for."""
     (number,) = struct.unpack_from("<H", header, 18)
     return MACHINES.get(number, f"machine {number} of the ELF format")
 
 
-def header_of(file: BinaryIO) -> bytes:
+def header_of(file: BinaryIO | io.FileIO) -> bytes:
     """The header of a 64-bit little-endian ELF file."""
     header = file.read(64)
     if header[:4] != b"\x7fELF" or header[4:6] != b"\x02\x01":
