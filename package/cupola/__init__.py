@@ -45,11 +45,11 @@ for _folder in __path__:
         (_machinery.SourcelessFileLoader, _machinery.BYTECODE_SUFFIXES),
     )
 
-from cupola import exceptions as _exceptions
-from cupola import library as _library
-from cupola.core import registry as _registry
-from cupola.exceptions import *  # noqa: F403
-from cupola.version import __version__
+from cupola import exceptions as _exceptions  # noqa: E402
+from cupola import library as _library  # noqa: E402
+from cupola.core import registry as _registry  # noqa: E402
+from cupola.exceptions import *  # noqa: E402, F403
+from cupola.version import __version__  # noqa: E402
 
 _library.load()  # before the first compiled module, which binds to it
 

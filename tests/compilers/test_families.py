@@ -39,22 +39,22 @@ cases = "rows.cases:axpy"
     "numba": """
 [[tool.cupola.kernels.instances]]
 function = "axpy"
-name = "axpy_64"
-signature = { a = "float32", x = "const float32[::1]", y = "const float32[::1]", out = "float32[::1]", n = "int32" }
+name = "axpy_few"
+signature = { a = "float32", x = "float32[::1]", y = "float32[::1]", out = "float32[::1]", n = "int32" }
 launch_bounds = 64
 
 [[tool.cupola.variants]]
 name = "rows.axpy"
 kernel = "axpy_{HOW}"
-tunables = { HOW = ["arrays", "64"], BLOCK = [64, 256] }
+tunables = { HOW = ["arrays", "few"], BLOCK = [64, 256] }
 default = { HOW = "arrays", BLOCK = 256 }
 sizes = { length = "shape(x, 0)" }
 key = ["length"]
 grid = ["ceildiv(length, BLOCK)"]
 block = ["BLOCK"]
 cases = "rows.cases:axpy"
-""".replace('HOW = ["arrays", "64"]', 'HOW = ["arrays", "few"]').replace("axpy_64", "axpy_few"),
-}  # fmt: skip
+""",
+}
 CASES = """
 import cupola
 import numpy as np

@@ -226,7 +226,9 @@ def _with_tuning(base: type[Any]) -> type[Any]:
         def _filter_build_files(self, files: Iterable[str], egg_info: Any) -> Iterator[str]:
             # setuptools warns of files in folders that could be packages, as tuning is.
             packages = self.packages or ()
-            own = {file for one in packages for file in self._tables(one, self.get_package_dir(one))}
+            own = {
+                file for one in packages for file in self._tables(one, self.get_package_dir(one))
+            }
             for file in super()._filter_build_files(files, egg_info):
                 if os.path.normpath(file) not in own:
                     yield file

@@ -164,9 +164,7 @@ def of_default(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
         raise one.wrong(error.key, error.text) from None
 
 
-def _symbols(
-    manifest: Mapping[str, Any], family: FamilyDeclaration
-) -> dict[tuple[str, ...], str]:
+def _symbols(manifest: Mapping[str, Any], family: FamilyDeclaration) -> dict[tuple[str, ...], str]:
     """The symbols of the default's kernels by element types, as the manifest's family has them."""
     for one in manifest.get("families", ()):
         if one["table"].get("name") == family.name:

@@ -23,8 +23,8 @@ def about_the_code(declaration: FamilyDeclaration) -> dict[str, Any]:
 
 
 def digest(declaration: FamilyDeclaration, head: Mapping[str, Any]) -> str:
-    """The digest of a package's family. It is equal in wheels that `cupola merge` and `cupola split`
-    make of each other: such wheels are of the same sources, options and toolkit.
+    """The digest of a package's family. It is equal in wheels that `cupola merge` and
+    `cupola split` make of each other: such wheels are of the same sources, options and toolkit.
 
     Parameters
     ----------
@@ -54,9 +54,7 @@ def unfit(rows: FamilyRows, declaration: FamilyDeclaration, digest: str) -> str:
     return ""
 
 
-def stale(
-    head: Mapping[str, Any], manifest: str, tables: Iterable[tuple[str, bytes]]
-) -> list[str]:
+def stale(head: Mapping[str, Any], manifest: str, tables: Iterable[tuple[str, bytes]]) -> list[str]:
     """A line for each table of a package, and each family in it, that launches ignore.
 
     Parameters
@@ -73,7 +71,9 @@ def stale(
     ImageError
         The manifest is malformed.
     """
-    families = {one.declaration.name: one.declaration for one in families_of(head, manifest).values()}
+    families = {
+        one.declaration.name: one.declaration for one in families_of(head, manifest).values()
+    }
     if not families or not head.get("sources"):
         return []
     package = next(iter(families)).rpartition(".")[0]

@@ -16,7 +16,7 @@ import numpy as np
 from cupola import driver
 from cupola.declare.tuning_table import DeviceRecord, Row
 from cupola.device import Device, is_cpu
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError, Error
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.tuning import tables
 from cupola.tuning.cases import Case
 from cupola.tuning.family import Call, Family

@@ -28,7 +28,9 @@ def stale_tables(place: Path) -> list[str]:
     for name, content in files.items():
         if PurePosixPath(name).parent.name != FOLDER and b'"families"' in content:
             folder = PurePosixPath(name).parent / FOLDER
-            tables = {one: text for one, text in files.items() if PurePosixPath(one).parent == folder}
+            tables = {
+                one: text for one, text in files.items() if PurePosixPath(one).parent == folder
+            }
             found += stale(Manifest(content, name).head, name, tables.items())
     return list(dict.fromkeys(found))
 
@@ -37,9 +39,7 @@ def _files(place: Path) -> dict[str, bytes]:
     """The manifests of fatbins, and the tables, by their names below the place."""
     if place.is_dir():
         paths = {one.relative_to(place).as_posix(): one for one in sorted(place.rglob("*.*"))}
-        return {
-            name: paths[name].read_bytes() for name in _wanted(paths) if paths[name].is_file()
-        }
+        return {name: paths[name].read_bytes() for name in _wanted(paths) if paths[name].is_file()}
     if not zipfile.is_zipfile(place):
         return {}
     with zipfile.ZipFile(place) as archive:

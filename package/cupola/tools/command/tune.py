@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 HELP = "measure the variants of a package's kernels, and store the best"
 EPILOG = """\
-PACKAGE is the name of a package, or its folder. The families are those of its module families. The function that yields the cases
-of a family is that of its declaration (cases = 'heat.cases:step'), or --cases. The best variants go
-to the table of the device in the user's cache, which launches read first; --output is the folder of
-another table, such as the package's own.
+PACKAGE is the name of a package, or its folder. The families are those of its module families. The
+function that yields the cases of a family is that of its declaration (cases = 'heat.cases:step'),
+or --cases. The best variants go to the table of the device in the user's cache, which launches read
+first; --output is the folder of another table, such as the package's own.
 
   cupola tune heat
   cupola tune heat --family step --device 0,1 --search greedy --budget 300
@@ -34,7 +34,8 @@ another table, such as the package's own.
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the package, and how its variants are measured."""
     add = parser.add_argument
-    add("package", type=word, metavar="PACKAGE", help="the package's name, as for import, or its folder")
+    add("package", type=word, metavar="PACKAGE",
+        help="the package's name, as for import, or its folder")  # fmt: skip
     add("--family", type=word, metavar="NAME", help="only this family")
     add("--device", type=devices, default=None, metavar="DEVICES",
         help="a device's number, several as in 0,1, or cpu (default: the current one)")  # fmt: skip
