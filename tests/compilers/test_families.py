@@ -40,7 +40,7 @@ cases = "rows.cases:axpy"
 [[tool.cupola.kernels.instances]]
 function = "axpy"
 name = "axpy_few"
-signature = { a = "float32", x = "float32[::1]", y = "float32[::1]", out = "float32[::1]", n = "int32" }
+signature = { a = "float32", x = "float32[:]", y = "float32[:]", out = "float32[:]", n = "int32" }
 launch_bounds = 64
 
 [[tool.cupola.variants]]
