@@ -60,6 +60,8 @@ APART = {
     "csrc/cpu/isa/convert.cpp",
     "csrc/cpu/isa/real.cpp",
     "csrc/dropin/cudart/symbols.cpp",
+    "csrc/dropin/recorder/forward.cpp",
+    "csrc/dropin/recorder/symbols.cpp",
 }
 # Sources that differ between the versions of the CUDA runtime.
 CUDART = {major: f"libcudart.so.{major}" for major in (12, 13)}
@@ -221,7 +223,7 @@ class Recipe:
         """Library files by their place below the package's lib folder."""
         names = ["libcupola.so", "kernels.json", "digests.json", "cpu/libcupola_cpu.so.1"]
         names += ["cpu/libcuda.so.1", "cpu/libcuda.so"]
-        names += ["cpu/libnvidia-ml.so.1"]
+        names += ["cpu/libnvidia-ml.so.1", "record/libcuda.so.1"]
         for major, name in NVRTC.items():
             names += [f"run/{major}/{name}", f"run/{major}/libnvrtc.so"]
         for major, name in CUDART.items():
@@ -283,6 +285,7 @@ class Recipe:
         arrays += self.algorithm_steps(toolkit, architectures)
         device = [*self.device_steps(toolkit), *self.ahead_steps()]
         others = [*self.nvrtc_steps(toolkit), *self.cudart_steps(toolkit)]
+        others += self.recorder_steps(toolkit)
         return [*readers, *image, *arrays, *self.runtime_steps(toolkit), *device, *others]
 
     def ahead_steps(self) -> list[Any]:
@@ -481,6 +484,22 @@ class Recipe:
             target, files, soname=target.name, version_script=exports, flags=SYSTEM
         )
         return [self._exports(exports, "nvml*"), *objects, link]
+
+    def recorder_steps(self, toolkit: Any) -> list[Any]:
+        """The libcuda.so.1 of `cupola record`, which passes calls on to the driver behind it."""
+        sources = self.sources("dropin/recorder/*.cpp", *FORMATS, *self.oldest)
+        flags, zstd = (*RELEASE, "-Icsrc"), self.codec()
+        objects = list(self._objects(sources, flags, toolkit, folder="recorder"))
+        target, exports = self.products()["record/libcuda.so.1"], self.native / "recorder.map"
+        link = self.compiler.shared_library(
+            target,
+            [step.target for step in objects],
+            soname=target.name,
+            version_script=exports,
+            flags=(*zstd.linked, *SYSTEM, OWN_FUNCTIONS, STAYS),
+            inputs=zstd.objects,
+        )
+        return [self._exports(exports, "cu[A-Z]*"), *objects, link]
 
     def nvrtc_steps(self, toolkit: Any) -> list[Any]:
         """The libraries by which `cupola run` gives PTX in the place of a cubin.

@@ -1,0 +1,117 @@
+// csrc/dropin/recorder/launch.cpp - cu* entry points that launch kernels and graphs, and that
+// capture streams.
+#include "dropin/recorder/recording.hpp"
+
+using namespace cupola::recorder;
+
+namespace {
+
+// Records the launch that `launch` makes.
+template <class F>
+[[gnu::noinline]] CUresult recorded(Function& function, const void* handle, const Call& call,
+                                    F launch) {
+    Recording recording(function, handle, call);
+    return recording.finish(launch());
+}
+
+CUresult count_graph(CUresult result) {
+    if (result == CUDA_SUCCESS) leave_out("a graph", "launches of graphs are not recorded");
+    return result;
+}
+
+CUresult begin_capture(CUresult result) {
+    if (result == CUDA_SUCCESS) count_captures(1);
+    return result;
+}
+
+}  // namespace
+
+// A launch that is not recorded costs the look-up of its function.
+#define CUPOLA_LAUNCH(symbol, is_cooperative, last_parameter, last_argument, given)              \
+    CUPOLA_API CUresult symbol(CUfunction function, unsigned gx, unsigned gy, unsigned gz,       \
+                               unsigned bx, unsigned by, unsigned bz, unsigned shared,           \
+                               CUstream stream, void** parameters last_parameter) {              \
+        using Real = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,  \
+                                  unsigned, unsigned, CUstream, void** last_parameter);          \
+        const auto real = reinterpret_cast<Real>(cupola_real_##symbol);                          \
+        Function* const known = functions().find(function);                                      \
+        if (__builtin_expect(!known, 1))                                                         \
+            return real(function, gx, gy, gz, bx, by, bz, shared, stream,                        \
+                        parameters last_argument);                                               \
+        Call call{{gx, gy, gz}, {bx, by, bz}, shared, parameters, given};                        \
+        call.cooperative = is_cooperative;                                                       \
+        return recorded(*known, function, call, [&] {                                            \
+            return real(function, gx, gy, gz, bx, by, bz, shared, stream,                        \
+                        parameters last_argument);                                               \
+        });                                                                                      \
+    }
+#define CUPOLA_EXTRA_PARAMETER , void** extra
+#define CUPOLA_EXTRA_ARGUMENT , extra
+CUPOLA_LAUNCH(cuLaunchKernel, false, CUPOLA_EXTRA_PARAMETER, CUPOLA_EXTRA_ARGUMENT, extra)
+CUPOLA_LAUNCH(cuLaunchKernel_ptsz, false, CUPOLA_EXTRA_PARAMETER, CUPOLA_EXTRA_ARGUMENT, extra)
+CUPOLA_LAUNCH(cuLaunchCooperativeKernel, true, , , nullptr)
+CUPOLA_LAUNCH(cuLaunchCooperativeKernel_ptsz, true, , , nullptr)
+
+#define CUPOLA_LAUNCH_EX(symbol)                                                                  \
+    CUPOLA_API CUresult symbol(const CUlaunchConfig* config, CUfunction function,                 \
+                               void** parameters, void** extra) {                                 \
+        const auto real = CUPOLA_REAL(symbol, cuLaunchKernelEx);                                  \
+        Function* const known = functions().find(function);                                       \
+        if (__builtin_expect(!known || !config, 1))                                               \
+            return real(config, function, parameters, extra);                                     \
+        const Call call{{config->gridDimX, config->gridDimY, config->gridDimZ},                   \
+                        {config->blockDimX, config->blockDimY, config->blockDimZ},                \
+                        config->sharedMemBytes,                                                   \
+                        parameters,                                                               \
+                        extra,                                                                    \
+                        config->attrs,                                                            \
+                        config->numAttrs};                                                        \
+        return recorded(*known, function, call,                                                   \
+                        [&] { return real(config, function, parameters, extra); });               \
+    }
+CUPOLA_LAUNCH_EX(cuLaunchKernelEx)
+CUPOLA_LAUNCH_EX(cuLaunchKernelEx_ptsz)
+
+#define CUPOLA_GRAPH_LAUNCH(symbol)                                                  \
+    CUPOLA_API CUresult symbol(CUgraphExec graph, CUstream stream) {                 \
+        return count_graph(CUPOLA_REAL(symbol, cuGraphLaunch)(graph, stream));       \
+    }
+CUPOLA_GRAPH_LAUNCH(cuGraphLaunch)
+CUPOLA_GRAPH_LAUNCH(cuGraphLaunch_ptsz)
+
+#define CUPOLA_FIRST_CAPTURE(symbol)                                                 \
+    CUPOLA_API CUresult symbol(CUstream stream) {                                    \
+        using Real = CUresult (*)(CUstream);                                         \
+        return begin_capture(reinterpret_cast<Real>(cupola_real_##symbol)(stream));  \
+    }
+CUPOLA_FIRST_CAPTURE(cuStreamBeginCapture)
+CUPOLA_FIRST_CAPTURE(cuStreamBeginCapture_ptsz)
+
+#define CUPOLA_CAPTURE(symbol)                                                            \
+    CUPOLA_API CUresult symbol(CUstream stream, CUstreamCaptureMode mode) {               \
+        return begin_capture(CUPOLA_REAL(symbol, cuStreamBeginCapture_v2)(stream, mode)); \
+    }
+CUPOLA_CAPTURE(cuStreamBeginCapture_v2)
+CUPOLA_CAPTURE(cuStreamBeginCapture_v2_ptsz)
+
+#define CUPOLA_CAPTURE_TO_GRAPH(symbol)                                                     \
+    CUPOLA_API CUresult symbol(CUstream stream, CUgraph graph, const CUgraphNode* nodes,    \
+                               const CUgraphEdgeData* edges, size_t count,                  \
+                               CUstreamCaptureMode mode) {                                  \
+        return begin_capture(CUPOLA_REAL(symbol, cuStreamBeginCaptureToGraph)(              \
+            stream, graph, nodes, edges, count, mode));                                     \
+    }
+CUPOLA_CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph)
+CUPOLA_CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
+
+// A capture that was invalidated ends with an error.
+#define CUPOLA_END_CAPTURE(symbol)                                                       \
+    CUPOLA_API CUresult symbol(CUstream stream, CUgraph* graph) {                        \
+        const CUresult result = CUPOLA_REAL(symbol, cuStreamEndCapture)(stream, graph);  \
+        if (result == CUDA_SUCCESS || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || \
+            result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)                                \
+            count_captures(-1);                                                          \
+        return result;                                                                   \
+    }
+CUPOLA_END_CAPTURE(cuStreamEndCapture)
+CUPOLA_END_CAPTURE(cuStreamEndCapture_ptsz)
