@@ -7,7 +7,9 @@ import hashlib
 import io
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +19,9 @@ from cupola.exceptions import ImageError
 from cupola.image import reader
 from cupola.module import description_of, digest_of
 from cupola.recording.archive import Writer
+from cupola.recording.case import FORMAT, VERSION
 from cupola.recording.memory import Found, Reached, may_hold_addresses
+from cupola.version import __version__
 
 # Instructions by handles that cannot be moved to another process: of textures, surfaces and tensor
 # maps.
@@ -27,6 +31,54 @@ _HANDLES = re.compile(r"^\s*(?:@\S+\s+)?(?:tex|tld4|txq|suld|sust|sured|suq)\.|\
 
 class LimitReached(Exception):
     """The contents exceed the limit of the recording."""
+
+
+class Memory(Protocol):
+    """Where the contents of memory come from."""
+
+    def allocation(self, address: int) -> tuple[int, int] | None:
+        """The begin and the size of the allocation around an address, or None."""
+
+    def read(self, begin: int, nbytes: int) -> np.ndarray[Any, Any]:
+        """The bytes of an allocation, as uint8 with one axis."""
+
+
+class DeviceMemory:
+    """The memory of a device of this process.
+
+    Parameters
+    ----------
+    device : int
+    """
+
+    def __init__(self, device: int) -> None:
+        self._device = device
+
+    def allocation(self, address: int) -> tuple[int, int] | None:
+        """The allocation that the driver knows at an address."""
+        return launch_observer.allocation(address, self._device)
+
+    def read(self, begin: int, nbytes: int) -> np.ndarray[Any, Any]:
+        """A copy of the bytes."""
+        return launch_observer.read(begin, nbytes, self._device)
+
+
+@dataclass
+class KernelOf:
+    """What is known of a kernel and its image."""
+
+    digest: str  # the name of the image in the case
+    describe: Callable[[], dict[str, Any]]  # as `cupola.module.description_of`
+    parameters: list[Parameter]
+    variables: list[Found]
+
+
+def kernel_of(module: Any, name: str) -> KernelOf:
+    """A kernel of a module of this process."""
+    return KernelOf(
+        digest_of(module), lambda: description_of(module), list(module.kernel(name).params),
+        _variables(module),
+    )  # fmt: skip
 
 
 class Capture:
@@ -43,28 +95,40 @@ class Capture:
         self._writer, self._limit = writer, limit
         self._used = 0
         self._images: dict[str, str] = {}  # for each digest, the PTX
+        self._code: set[str] = set()
         self._left_out: dict[tuple[str, str], int] = {}
         self._reached: Reached | None = None
         self.count = 0
 
-    def leave_out(self, launch: ObservedLaunch, reason: str) -> None:
-        """Count a launch that is not recorded."""
-        key = launch.title, reason
-        self._left_out[key] = self._left_out.get(key, 0) + 1
+    @property
+    def code(self) -> frozenset[str]:
+        """The kinds of code that the images have."""
+        return frozenset(self._code)
 
-    def before(self, launch: ObservedLaunch) -> bool:
+    def head(self, device: str, capability: str, kernels: str) -> None:
+        """Write the member that each case begins with."""
+        about = {
+            "format": FORMAT, "version": VERSION, "cupola": __version__,
+            "device": {"name": device, "compute_capability": capability}, "kernels": kernels,
+        }  # fmt: skip
+        self._writer.append({"case.json": json.dumps(about, indent=1).encode()})
+
+    def leave_out(self, kernel: str, reason: str, count: int = 1) -> None:
+        """Count launches that are not recorded."""
+        key = kernel, reason
+        self._left_out[key] = self._left_out.get(key, 0) + count
+
+    def before(self, launch: ObservedLaunch, kernel: KernelOf, memory: Memory) -> bool:
         """Write a launch with the contents before it. False: it was left out."""
-        module = launch.image.module()
-        digest = digest_of(module)
-        self._add_image(module, digest)
+        digest, parameters = kernel.digest, kernel.parameters
+        self._add_image(kernel)
         if uses_handles(self._images[digest], launch.name):
-            self.leave_out(launch, "it uses textures, surfaces or tensor maps")
+            self.leave_out(launch.title, "it uses textures, surfaces or tensor maps")
             return False
         members: dict[str, Any] = {}
-        parameters = list(module.kernel(launch.name).params)
-        reached = Reached(launch.device, _variables(module))
+        reached = Reached(memory.allocation, kernel.variables)
         pointers = reached.follow(launch.packed, parameters)
-        contents = [self._contents(reached, index, members, grow=True)
+        contents = [self._contents(reached, index, members, memory, grow=True)
                     for index in _growing(reached.pieces)]  # fmt: skip
         memory = [
             {"variable": piece.variable, "name": piece.name, "at": piece.at,
@@ -82,7 +146,7 @@ class Capture:
         self._reached = reached
         return True
 
-    def after(self, error: str) -> None:
+    def after(self, error: str, memory: Memory) -> None:
         """Write the contents after the launch, or the error with which the launch failed."""
         reached, self._reached = self._reached, None
         assert reached is not None
@@ -90,7 +154,7 @@ class Capture:
         about: dict[str, Any] = {"error": error, "memory": None}
         if not error:
             about["memory"] = [
-                self._contents(reached, index, members, grow=False)
+                self._contents(reached, index, members, memory, grow=False)
                 for index in range(len(reached.pieces))
             ]
         self._append(f"launches/{self.count:06}.after.json", about, members)
@@ -105,17 +169,22 @@ class Capture:
         try:
             self._append("end.json", {"stopped": stopped, "left_out": left_out}, {})
         finally:
-            self._writer.close()
+            self.close()
+
+    def close(self) -> None:
+        """Close the file, which stays incomplete without `end`."""
+        self._writer.close()
 
     def _append(self, name: str, about: dict[str, Any], members: dict[str, Any]) -> None:
         text = json.dumps(about, separators=(",", ":")).encode()
         self._writer.append({**members, name: text})
 
-    def _add_image(self, module: Any, digest: str) -> None:
+    def _add_image(self, kernel: KernelOf) -> None:
+        digest = kernel.digest
         if digest in self._images:
             return
         members: dict[str, Any] = {}
-        told = description_of(module)
+        told = kernel.describe()
         content = told.pop("image")
         sha256 = hashlib.sha256(content).hexdigest()
         self._take(f"images/{sha256}.bin", content, members)
@@ -126,14 +195,15 @@ class Capture:
         members[f"images/{digest}.json"] = json.dumps(about).encode()
         self._writer.append(members)
         self._images[digest] = ptx
+        self._code |= set(code.split())
 
     def _contents(
-        self, reached: Reached, index: int, members: dict[str, Any], *, grow: bool
+        self, reached: Reached, index: int, members: dict[str, Any], memory: Memory, *, grow: bool
     ) -> dict[str, str]:
         piece = reached.pieces[index]
         if piece.nbytes > self._limit:
             raise LimitReached
-        host = launch_observer.read(piece.begin, piece.nbytes, reached.device)
+        host = memory.read(piece.begin, piece.nbytes)
         rows = ""
         if piece.leads_on:
             found = reached.rows(host, grow=grow)

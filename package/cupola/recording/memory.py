@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from cupola import launch_observer
 from cupola.core.result_types import Parameter
 
 WORD = 8  # bytes of an address
@@ -52,12 +51,15 @@ class Reached:
 
     Parameters
     ----------
-    device : int
+    allocation : callable
+        Gives for an address the begin and the size of the allocation around it, or None.
     variables : list of Found
     """
 
-    def __init__(self, device: int, variables: list[Found]) -> None:
-        self.device = device
+    def __init__(
+        self, allocation: Callable[[int], tuple[int, int] | None], variables: list[Found]
+    ) -> None:
+        self._allocation = allocation
         self.pieces: list[Found] = []
         self._sorted: list[tuple[int, int]] = []  # the begin and the index of each piece
         for variable in variables:
@@ -66,13 +68,14 @@ class Reached:
     def follow(self, packed: bytes, parameters: list[Parameter]) -> list[tuple[int, int, int]]:
         """The addresses among the arguments: offset, index of a piece, offset in the piece."""
         rows = []
-        for parameter in parameters:
+        for number, parameter in enumerate(parameters):
+            name = parameter.name or f"argument {number}"
             for offset in _places(parameter):
                 address = int.from_bytes(packed[offset : offset + WORD], "little")
                 direct = "pointer" in parameter.kind
                 dtype = parameter.dtype if direct else None
                 index = self._index(
-                    address, parameter.name, dtype,
+                    address, name, dtype,
                     not direct or may_hold_addresses(dtype, parameter.type),
                 )  # fmt: skip
                 if index is not None:
@@ -123,7 +126,7 @@ class Reached:
             return None
         index = self._known(address)
         if index is None:
-            around = launch_observer.allocation(address, self.device)
+            around = self._allocation(address)
             if around is None:
                 return None
             return self._add(Found(*around, name, address - around[0], dtype, leads_on))

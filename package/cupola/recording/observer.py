@@ -10,7 +10,7 @@ from cupola import launch_observer
 from cupola.core.result_types import ObservedLaunch
 from cupola.device import Device
 from cupola.exceptions import Error
-from cupola.recording.capture import Capture, LimitReached
+from cupola.recording.capture import Capture, DeviceMemory, LimitReached, kernel_of
 
 
 class Observer:
@@ -70,13 +70,14 @@ class Observer:
             return False
         self._device = launch.device
         if launch.capturing:
-            self.capture.leave_out(launch, "the process was capturing a graph")
+            self.capture.leave_out(launch.title, "the process was capturing a graph")
         elif launch.image is None:
             reason = "its image is cupola's own, or was loaded by C or C++ code"
-            self.capture.leave_out(launch, reason)
+            self.capture.leave_out(launch.title, reason)
         else:
             _synchronize(launch.device)
-            return self.capture.before(launch)
+            kernel = kernel_of(launch.image.module(), launch.name)
+            return self.capture.before(launch, kernel, DeviceMemory(launch.device))
         return False
 
     def _finish(self, *, failed: bool) -> None:
@@ -87,7 +88,7 @@ class Observer:
                     _synchronize(self._device)
                 except Error as fault:
                     error = str(fault) or type(fault).__name__
-            self.capture.after(error)
+            self.capture.after(error, DeviceMemory(self._device))
             self._look_for_the_end()
         except LimitReached:
             self._stop("its limit of bytes is reached")

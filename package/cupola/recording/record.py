@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from threading import Lock
@@ -14,9 +13,7 @@ from cupola.device import Device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.recording.archive import Writer
 from cupola.recording.capture import Capture
-from cupola.recording.case import FORMAT, VERSION
 from cupola.recording.observer import Observer
-from cupola.version import __version__
 
 __all__ = ["Record", "record"]
 
@@ -66,22 +63,17 @@ class Record:
             raise ArgumentValueError("this process is recording already: stop that recording first")
         try:
             device = Device()
-            writer = Writer(self.file)
+            capture = Capture(Writer(self.file), self._limit)
             major, minor = device.compute_capability
-            head = {
-                "format": FORMAT, "version": VERSION, "cupola": __version__,
-                "device": {"name": device.name, "compute_capability": f"{major}.{minor}"},
-                "kernels": self._kernels,
-            }  # fmt: skip
             try:
-                writer.append({"case.json": json.dumps(head, indent=1).encode()})
+                capture.head(device.name, f"{major}.{minor}", self._kernels)
             except BaseException:
-                writer.close()
+                capture.close()
                 raise
         except BaseException:
             _running.release()
             raise
-        self._observer = Observer(Capture(writer, self._limit), self._kernels, self._numbers)
+        self._observer = Observer(capture, self._kernels, self._numbers)
         if not self._observer.done:
             launch_observer.observe(self._observer)
         return self

@@ -25,6 +25,7 @@ NAMES = (
     "merge",
     "split",
     "coverage",
+    "record",
     "replay",
     "tune",
     "bench",
