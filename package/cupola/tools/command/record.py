@@ -40,7 +40,7 @@ Each process with recorded launches gets a file of its own: case.cupola, case-2.
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the choice of launches, the file, and the program with its arguments."""
     add = parser.add_argument
-    add("-k", "--kernel", type=pattern, default="", metavar="REGEX",
+    add("-k", "--kernel", type=pattern, metavar="REGEX",
         help="record kernels in whose mangled or C++ name this is found (default: all)")  # fmt: skip
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--nth", type=number, metavar="N",
@@ -106,7 +106,7 @@ def _choice(options: argparse.Namespace) -> Choice:
     first, end = options.launches or (0, None)
     if options.nth is not None:
         first, end = options.nth, options.nth + 1
-    return Choice(options.kernel, first, end, options.limit, options.fault)
+    return Choice(options.kernel or "", first, end, options.limit, options.fault)
 
 
 def _report(made: list[Made], choice: Choice) -> None:
