@@ -125,6 +125,7 @@ OWN = {
     "cupola_cpu_last_assertion",
     "cupola_cpu_last_fault",
     "cupola_cpu_last_refusal",
+    "cupola_cpu_last_write",
     "cupola_cpu_make_ahead",
     "cupola_cpu_findings",
     "cupola_cpu_ir",
@@ -133,6 +134,7 @@ OWN = {
     "cupola_cpu_set_seed",
     "cupola_cpu_take_findings",
     "cupola_cpu_take_output",
+    "cupola_cpu_watch_writes",
 }
 
 

@@ -24,6 +24,7 @@
 #include "cpu/interpreter/levels.hpp"
 #include "cpu/sanitizer/findings.hpp"
 #include "cpu/sanitizer/sanitizer.hpp"
+#include "cpu/sanitizer/write_watch.hpp"
 #include "platform/environment.hpp"
 
 namespace cupola::cpu {
@@ -52,6 +53,7 @@ void start(Device& device) {
 void connect_observers() {
     observe::connect(debugger::observer());
     observe::connect(sanitizer::observer());
+    observe::connect(sanitizer::write_watch());
     observe::connect(coverage::observer());
 }
 

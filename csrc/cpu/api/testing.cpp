@@ -1,11 +1,12 @@
 // csrc/cpu/api/testing.cpp - exports of cupola for tests of kernels: printf, failed assertions,
-// findings of the checks, seeded orders.
+// findings of the checks, seeded orders, watched bytes.
 #include <string>
 
 #include "cpu/base/seeded_order.hpp"
 #include "cpu/device/base/held_output.hpp"
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/sanitizer/findings.hpp"
+#include "cpu/sanitizer/write_watch.hpp"
 
 using namespace cupola::cpu;
 
@@ -47,4 +48,18 @@ CUPOLA_API void cupola_cpu_set_seed(int on, unsigned long long seed) {
         SeededOrder::set_seed(seed);
     else
         SeededOrder::clear_seed();
+}
+
+// Watches bytes in the launches that are made from now on, in place of other bytes. No bytes:
+// nothing is watched.
+CUPOLA_API void cupola_cpu_watch_writes(unsigned long long address, unsigned long long bytes) {
+    sanitizer::watch_writes(address, bytes);
+}
+
+// The block, the thread and the source line that wrote the watched bytes last; empty if none did.
+// Valid until the calling thread's next call.
+CUPOLA_API const char* cupola_cpu_last_write(void) {
+    thread_local std::string text;
+    text = sanitizer::last_write();
+    return text.c_str();
 }

@@ -13,10 +13,12 @@ from cupola import launch_observer
 from cupola.device import Device
 from cupola.exceptions import ArgumentValueError, DriverError, Error, ImageError
 from cupola.image.manifest import Manifest
+from cupola.image.reader import read_image
 from cupola.memory import alloc
 from cupola.module import Module
 from cupola.recording.case import LIMIT, Case, read
-from cupola.recording.comparison import difference
+from cupola.recording.comparison import Difference, difference
+from cupola.recording.cpu_device import CpuDevice, place_of_fault
 from cupola.recording.launches import Contents, Launch
 
 __all__ = ["Outcome", "replay"]
@@ -33,6 +35,8 @@ class Outcome(NamedTuple):
     """The first element that differs, or the error of the launch; empty where neither is."""
     compared: bool
     """Whether the case has the contents after the launch."""
+    error: str = ""
+    """The error of a launch that failed here as it did when it was recorded."""
 
 
 def replay(
@@ -76,16 +80,49 @@ def _outcomes(case: Case, device: Device, rtol: float, atol: float) -> Iterator[
     for launch in case.launches:
         if launch.image not in modules:
             modules[launch.image] = _module(case, launch.image, device)
+        module = modules[launch.image]
         with device:
-            found = _Replayed(case, launch, modules[launch.image], device.index)
+            found = _Replayed(case, launch, module, device.index)
             try:
                 found.run()
             except DriverError as error:
-                text = "" if launch.error else f"the launch failed: {error}"
-                yield Outcome(launch.index, launch.title, text, False)
+                ptx = _ptx(case, launch.image)
+                place = place_of_fault(str(error), launch, found.begins, ptx)
+                text = f"{error}\n{place}" if place else str(error)
+                differs = "" if launch.error else f"the launch failed: {text}"
+                yield Outcome(
+                    launch.index, launch.title, differs, False, text if launch.error else ""
+                )
                 return
-            text = found.compare(rtol, atol) if launch.finished else ""
-            yield Outcome(launch.index, launch.title, text, launch.finished)
+            yield Outcome(
+                launch.index, launch.title, _difference(found, module, rtol, atol), launch.finished
+            )
+
+
+def _difference(found: _Replayed, module: Module, rtol: float, atol: float) -> str:
+    """The first difference, and the thread that wrote the element; "" where there is none."""
+    launch = found.launch
+    if not launch.finished:
+        return ""
+    first = found.compare(rtol, atol)
+    if first is None:
+        return ""
+    index, how = first
+    cpu = CpuDevice.of(found.device)
+    if cpu is None:
+        return how.text
+    again = _Replayed(found.case, launch, module, found.device)
+    with cpu.watching(again.begins[index] + how.offset, how.nbytes):
+        again.run()
+        writer = cpu.last_write()
+    return f"{how.text}; {f'written last by {writer}' if writer else 'no thread writes it'}"
+
+
+def _ptx(case: Case, digest: str) -> str:
+    """The one PTX text of an image; "" where it has none, or several."""
+    entries = read_image(case.image(digest)).entries
+    texts = [one.payload for one in entries if one.kind == "ptx"]
+    return texts[0].decode("utf-8", "replace") if len(texts) == 1 else ""
 
 
 def _module(case: Case, digest: str, device: Device) -> Module:
@@ -153,15 +190,17 @@ class _Replayed:
         )
         Device(self.device).synchronize()
 
-    def compare(self, rtol: float, atol: float) -> str:
-        """The first difference; "" where there is none."""
+    def compare(self, rtol: float, atol: float) -> tuple[int, Difference] | None:
+        """The first difference, with the index of its piece of memory; None where there is none."""
         for index, piece in enumerate(self.launch.memory):
             assert piece.after is not None
             found = launch_observer.read(self.begins[index], piece.nbytes, self.device)
-            text = difference(piece, self._contents(piece.after, piece.nbytes), found, rtol, atol)
-            if text:
-                return text
-        return ""
+            differs = difference(
+                piece, self._contents(piece.after, piece.nbytes), found, rtol, atol
+            )
+            if differs is not None:
+                return index, differs
+        return None
 
     def _contents(self, contents: Contents, nbytes: int) -> np.ndarray[Any, Any]:
         """Recorded bytes, with this process's addresses in place of the recorded ones."""

@@ -76,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
     outcomes = replay(case, device=device, rtol=options.rtol, atol=options.atol)
     for one in outcomes:
         equal = "equal" if one.compared else "ran; the case has no contents after it"
-        print(f"launch {one.number}, {one.kernel}: {one.difference or equal}")
+        failed = f"fails as when it was recorded: {one.error}" if one.error else ""
+        print(f"launch {one.number}, {one.kernel}: {one.difference or failed or equal}")
     if len(outcomes) < len(case.launches):
         print(f"launches {len(outcomes)} to {len(case.launches) - 1} did not run after that error")
     sys.stdout.flush()
