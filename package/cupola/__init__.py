@@ -20,6 +20,7 @@ shows the chosen driver and the reason.
 
 from __future__ import annotations
 
+import os as _os
 import sys as _sys
 from importlib import machinery as _machinery
 
@@ -271,3 +272,9 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     """The public names, and those that Python itself gives a module."""
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
+if _os.environ.get("CUPOLA_RECORD"):
+    from cupola.recording import environment as _environment
+
+    _environment.start(_os.environ["CUPOLA_RECORD"])

@@ -59,6 +59,25 @@ class Writer:
             self._file.close()
 
 
+class Held:
+    """Members in memory, with the functions of a `Writer`."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, Any] = {}
+
+    @property
+    def names(self) -> set[str]:
+        """The names of the members."""
+        return set(self.members)
+
+    def append(self, members: Mapping[str, Any]) -> None:
+        """Keep members that are not there yet."""
+        self.members.update({name: one for name, one in members.items() if name not in self.names})
+
+    def close(self) -> None:
+        """Do nothing: there is no file."""
+
+
 class Reader:
     """The members of a case.
 

@@ -18,7 +18,7 @@ from cupola.core.result_types import ObservedLaunch, Parameter
 from cupola.exceptions import ImageError
 from cupola.image import reader
 from cupola.module import description_of, digest_of
-from cupola.recording.archive import Writer
+from cupola.recording.archive import Held, Writer
 from cupola.recording.case import FORMAT, VERSION
 from cupola.recording.memory import Found, Reached, may_hold_addresses
 from cupola.version import __version__
@@ -86,12 +86,12 @@ class Capture:
 
     Parameters
     ----------
-    writer : Writer
+    writer : Writer or Held
     limit : int
         The most bytes of contents and images, before compression.
     """
 
-    def __init__(self, writer: Writer, limit: int) -> None:
+    def __init__(self, writer: Writer | Held, limit: int) -> None:
         self._writer, self._limit = writer, limit
         self._used = 0
         self._images: dict[str, str] = {}  # for each digest, the PTX
@@ -112,6 +112,10 @@ class Capture:
             "device": {"name": device, "compute_capability": capability}, "kernels": kernels,
         }  # fmt: skip
         self._writer.append({"case.json": json.dumps(about, indent=1).encode()})
+
+    def _forget(self) -> None:
+        """Forget what was written."""
+        self._used, self._images, self._reached = 0, {}, None
 
     def leave_out(self, kernel: str, reason: str, count: int = 1) -> None:
         """Count launches that are not recorded."""

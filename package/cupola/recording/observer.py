@@ -89,6 +89,8 @@ class Observer:
                 except Error as fault:
                     error = str(fault) or type(fault).__name__
             self.capture.after(error, DeviceMemory(self._device))
+            if error and not failed:  # the device takes no further work
+                self._stop("")
             self._look_for_the_end()
         except LimitReached:
             self._stop("its limit of bytes is reached")

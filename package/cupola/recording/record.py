@@ -9,10 +9,12 @@ from threading import Lock
 from typing import Any
 
 from cupola import launch_observer
+from cupola.core.result_types import ObservedLaunch
 from cupola.device import Device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.recording.archive import Writer
 from cupola.recording.capture import Capture
+from cupola.recording.fault import FaultCapture
 from cupola.recording.observer import Observer
 
 __all__ = ["Record", "record"]
@@ -32,9 +34,12 @@ class Record:
         Why the recording ended before `stop`; "" where it did not.
     """
 
-    def __init__(self, path: str, kernels: str, numbers: range, limit: int) -> None:
+    def __init__(
+        self, path: str, kernels: str, numbers: range, limit: int, fault: bool = False
+    ) -> None:
         self.file = path
         self.stopped = ""
+        self._fault = fault
         self._kernels, self._numbers, self._limit = kernels, numbers, limit
         self._observer: Observer | None = None
         self._ended = False
@@ -63,7 +68,10 @@ class Record:
             raise ArgumentValueError("this process is recording already: stop that recording first")
         try:
             device = Device()
-            capture = Capture(Writer(self.file), self._limit)
+            capture = (
+                FaultCapture(self.file, self._limit) if self._fault
+                else Capture(Writer(self.file), self._limit)
+            )  # fmt: skip
             major, minor = device.compute_capability
             try:
                 capture.head(device.name, f"{major}.{minor}", self._kernels)
@@ -77,6 +85,11 @@ class Record:
         if not self._observer.done:
             launch_observer.observe(self._observer)
         return self
+
+    def observe(self, stage: int, launch: ObservedLaunch | None) -> None:
+        """Record a launch, for an observer that was called in place of this recording's."""
+        if self._observer is not None:
+            self._observer(stage, launch)
 
     def stop(self) -> None:
         """End the recording and complete the file. Waits for a launch that is being recorded.
@@ -121,7 +134,7 @@ class Record:
 
 def record(
     path: str | os.PathLike[str], *, kernels: str = "*", launches: slice = slice(None),
-    limit: int = _LIMIT,
+    limit: int = _LIMIT, fault: bool = False,
 ) -> Record:  # fmt: skip
     """Record launches of this process with the memory that they use.
 
@@ -145,7 +158,11 @@ def record(
         Which of these launches, counted from 0. Start, stop and step are not negative.
     limit : int
         The most bytes of memory contents and images, before compression and without repetitions.
-        Where they are exceeded, the recording stops and warns.
+        Where they are exceeded, the recording stops and warns. With `fault`, of one launch: a
+        larger one is left out.
+    fault : bool
+        Keep what each launch needs in the host's memory, and write the launch that fails alone. No
+        file is written where none fails.
 
     Returns
     -------
@@ -171,4 +188,4 @@ def record(
     if type(limit) is not int or limit < 1:
         raise ArgumentValueError(f"limit: expected a number of bytes from 1 on, got {limit!r}")
     numbers = range(*launches.indices(1_000_000))  # a case has numbers of six digits
-    return Record(os.fspath(path), kernels, numbers, limit)
+    return Record(os.fspath(path), kernels, numbers, limit, bool(fault))
