@@ -239,7 +239,7 @@ class Capture:
 def uses_handles(ptx: str, kernel: str) -> bool:
     """Whether a kernel, or a function of its text, has instructions by handles."""
     heads = list(re.finditer(r"\.(entry|func)\b(?:\s*\([^)]*\))?\s*([\w$]+)", ptx))
-    ends = [one.start() for one in heads[1:]] + [len(ptx)]
+    ends = [*(one.start() for one in heads[1:]), len(ptx)][: len(heads)]
     return any(
         _HANDLES.search(ptx, head.start(), end) is not None
         for head, end in zip(heads, ends, strict=True)

@@ -12,17 +12,19 @@ import numpy as np
 
 from cupola.core.result_types import ObservedLaunch, Parameter
 from cupola.device import Device
-from cupola.exceptions import Error, ImageError
+from cupola.exceptions import ArgumentValueError, Error, ImageError
 from cupola.image import reader
 from cupola.image.cxx_names import demangle
 from cupola.module import Module
 from cupola.recording.archive import Writer
-from cupola.recording.capture import Capture, KernelOf, LimitReached
+from cupola.recording.capture import Capture, KernelOf
 from cupola.recording.memory import Found, may_hold_addresses
 from cupola.recording.spool import Spool, SpoolLaunch
 
+_NO_LIMIT = 1 << 62  # the spool's own limit bounds its contents
 
-def convert(spool: Spool, path: str | os.PathLike[str], kernels: str, limit: int) -> Capture:
+
+def convert(spool: Spool, path: str | os.PathLike[str], kernels: str) -> Capture:
     """Write the launches of a spool to a new case.
 
     Parameters
@@ -32,32 +34,34 @@ def convert(spool: Spool, path: str | os.PathLike[str], kernels: str, limit: int
         The case, which is replaced.
     kernels : str
         The pattern, as the case names it.
-    limit : int
-        The most bytes of contents and images, before compression.
 
     Returns
     -------
     Capture
         The case as it was written.
+
+    Raises
+    ------
+    ArgumentValueError
+        An image of the spool can't be read.
     """
-    capture = Capture(Writer(path), limit)
+    capture = Capture(Writer(path), _NO_LIMIT)
     name, major, minor = spool.device
-    stopped = spool.stopped
     images = _Images(spool)
     try:
         capture.head(name, f"{major}.{minor}", kernels)
-        try:
-            for launch in spool.launches:
-                _add(capture, launch, images)
-        except LimitReached:
-            stopped = "its limit of bytes is reached"
+        for launch in spool.launches:
+            _add(capture, launch, images)
         for kernel, reason, count in spool.left_out:
             capture.leave_out(kernel, reason, count)
+    except ImageError as error:
+        capture.close()
+        raise ArgumentValueError(f"{spool.path} is no valid spool: {error}") from None
     except BaseException:
         capture.close()
         raise
     if spool.complete:
-        capture.end(stopped)
+        capture.end(spool.stopped)
     else:
         capture.close()
     return capture

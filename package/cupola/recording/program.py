@@ -133,7 +133,7 @@ def convert_folder(spool: Path, case: Path, choice: Choice) -> list[Made]:
     for number, path in enumerate(files, 1):
         found = read_spool(path)
         target = case if number == 1 else case.with_stem(f"{case.stem}-{number}")
-        capture = convert(found, target, choice.kernels, choice.limit)
+        capture = convert(found, target, choice.kernels)
         count = sum(one[2] for one in found.left_out)
         made.append(Made(target, capture.count, found.stopped, count, capture.code))
     return made

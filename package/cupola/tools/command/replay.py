@@ -7,13 +7,17 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cupola.exceptions import ArgumentValueError
 from cupola.tools.command.values import number, tolerance, word
 
+if TYPE_CHECKING:
+    from cupola.recording import Case, Outcome
+
 HELP = "run recorded launches again, by default on the CPU device, and compare the results"
 EPILOG = """\
-CASE is a file of cupola.record. Each launch gets the contents of memory that it had when it was
+CASE is a file of `record` or cupola.record. Each launch gets the contents of memory that it had when it was
 recorded. The exit status is 0 if all bytes after the launches are those that were recorded and no
 check found anything, else 1.
 
@@ -26,7 +30,7 @@ check found anything, else 1.
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the case, the device, and what is checked."""
     add = parser.add_argument
-    add("case", type=Path, metavar="CASE", help="a file of cupola.record")
+    add("case", type=Path, metavar="CASE", help="a file of `record` or cupola.record")
     add("--device", type=number, metavar="N",
         help="run on this device (default: the CPU device)")  # fmt: skip
     add("--rtol", type=tolerance, default=0.0, metavar="X",
@@ -39,6 +43,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="the order of blocks and warps on the CPU device, as CUPOLA_CPU_SEED")  # fmt: skip
     add("--coverage", type=Path, metavar="FILE",
         help="count lines on the CPU device, as CUPOLA_CPU_COVERAGE")  # fmt: skip
+    add("--profile", type=Path, metavar="FILE",
+        help="write the times of copies and kernels in Chrome's trace format")  # fmt: skip
+    add("--debug", action="store_true",
+        help="stop in the kernels, at the prompt of `debug` (only on the CPU device)")  # fmt: skip
     add("--limit", type=positive_bytes, metavar="BYTES",
         help="the most bytes that the file's contents can have (default: 4 GiB)")  # fmt: skip
     add("--test", type=Path, metavar="FOLDER",
@@ -54,9 +62,11 @@ def positive_bytes(text: str) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """The exit status: 1 if bytes differ, a launch fails, or a check finds something."""
-    from cupola.recording import read, replay
+    from cupola.recording import read
     from cupola.recording.case import LIMIT
 
+    if options.debug:
+        return _debug(options)
     case = read(options.case, limit=options.limit or LIMIT)
     for lost in case.left_out:
         print(f"not recorded: {lost['kernel']}, {lost['count']} launches: {lost['reason']}")
@@ -73,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     if not case.launches:
         raise ArgumentValueError(f"{case.file} has no launches: nothing can be replayed")
     device = "cpu" if options.device is None else options.device
-    outcomes = replay(case, device=device, rtol=options.rtol, atol=options.atol)
+    outcomes = _replay(case, device, options)
     for one in outcomes:
         equal = "equal" if one.compared else "ran; the case has no contents after it"
         failed = f"fails as when it was recorded: {one.error}" if one.error else ""
@@ -83,6 +93,31 @@ def run(options: argparse.Namespace) -> int:
     sys.stdout.flush()
     differs = any(one.difference for one in outcomes)
     return int(differs or _findings(options) > 0)
+
+
+def _replay(case: Case, device: str | int, options: argparse.Namespace) -> list[Outcome]:
+    from contextlib import nullcontext
+
+    from cupola.recording import replay
+    from cupola.tools.timeline import profile
+
+    with nullcontext() if options.profile is None else profile(options.profile):
+        return replay(case, device=device, rtol=options.rtol, atol=options.atol)
+
+
+def _debug(options: argparse.Namespace) -> int:
+    """Run the same replay as a program of the debugger."""
+    from cupola.tools.command import debug
+
+    if options.device is not None or options.test is not None:
+        raise ArgumentValueError(
+            "--debug replays on the CPU device: leave --device and --test out"
+        )
+    line = ["-m", "cupola", "replay", os.fspath(options.case)]
+    for name in ("rtol", "atol", "check", "seed", "coverage", "limit", "profile"):
+        if (value := getattr(options, name)) is not None:
+            line += [f"--{name}", str(value)]
+    return debug.run(argparse.Namespace(program=line, dap=False, port=None, commands=[]))
 
 
 def _set_environment(options: argparse.Namespace) -> None:
