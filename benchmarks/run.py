@@ -27,6 +27,7 @@ CPU = {
     "bench_machine_code": [],
     "bench_host_compilers": [],
     "bench_coverage": [],
+    "bench_record": [],
 }
 GPU = {
     "bench_launch": [],

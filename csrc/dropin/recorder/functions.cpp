@@ -29,11 +29,11 @@ void add(const void* handle, const void* owner, const char* name, Function made)
     if (image != all.images.end() && settings().matches(name)) {
         made.name = name;
         made.image = image->second;
-        const Function* const known = functions().find(handle);
+        const Function* const known = functions.find(handle);
         if (known && known->name == made.name && known->image == made.image) return;
         function = new Function(std::move(made));
     }
-    functions().set(handle, function);
+    functions.set(handle, function);
 }
 
 void own(const void* owner, std::shared_ptr<Image> image) {
@@ -45,10 +45,7 @@ void own(const void* owner, std::shared_ptr<Image> image) {
 
 }  // namespace
 
-Functions& functions() {
-    static Functions* const made = new Functions;
-    return *made;
-}
+Functions functions;
 
 void Functions::insert(Slots& slots, const void* handle, Function* function) {
     std::size_t i = place(handle) & slots.mask;
@@ -111,13 +108,13 @@ void add_kernel(CUkernel kernel, CUlibrary library, const char* name) {
 void add_function_of(CUfunction function, CUkernel kernel) {
     if (settings().spool.empty()) return;
     std::lock_guard lock(owners().mutex);
-    const Function* const known = functions().find(kernel);
+    const Function* const known = functions.find(kernel);
     Function* made = nullptr;
     if (known) {
         made = new Function(*known);
         made->is_kernel = false;
     }
-    functions().set(function, made);
+    functions.set(function, made);
 }
 
 }  // namespace cupola::recorder

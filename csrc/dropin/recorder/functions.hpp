@@ -60,7 +60,8 @@ class Functions {
     std::atomic<Slots*> slots_{nullptr};
 };
 
-Functions& functions();
+// Initialised before any code runs, and never destroyed: a launch reads it without a check.
+extern Functions functions;
 
 // The images of modules and libraries, and the functions that the program gets of them.
 void add_module(CUmodule module, std::shared_ptr<Image> image);

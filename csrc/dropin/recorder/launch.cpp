@@ -8,10 +8,25 @@ namespace {
 
 // Records the launch that `launch` makes.
 template <class F>
-[[gnu::noinline]] CUresult recorded(Function& function, const void* handle, const Call& call,
-                                    F launch) {
-    Recording recording(function, handle, call);
+CUresult recorded(const void* handle, const Call& call, F launch) {
+    Function* const function = functions.find(handle);
+    if (!function) return launch();  // another thread has ended the recording
+    Recording recording(*function, handle, call);
     return recording.finish(launch());
+}
+
+[[gnu::noinline]] CUresult record_with_attributes(decltype(&cuLaunchKernelEx) real,
+                                                  const CUlaunchConfig* config, CUfunction function,
+                                                  void** parameters, void** extra) {
+    const Call call{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                    {config->blockDimX, config->blockDimY, config->blockDimZ},
+                    config->sharedMemBytes,
+                    parameters,
+                    extra,
+                    config->attrs,
+                    config->numAttrs};
+    return recorded(function, call,
+                    [&] { return real(config, function, parameters, extra); });
 }
 
 CUresult count_graph(CUresult result) {
@@ -26,24 +41,28 @@ CUresult begin_capture(CUresult result) {
 
 }  // namespace
 
-// A launch that is not recorded costs the look-up of its function.
-#define CUPOLA_LAUNCH(symbol, is_cooperative, last_parameter, last_argument, given)              \
-    CUPOLA_API CUresult symbol(CUfunction function, unsigned gx, unsigned gy, unsigned gz,       \
-                               unsigned bx, unsigned by, unsigned bz, unsigned shared,           \
-                               CUstream stream, void** parameters last_parameter) {              \
-        using Real = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,  \
-                                  unsigned, unsigned, CUstream, void** last_parameter);          \
-        const auto real = reinterpret_cast<Real>(cupola_real_##symbol);                          \
-        Function* const known = functions().find(function);                                      \
-        if (__builtin_expect(!known, 1))                                                         \
-            return real(function, gx, gy, gz, bx, by, bz, shared, stream,                        \
-                        parameters last_argument);                                               \
-        Call call{{gx, gy, gz}, {bx, by, bz}, shared, parameters, given};                        \
-        call.cooperative = is_cooperative;                                                       \
-        return recorded(*known, function, call, [&] {                                            \
-            return real(function, gx, gy, gz, bx, by, bz, shared, stream,                        \
-                        parameters last_argument);                                               \
-        });                                                                                      \
+// A launch that is not recorded costs the look-up of its function, and a jump. So nothing here takes
+// the address of a parameter: another function records.
+#define CUPOLA_LAUNCH(symbol, is_cooperative, last_parameter, last_argument, given)               \
+    [[gnu::noinline]] static CUresult record_##symbol(                                            \
+        CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,     \
+        unsigned bz, unsigned shared, CUstream stream, void** parameters last_parameter) {        \
+        const auto real = reinterpret_cast<decltype(&record_##symbol)>(cupola_real_##symbol);     \
+        const auto launch = [&] {                                                                 \
+            return real(function, gx, gy, gz, bx, by, bz, shared, stream,                         \
+                        parameters last_argument);                                                \
+        };                                                                                        \
+        Call call{{gx, gy, gz}, {bx, by, bz}, shared, parameters, given};                         \
+        call.cooperative = is_cooperative;                                                        \
+        return recorded(function, call, launch);                                                  \
+    }                                                                                             \
+    CUPOLA_API CUresult symbol(CUfunction function, unsigned gx, unsigned gy, unsigned gz,        \
+                               unsigned bx, unsigned by, unsigned bz, unsigned shared,            \
+                               CUstream stream, void** parameters last_parameter) {               \
+        using Real = decltype(&record_##symbol);                                                  \
+        const Real to = functions.find(function) ? &record_##symbol                               \
+                                                 : reinterpret_cast<Real>(cupola_real_##symbol);  \
+        return to(function, gx, gy, gz, bx, by, bz, shared, stream, parameters last_argument);    \
     }
 #define CUPOLA_EXTRA_PARAMETER , void** extra
 #define CUPOLA_EXTRA_ARGUMENT , extra
@@ -56,18 +75,9 @@ CUPOLA_LAUNCH(cuLaunchCooperativeKernel_ptsz, true, , , nullptr)
     CUPOLA_API CUresult symbol(const CUlaunchConfig* config, CUfunction function,                 \
                                void** parameters, void** extra) {                                 \
         const auto real = CUPOLA_REAL(symbol, cuLaunchKernelEx);                                  \
-        Function* const known = functions().find(function);                                       \
-        if (__builtin_expect(!known || !config, 1))                                               \
+        if (__builtin_expect(!functions.find(function) || !config, 1))                            \
             return real(config, function, parameters, extra);                                     \
-        const Call call{{config->gridDimX, config->gridDimY, config->gridDimZ},                   \
-                        {config->blockDimX, config->blockDimY, config->blockDimZ},                \
-                        config->sharedMemBytes,                                                   \
-                        parameters,                                                               \
-                        extra,                                                                    \
-                        config->attrs,                                                            \
-                        config->numAttrs};                                                        \
-        return recorded(*known, function, call,                                                   \
-                        [&] { return real(config, function, parameters, extra); });               \
+        return record_with_attributes(real, config, function, parameters, extra);                 \
     }
 CUPOLA_LAUNCH_EX(cuLaunchKernelEx)
 CUPOLA_LAUNCH_EX(cuLaunchKernelEx_ptsz)

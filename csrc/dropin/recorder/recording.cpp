@@ -38,7 +38,7 @@ const char* const limit_reached = "its limit of bytes is reached";
 
 // No further launch is recorded. The caller holds the mutex.
 void stop(const std::string& reason) {
-    functions().close();
+    functions.close();
     state().stopped = reason;
     state().closed = true;
 }
@@ -158,7 +158,7 @@ bool ask_parameters(const Function& function, const void* handle, std::vector<Pa
     pthread_atfork(nullptr, nullptr, [] {
         if (!state().spool.is_open()) return;
         state().forked = true;
-        functions().close();
+        functions.close();
     });
 }
 
