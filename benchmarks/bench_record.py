@@ -4,7 +4,7 @@ python benchmarks/bench_record.py [--out FOLDER]
 
 A C++ program launches a kernel of one block in a loop. The pattern of the recording matches another
 kernel of the program. Callgrind counts the instructions of the launching thread, and those among them that are the
-recording driver's own. The times are processor times of that thread, the smallest of nine runs that
+recording driver's own. The times are processor times of that thread, the smallest of 15 runs that
 alternate. Needs valgrind and its headers, a C++ compiler and the headers of CUDA.
 """
 
@@ -71,7 +71,7 @@ def instructions(program, environment, folder):
 
 
 def nanoseconds(program, environment):
-    command = [program, SCALE, "2000", "20"]
+    command = [program, SCALE, "2000", "40"]
     return float(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
 
 
@@ -82,7 +82,7 @@ def run():
         both = environments(folder)
         without, _ = instructions(program, both[0], folder)
         _, added = instructions(program, both[1], folder)
-        times = [[nanoseconds(program, each) for each in both] for _ in range(9)]
+        times = [[nanoseconds(program, each) for each in both] for _ in range(15)]
     plain, recorded = (min(column) for column in zip(*times, strict=True))
     return [
         records.Row(
