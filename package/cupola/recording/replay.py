@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cupola import launch_observer
+from cupola.core.loader import load
 from cupola.device import Device
 from cupola.exceptions import ArgumentValueError, DriverError, Error, ImageError
 from cupola.image.manifest import Manifest
@@ -41,7 +42,7 @@ class Outcome(NamedTuple):
 
 def replay(
     case: Case | str | os.PathLike[str], *, device: Any = "cpu", rtol: float = 0, atol: float = 0,
-    limit: int = LIMIT,
+    limit: int = LIMIT, image: str | os.PathLike[str] | None = None,
 ) -> list[Outcome]:  # fmt: skip
     """Run the launches of a case, each with the recorded contents of its memory.
 
@@ -56,6 +57,8 @@ def replay(
         As for `numpy.isclose`, for arrays of floats. With zeros, bits are compared.
     limit : int
         The most bytes of the file's members, uncompressed.
+    image : path-like, optional
+        A file with the kernels, in place of the recorded images: such as repaired ones.
 
     Returns
     -------
@@ -72,21 +75,25 @@ def replay(
     """
     known = case if isinstance(case, Case) else read(case, limit=limit)
     where = device if isinstance(device, Device) else Device(device)
-    return list(_outcomes(known, where, rtol, atol))
+    return list(_outcomes(known, where, rtol, atol, image))
 
 
-def _outcomes(case: Case, device: Device, rtol: float, atol: float) -> Iterator[Outcome]:
+def _outcomes(
+    case: Case, device: Device, rtol: float, atol: float, image: str | os.PathLike[str] | None
+) -> Iterator[Outcome]:
     modules: dict[str, Module] = {}
     for launch in case.launches:
         if launch.image not in modules:
-            modules[launch.image] = _module(case, launch.image, device)
+            modules[launch.image] = (
+                _module(case, launch.image, device) if image is None else load(image, device=device)
+            )
         module = modules[launch.image]
         with device:
             found = _Replayed(case, launch, module, device.index)
             try:
                 found.run()
             except DriverError as error:
-                ptx = _ptx(case, launch.image)
+                ptx = _ptx(module.image)
                 place = place_of_fault(str(error), launch, found.begins, ptx)
                 text = f"{error}\n{place}" if place else str(error)
                 differs = "" if launch.error else f"the launch failed: {text}"
@@ -118,9 +125,9 @@ def _difference(found: _Replayed, module: Module, rtol: float, atol: float) -> s
     return f"{how.text}; {f'written last by {writer}' if writer else 'no thread writes it'}"
 
 
-def _ptx(case: Case, digest: str) -> str:
+def _ptx(image: bytes) -> str:
     """The one PTX text of an image; "" where it has none, or several."""
-    entries = read_image(case.image(digest)).entries
+    entries = read_image(image).entries
     texts = [one.payload for one in entries if one.kind == "ptx"]
     return texts[0].decode("utf-8", "replace") if len(texts) == 1 else ""
 

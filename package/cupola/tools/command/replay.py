@@ -43,6 +43,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="the order of blocks and warps on the CPU device, as CUPOLA_CPU_SEED")  # fmt: skip
     add("--coverage", type=Path, metavar="FILE",
         help="count lines on the CPU device, as CUPOLA_CPU_COVERAGE")  # fmt: skip
+    add("--image", type=Path, metavar="FILE",
+        help="take the kernels of this file, such as repaired ones")  # fmt: skip
     add("--profile", type=Path, metavar="FILE",
         help="write the times of copies and kernels in Chrome's trace format")  # fmt: skip
     add("--debug", action="store_true",
@@ -102,7 +104,9 @@ def _replay(case: Case, device: str | int, options: argparse.Namespace) -> list[
     from cupola.tools.timeline import profile
 
     with nullcontext() if options.profile is None else profile(options.profile):
-        return replay(case, device=device, rtol=options.rtol, atol=options.atol)
+        return replay(
+            case, device=device, rtol=options.rtol, atol=options.atol, image=options.image
+        )
 
 
 def _debug(options: argparse.Namespace) -> int:
@@ -114,7 +118,7 @@ def _debug(options: argparse.Namespace) -> int:
             "--debug replays on the CPU device: leave --device and --test out"
         )
     line = ["-m", "cupola", "replay", os.fspath(options.case)]
-    for name in ("rtol", "atol", "check", "seed", "coverage", "limit", "profile"):
+    for name in ("rtol", "atol", "check", "seed", "coverage", "limit", "profile", "image"):
         if (value := getattr(options, name)) is not None:
             line += [f"--{name}", str(value)]
     return debug.run(argparse.Namespace(program=line, dap=False, port=None, commands=[]))
