@@ -3,9 +3,9 @@
 python benchmarks/bench_record.py [--out FOLDER]
 
 A C++ program launches a kernel of one block in a loop. The pattern of the recording matches another
-kernel of the program. Callgrind counts the instructions of the launching thread, and those among them that are the
-recording driver's own. The times are processor times of that thread, the smallest of 15 runs that
-alternate. Needs valgrind and its headers, a C++ compiler and the headers of CUDA.
+kernel of the program. Callgrind counts the instructions of the launching thread, and how many of
+them are the recording driver's own. The times are processor times of that thread, the smallest of
+15 runs that alternate. Needs valgrind and its headers, a C++ compiler and the headers of CUDA.
 """
 
 import os

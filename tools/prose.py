@@ -44,6 +44,7 @@ FOLDERS = [
     "csrc/kernels",
     "csrc/dropin/nvml",
     "csrc/dropin/nvrtc",
+    "csrc/dropin/recorder",
     "csrc/platform",
     "csrc/ptx",
     "csrc/runtime",

@@ -1,5 +1,5 @@
-// tests/record/loop.cu - a loop of launches by the runtime API. In one of them, a block writes out of
-// bounds.
+// tests/record/loop.cu - a loop of launches by the runtime API. In one of them, a block writes out
+// of bounds.
 #include <cstdio>
 #include <cstdlib>
 

@@ -78,8 +78,8 @@ class BlockWatch final : public observe::BlockObserver {
 
   private:
     void note(const Warp& w, const DecodedOp* ip, unsigned lane) {
-        std::string text = block_.thread_text(index_, w.index * lanes + lane) + ", " +
-                           block_.line_text(ip->line);
+        std::string text =
+            block_.thread_text(index_, w.index * lanes + lane) + ", " + block_.line_text(ip->line);
         std::lock_guard lock(watch().mutex);
         watch().last = std::move(text);
     }

@@ -71,8 +71,7 @@ void Image::read() {
     try {
         for (const image::Entry& entry : image::read(bytes_.data(), bytes_.size())) {
             if (entry.kind != image::Kind::ptx && entry.kind != image::Kind::cubin) continue;
-            std::string code =
-                entry.compressed ? image::unpack(entry) : std::string(entry.payload);
+            std::string code = entry.compressed ? image::unpack(entry) : std::string(entry.payload);
             if (entry.kind == image::Kind::ptx) {
                 add_new(variables_, ptx::declared_variables(code));
                 texts_.push_back(std::move(code));

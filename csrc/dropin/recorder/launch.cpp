@@ -25,8 +25,7 @@ CUresult recorded(const void* handle, const Call& call, F launch) {
                     extra,
                     config->attrs,
                     config->numAttrs};
-    return recorded(function, call,
-                    [&] { return real(config, function, parameters, extra); });
+    return recorded(function, call, [&] { return real(config, function, parameters, extra); });
 }
 
 CUresult count_graph(CUresult result) {
@@ -41,28 +40,28 @@ CUresult begin_capture(CUresult result) {
 
 }  // namespace
 
-// A launch that is not recorded costs the look-up of its function, and a jump. So nothing here takes
-// the address of a parameter: another function records.
-#define CUPOLA_LAUNCH(symbol, is_cooperative, last_parameter, last_argument, given)               \
-    [[gnu::noinline]] static CUresult record_##symbol(                                            \
-        CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,     \
-        unsigned bz, unsigned shared, CUstream stream, void** parameters last_parameter) {        \
-        const auto real = reinterpret_cast<decltype(&record_##symbol)>(cupola_real_##symbol);     \
-        const auto launch = [&] {                                                                 \
-            return real(function, gx, gy, gz, bx, by, bz, shared, stream,                         \
-                        parameters last_argument);                                                \
-        };                                                                                        \
-        Call call{{gx, gy, gz}, {bx, by, bz}, shared, parameters, given};                         \
-        call.cooperative = is_cooperative;                                                        \
-        return recorded(function, call, launch);                                                  \
-    }                                                                                             \
-    CUPOLA_API CUresult symbol(CUfunction function, unsigned gx, unsigned gy, unsigned gz,        \
-                               unsigned bx, unsigned by, unsigned bz, unsigned shared,            \
-                               CUstream stream, void** parameters last_parameter) {               \
-        using Real = decltype(&record_##symbol);                                                  \
-        const Real to = functions.find(function) ? &record_##symbol                               \
-                                                 : reinterpret_cast<Real>(cupola_real_##symbol);  \
-        return to(function, gx, gy, gz, bx, by, bz, shared, stream, parameters last_argument);    \
+// A launch that is not recorded costs the look-up of its function, and a jump. So nothing here
+// takes the address of a parameter: another function records.
+#define CUPOLA_LAUNCH(symbol, is_cooperative, last_parameter, last_argument, given)              \
+    [[gnu::noinline]] static CUresult record_##symbol(                                           \
+        CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,    \
+        unsigned bz, unsigned shared, CUstream stream, void** parameters last_parameter) {       \
+        const auto real = reinterpret_cast<decltype(&record_##symbol)>(cupola_real_##symbol);    \
+        const auto launch = [&] {                                                                \
+            return real(function, gx, gy, gz, bx, by, bz, shared, stream,                        \
+                        parameters last_argument);                                               \
+        };                                                                                       \
+        Call call{{gx, gy, gz}, {bx, by, bz}, shared, parameters, given};                        \
+        call.cooperative = is_cooperative;                                                       \
+        return recorded(function, call, launch);                                                 \
+    }                                                                                            \
+    CUPOLA_API CUresult symbol(CUfunction function, unsigned gx, unsigned gy, unsigned gz,       \
+                               unsigned bx, unsigned by, unsigned bz, unsigned shared,           \
+                               CUstream stream, void** parameters last_parameter) {              \
+        using Real = decltype(&record_##symbol);                                                 \
+        const Real to = functions.find(function) ? &record_##symbol                              \
+                                                 : reinterpret_cast<Real>(cupola_real_##symbol); \
+        return to(function, gx, gy, gz, bx, by, bz, shared, stream, parameters last_argument);   \
     }
 #define CUPOLA_EXTRA_PARAMETER , void** extra
 #define CUPOLA_EXTRA_ARGUMENT , extra
@@ -71,28 +70,28 @@ CUPOLA_LAUNCH(cuLaunchKernel_ptsz, false, CUPOLA_EXTRA_PARAMETER, CUPOLA_EXTRA_A
 CUPOLA_LAUNCH(cuLaunchCooperativeKernel, true, , , nullptr)
 CUPOLA_LAUNCH(cuLaunchCooperativeKernel_ptsz, true, , , nullptr)
 
-#define CUPOLA_LAUNCH_EX(symbol)                                                                  \
-    CUPOLA_API CUresult symbol(const CUlaunchConfig* config, CUfunction function,                 \
-                               void** parameters, void** extra) {                                 \
-        const auto real = CUPOLA_REAL(symbol, cuLaunchKernelEx);                                  \
-        if (__builtin_expect(!functions.find(function) || !config, 1))                            \
-            return real(config, function, parameters, extra);                                     \
-        return record_with_attributes(real, config, function, parameters, extra);                 \
+#define CUPOLA_LAUNCH_EX(symbol)                                                  \
+    CUPOLA_API CUresult symbol(const CUlaunchConfig* config, CUfunction function, \
+                               void** parameters, void** extra) {                 \
+        const auto real = CUPOLA_REAL(symbol, cuLaunchKernelEx);                  \
+        if (__builtin_expect(!functions.find(function) || !config, 1))            \
+            return real(config, function, parameters, extra);                     \
+        return record_with_attributes(real, config, function, parameters, extra); \
     }
 CUPOLA_LAUNCH_EX(cuLaunchKernelEx)
 CUPOLA_LAUNCH_EX(cuLaunchKernelEx_ptsz)
 
-#define CUPOLA_GRAPH_LAUNCH(symbol)                                                  \
-    CUPOLA_API CUresult symbol(CUgraphExec graph, CUstream stream) {                 \
-        return count_graph(CUPOLA_REAL(symbol, cuGraphLaunch)(graph, stream));       \
+#define CUPOLA_GRAPH_LAUNCH(symbol)                                            \
+    CUPOLA_API CUresult symbol(CUgraphExec graph, CUstream stream) {           \
+        return count_graph(CUPOLA_REAL(symbol, cuGraphLaunch)(graph, stream)); \
     }
 CUPOLA_GRAPH_LAUNCH(cuGraphLaunch)
 CUPOLA_GRAPH_LAUNCH(cuGraphLaunch_ptsz)
 
-#define CUPOLA_FIRST_CAPTURE(symbol)                                                 \
-    CUPOLA_API CUresult symbol(CUstream stream) {                                    \
-        using Real = CUresult (*)(CUstream);                                         \
-        return begin_capture(reinterpret_cast<Real>(cupola_real_##symbol)(stream));  \
+#define CUPOLA_FIRST_CAPTURE(symbol)                                                \
+    CUPOLA_API CUresult symbol(CUstream stream) {                                   \
+        using Real = CUresult (*)(CUstream);                                        \
+        return begin_capture(reinterpret_cast<Real>(cupola_real_##symbol)(stream)); \
     }
 CUPOLA_FIRST_CAPTURE(cuStreamBeginCapture)
 CUPOLA_FIRST_CAPTURE(cuStreamBeginCapture_ptsz)
@@ -104,12 +103,12 @@ CUPOLA_FIRST_CAPTURE(cuStreamBeginCapture_ptsz)
 CUPOLA_CAPTURE(cuStreamBeginCapture_v2)
 CUPOLA_CAPTURE(cuStreamBeginCapture_v2_ptsz)
 
-#define CUPOLA_CAPTURE_TO_GRAPH(symbol)                                                     \
-    CUPOLA_API CUresult symbol(CUstream stream, CUgraph graph, const CUgraphNode* nodes,    \
-                               const CUgraphEdgeData* edges, size_t count,                  \
-                               CUstreamCaptureMode mode) {                                  \
-        return begin_capture(CUPOLA_REAL(symbol, cuStreamBeginCaptureToGraph)(              \
-            stream, graph, nodes, edges, count, mode));                                     \
+#define CUPOLA_CAPTURE_TO_GRAPH(symbol)                                                  \
+    CUPOLA_API CUresult symbol(CUstream stream, CUgraph graph, const CUgraphNode* nodes, \
+                               const CUgraphEdgeData* edges, size_t count,               \
+                               CUstreamCaptureMode mode) {                               \
+        return begin_capture(CUPOLA_REAL(symbol, cuStreamBeginCaptureToGraph)(           \
+            stream, graph, nodes, edges, count, mode));                                  \
     }
 CUPOLA_CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph)
 CUPOLA_CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)

@@ -41,9 +41,9 @@ CUPOLA_API CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 
 CUPOLA_API CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
                                        CUjit_option* options, void** values) {
-    return after(CUPOLA_REAL(cuModuleLoadDataEx, cuModuleLoadDataEx)(module, image, count, options,
-                                                                     values),
-                 [&] { add_module(*module, std::make_shared<Image>(image)); });
+    return after(
+        CUPOLA_REAL(cuModuleLoadDataEx, cuModuleLoadDataEx)(module, image, count, options, values),
+        [&] { add_module(*module, std::make_shared<Image>(image)); });
 }
 
 CUPOLA_API CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
@@ -96,8 +96,7 @@ CUPOLA_API CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
                  [&] { add_function_of(*function, kernel); });
 }
 
-CUPOLA_API CUresult cuModuleEnumerateFunctions(CUfunction* found, unsigned count,
-                                               CUmodule module) {
+CUPOLA_API CUresult cuModuleEnumerateFunctions(CUfunction* found, unsigned count, CUmodule module) {
     return after(
         CUPOLA_REAL(cuModuleEnumerateFunctions, cuModuleEnumerateFunctions)(found, count, module),
         [&] {

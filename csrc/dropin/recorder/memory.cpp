@@ -61,14 +61,11 @@ std::vector<Piece> variables_of(const Function& function) {
     for (const std::string& name : function.image->variables()) {
         CUdeviceptr begin = 0;
         std::size_t size = 0;
-        const CUresult code =
-            function.library
-                ? CUPOLA_REAL(cuLibraryGetGlobal, cuLibraryGetGlobal)(&begin, &size,
-                                                                      function.library,
-                                                                      name.c_str())
-                : CUPOLA_REAL(cuModuleGetGlobal_v2, cuModuleGetGlobal)(&begin, &size,
-                                                                       function.module,
-                                                                       name.c_str());
+        const CUresult code = function.library
+                                  ? CUPOLA_REAL(cuLibraryGetGlobal, cuLibraryGetGlobal)(
+                                        &begin, &size, function.library, name.c_str())
+                                  : CUPOLA_REAL(cuModuleGetGlobal_v2, cuModuleGetGlobal)(
+                                        &begin, &size, function.module, name.c_str());
         if (code == CUDA_SUCCESS && size) found.push_back({begin, size, name});
     }
     return found;

@@ -128,8 +128,8 @@ bool ask_parameters(const Function& function, const void* handle, std::vector<Pa
     const bool kernel = function.is_kernel;
     void* const real = kernel ? cupola_real_cuKernelGetParamInfo : cupola_real_cuFuncGetParamInfo;
     if (!exists(real)) return false;
-    const auto ask = reinterpret_cast<CUresult (*)(const void*, std::size_t, std::size_t*,
-                                                   std::size_t*)>(real);
+    const auto ask =
+        reinterpret_cast<CUresult (*)(const void*, std::size_t, std::size_t*, std::size_t*)>(real);
     Parameter one;
     CUresult code = CUDA_SUCCESS;
     while ((code = ask(handle, out.size(), &one.offset, &one.size)) == CUDA_SUCCESS)
@@ -137,7 +137,7 @@ bool ask_parameters(const Function& function, const void* handle, std::vector<Pa
     return code == CUDA_ERROR_INVALID_VALUE;  // the index after the last one
 }
 
-// What a spool ends with. No call of the driver, which may have ended.
+// Writes the last records of a spool. Calls no driver: it may have ended.
 [[gnu::destructor]] void end() {
     State& now = state();
     std::unique_lock lock(now.mutex, std::try_to_lock);
@@ -316,8 +316,10 @@ void Recording::finish_launch(CUresult error) {
         now.spool.write(Kind::data, now.contents[i]);
     }
     now.spool.write(Kind::after, about.bytes());
-    if (now.spool.failed()) stop("the file could not be written");
-    else if (error != CUDA_SUCCESS || now.seen >= settings().end) stop("");
+    if (now.spool.failed())
+        stop("the file could not be written");
+    else if (error != CUDA_SUCCESS || now.seen >= settings().end)
+        stop("");
 }
 
 void count_captures(int change) { state().captures += change; }

@@ -19,8 +19,8 @@ struct Call {
     bool cooperative = false;
 };
 
-// Reads what a replay needs before the launch, and in `finish` what it wrote. Where the launch is not
-// chosen, both do nothing. Between them, no other launch is recorded.
+// Reads what a replay needs before the launch, and in `finish` what it wrote. Where the launch is
+// not chosen, both do nothing. Between them, no other launch is recorded.
 //
 // The launch is in the spool before it begins. With the setting `fault`, it is kept in memory, and
 // written if it failed.

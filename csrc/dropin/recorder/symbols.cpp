@@ -100,14 +100,13 @@ int found_address(const char*, void**, int, std::uint64_t, int*) CUPOLA_EXPORT(c
 int first_address(const char*, void**, int, std::uint64_t) CUPOLA_EXPORT(cuGetProcAddress);
 }
 
-int found_address(const char* name, void** function, int version,
-                                   std::uint64_t flags, int* status) {
+int found_address(const char* name, void** function, int version, std::uint64_t flags,
+                  int* status) {
     const auto real = reinterpret_cast<cupola::recorder::Address>(cupola_real_cuGetProcAddress_v2);
     return cupola::recorder::find(real, name, function, version, flags, status);
 }
 
-int first_address(const char* name, void** function, int version,
-                                std::uint64_t flags) {
+int first_address(const char* name, void** function, int version, std::uint64_t flags) {
     return cupola::recorder::find(&cupola::recorder::first_form, name, function, version, flags,
                                   nullptr);
 }

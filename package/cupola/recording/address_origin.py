@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)")
-_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)[^,\[]*?([\w$%]+)(?:\[(\d+)\])?\s*$")
+_PARAMETER = re.compile(
+    r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)[^,\[]*?([\w$%]+)(?:\[(\d+)\])?\s*$"
+)
 _STATEMENT = re.compile(r"^\s*(?:@!?%\w+\s+)?([a-z][\w.:]*)\s+(.*?);", re.DOTALL)
 _REGISTER = re.compile(r"%[\w$]+")
 _FROM_PARAMETER = re.compile(r"\[\s*([\w$]+)\s*(?:\+\s*(\d+))?\s*\]")

@@ -65,7 +65,7 @@ class DeviceMemory:
 
 @dataclass
 class KernelOf:
-    """What is known of a kernel and its image."""
+    """The kernel of a launch, and its image."""
 
     digest: str  # the name of the image in the case
     describe: Callable[[], dict[str, Any]]  # as `cupola.module.description_of`
@@ -134,7 +134,7 @@ class Capture:
         pointers = reached.follow(launch.packed, parameters)
         contents = [self._contents(reached, index, members, memory, grow=True)
                     for index in _growing(reached.pieces)]  # fmt: skip
-        memory = [
+        pieces = [
             {"variable": piece.variable, "name": piece.name, "at": piece.at,
              "nbytes": piece.nbytes, "dtype": _element(piece.dtype, piece.nbytes), "before": one}
             for piece, one in zip(reached.pieces, contents, strict=True)
@@ -144,7 +144,7 @@ class Capture:
             "grid": launch.grid, "block": launch.block, "shared": launch.shared,
             "attributes": launch.attributes, "packed": launch.packed.hex(),
             "arguments": [_argument(one, launch.packed) for one in parameters],
-            "pointers": pointers, "memory": memory,
+            "pointers": pointers, "memory": pieces,
         }  # fmt: skip
         self._append(f"launches/{self.count:06}.json", about, members)
         self._reached = reached

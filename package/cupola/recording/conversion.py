@@ -114,7 +114,7 @@ class _Images:
         if number not in self._modules:
             self._modules[number] = _module(content)
         module = self._modules[number]
-        about = {
+        about: dict[str, Any] = {
             "image": content, "name": "the program's image", "manifest": None, "names": {},
             "ptx": "", "types": {}, "signatures": {},
         }  # fmt: skip

@@ -41,10 +41,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the choice of launches, the file, and the program with its arguments."""
     add = parser.add_argument
     add("-k", "--kernel", type=pattern, metavar="REGEX",
-        help="record kernels in whose mangled or C++ name this is found (default: all)")  # fmt: skip
+        help="record kernels in whose mangled or C++ name this is found "
+        "(default: all)")  # fmt: skip
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--nth", type=number, metavar="N",
-        help="record the launch with this number, from 0, among those of these kernels")  # fmt: skip
+        help="record the launch with this number, from 0, among those of these "
+        "kernels")  # fmt: skip
     which.add_argument("--launches", type=launches, metavar="A:B",
         help="record the launches from number A on, before number B")  # fmt: skip
     which.add_argument("--fault", action="store_true",
@@ -127,4 +129,7 @@ def _report(made: list[Made], choice: Choice) -> None:
         print("cupola: no launch failed: no case was written", file=sys.stderr)
     else:
         what = f"kernels that match {choice.kernels!r}" if choice.kernels else "kernels"
-        print(f"cupola: the program launched no {what} in the chosen range: no case was written", file=sys.stderr)
+        print(
+            f"cupola: the program launched no {what} in the chosen range: no case was written",
+            file=sys.stderr,
+        )

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 HELP = "run recorded launches again, by default on the CPU device, and compare the results"
 EPILOG = """\
-CASE is a file of `record` or cupola.record. Each launch gets the contents of memory that it had when it was
-recorded. The exit status is 0 if all bytes after the launches are those that were recorded and no
-check found anything, else 1.
+CASE is a file of `record` or cupola.record. Each launch gets the contents of memory that it had
+when it was recorded. The exit status is 0 if all bytes after the launches are those that were
+recorded and no check found anything, else 1.
 
   cupola replay case.cupola
   cupola replay case.cupola --check all
@@ -100,10 +100,10 @@ def run(options: argparse.Namespace) -> int:
 def _replay(case: Case, device: str | int, options: argparse.Namespace) -> list[Outcome]:
     from contextlib import nullcontext
 
+    import cupola
     from cupola.recording import replay
-    from cupola.tools.timeline import profile
 
-    with nullcontext() if options.profile is None else profile(options.profile):
+    with nullcontext() if options.profile is None else cupola.profile(options.profile):
         return replay(
             case, device=device, rtol=options.rtol, atol=options.atol, image=options.image
         )
@@ -114,9 +114,7 @@ def _debug(options: argparse.Namespace) -> int:
     from cupola.tools.command import debug
 
     if options.device is not None or options.test is not None:
-        raise ArgumentValueError(
-            "--debug replays on the CPU device: leave --device and --test out"
-        )
+        raise ArgumentValueError("--debug replays on the CPU device: leave --device and --test out")
     line = ["-m", "cupola", "replay", os.fspath(options.case)]
     for name in ("rtol", "atol", "check", "seed", "coverage", "limit", "profile", "image"):
         if (value := getattr(options, name)) is not None:
