@@ -456,6 +456,23 @@ def test_the_command(module, path):
     assert done.stdout == "launch 0, step_scale: equal\nlaunch 1, step_scale: equal\n"
 
 
+def test_another_image_a_profile_and_the_debugger(module, path, tmp_path):
+    with cupola.record(path):
+        scale(module)
+    image, trace = tmp_path / "other.ptx", tmp_path / "trace.json"
+    text = module.image.decode().replace("mul.f32", "add.f32")
+    image.write_text(text)
+    (changed,) = replay(path, image=image)
+    assert changed.difference.startswith("out[0] (float32)")
+    done = cli(path, "--image", image, "--profile", trace)
+    assert done.returncode == 1 and "out[0] (float32)" in done.stdout
+    assert "step_scale" in trace.read_text()
+    command = [sys.executable, "-m", "cupola", "replay", path, "--debug"]
+    done = subprocess.run(command, input="b step_scale\nc\nbt\nq\n", capture_output=True, text=True)
+    assert "step_scale, block (0,0,0), thread (0,0,0)" in done.stdout, done.stdout + done.stderr
+    assert "leave --device" in cli(path, "--debug", "--device", 0).stderr
+
+
 def test_a_race_is_found_by_a_check(module, path):
     x = cupola.to_device(floats(64))
     with cupola.record(path):

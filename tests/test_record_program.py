@@ -293,6 +293,21 @@ def test_hostile_spools_are_refused_or_read(spool, tmp_path):
     assert outcomes == {"read", "refused"}
 
 
+def test_machine_code_alone_is_for_a_gpu(spool, tmp_path):
+    """The case has the launch; a replay on the CPU device says why it cannot run it."""
+    path = tmp_path / "machine.spool"
+    path.write_bytes(spool)
+    found = read_spool(path)
+    cubin = images.compiled("scale.cubin", images.SCALE, "-cubin", "-arch=sm_75")
+    found.images = dict.fromkeys(found.images, cubin.read_bytes())
+    made = convert(found, tmp_path / "case.cupola", "")
+    assert made.code == {"cubin"} and made.count == 2
+    launch = read(tmp_path / "case.cupola").launches[0]
+    assert [one.nbytes for one in launch.memory] == [256] and len(launch.pointers) == 1
+    with pytest.raises(cupola.ImageError, match="recorded as machine code alone"):
+        replay(tmp_path / "case.cupola")
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\3\4", b"cupola spool 2\n"])
 def test_other_files_are_no_spools(content, tmp_path):
     path = tmp_path / "other.spool"

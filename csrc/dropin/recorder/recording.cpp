@@ -24,6 +24,7 @@ struct State {
     std::map<std::pair<std::string, std::string>, std::uint64_t> left_out;
     std::vector<std::string> contents;  // of the pieces of the launch
     std::atomic<int> captures{0};
+    std::atomic<std::uint64_t> graphs{0};  // launches of graphs
     std::atomic<bool> forked{false};
     bool closed = false;  // no further launch is recorded
     std::string stopped;
@@ -142,6 +143,8 @@ bool ask_parameters(const Function& function, const void* handle, std::vector<Pa
     State& now = state();
     std::unique_lock lock(now.mutex, std::try_to_lock);
     if (!lock || now.forked || settings().spool.empty()) return;
+    if (const std::uint64_t graphs = now.graphs)
+        now.left_out[{"a graph", "launches of graphs are not recorded"}] = graphs;
     if (!now.spool.is_open() && now.left_out.empty() && now.stopped.empty()) return;
     for (const auto& [of, count] : now.left_out) {
         Record about;
@@ -324,11 +327,6 @@ void Recording::finish_launch(CUresult error) {
 
 void count_captures(int change) { state().captures += change; }
 
-void leave_out(const std::string& kernel, const std::string& reason) {
-    if (settings().spool.empty()) return;
-    State& now = state();
-    std::lock_guard lock(now.mutex);
-    if (!now.closed) add_left_out(kernel, reason);
-}
+void count_graph_launch() { state().graphs.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace cupola::recorder

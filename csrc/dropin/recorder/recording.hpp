@@ -47,7 +47,7 @@ class Recording {
 
 // The stream captures of this process that have begun and not ended.
 void count_captures(int change);
-// Counts launches that are not recorded.
-void leave_out(const std::string& kernel, const std::string& reason);
+// Counts a launch of a graph, without a lock.
+void count_graph_launch();
 
 }  // namespace cupola::recorder
