@@ -70,6 +70,7 @@ def test_wheel_from_a_source_distribution(place):
         "cupola/lib/cpu/libcupola_cpu.so.1",
         "cupola/lib/cpu/libcuda.so",
         "cupola/lib/cpu/libnvidia-ml.so.1",
+        "cupola/lib/record/libcuda.so.1",
         "cupola/lib/run/12/libnvrtc.so.12",
         "cupola/lib/run/13/libnvrtc.so",
         "cupola/lib/run/13/libnvrtc.so.13",
