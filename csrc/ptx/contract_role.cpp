@@ -124,6 +124,8 @@ bool is_long(const Instruction& i) {
 
 ContractRole contract_role(const Instruction& i) {
     const ContractRole role = role_of(i.form);
+    // PTX has no negation of f32x2, which a fused difference would need.
+    if (role == ContractRole::difference && i.type == Type::f32x2) return ContractRole::none;
     if (role == ContractRole::comparison && i.type != Type::f32 && i.type2 != Type::f32)
         return ContractRole::none;
     return role == ContractRole::iteration && !is_long(i) ? ContractRole::none : role;
@@ -132,7 +134,9 @@ ContractRole contract_role(const Instruction& i) {
 FormId fused_row(Type type) { return row_of(ContractRole::fused, type); }
 FormId negation_row(Type type) { return row_of(ContractRole::negation, type); }
 
-bool is_packed(Type type) { return type == Type::f16x2 || type == Type::bf16x2; }
+bool is_packed(Type type) {
+    return type == Type::f16x2 || type == Type::bf16x2 || type == Type::f32x2;
+}
 
 bool is_destination(OperandConstraint constraint) {
     switch (constraint) {

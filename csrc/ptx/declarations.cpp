@@ -88,8 +88,8 @@ Type Declarations::fundamental_type() {
     if (tokens_.peek().kind != Token::Kind::directive)
         tokens_.fail(tokens_.peek(), "expected a type, got " + quoted(tokens_.peek()));
     const Type type = type_named(tokens_.peek().text.substr(1));
-    if (type == Type::none || (type >= Type::bf16 && type <= Type::e5m2x2) || type == Type::u16x2 ||
-        type == Type::s16x2)
+    if (type == Type::none || (type >= Type::bf16 && type <= Type::e5m2x2) ||
+        (type >= Type::u16x2 && type <= Type::s8x4))
         tokens_.fail(tokens_.peek(),
                      "type " + std::string(tokens_.peek().text) + " is not supported",
                      Error::Kind::unsupported_form);

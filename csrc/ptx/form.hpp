@@ -6,6 +6,7 @@
 
 #include "ptx/modifiers.hpp"
 #include "ptx/opcode.hpp"
+#include "ptx/targets.hpp"
 #include "ptx/type.hpp"
 
 namespace cupola::ptx {
@@ -74,6 +75,7 @@ struct Form {
     Types types, types2;
     OperandConstraints operands;
     std::uint16_t since;       // PTX version, major * 10 + minor
+    Targets targets;           // the targets that have the form
     std::string_view section;  // section of the PTX ISA manual
 };
 

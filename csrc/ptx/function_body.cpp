@@ -2,6 +2,7 @@
 #include "ptx/function_body.hpp"
 
 #include "ptx/operand_check.hpp"
+#include "ptx/target_check.hpp"
 
 namespace cupola::ptx {
 
@@ -127,7 +128,7 @@ void FunctionBody::instruction(const Current& current) {
         tokens_.fail(opcode, std::string(opcode.text.substr(0, opcode.text.find('.'))) +
                                  " cannot use an array element; load it with ld or mov first");
     std::string wrong;
-    if (!sums_.has_indices() && add_instruction(current, i, candidates, wrong)) return;
+    if (!sums_.has_indices() && add_instruction(current, i, opcode.text, candidates, wrong)) return;
     // variable + constant in place of a register: the address is moved into a register.
     const std::vector<Operand> written = operands_.operands();
     const std::size_t made = sums_.made();
@@ -135,13 +136,13 @@ void FunctionBody::instruction(const Current& current) {
         operands_.operands() = written;
         sums_.return_to(made);
         if (sums_.address_sums(f, operands_.operands(), bytes) &&
-            add_instruction(current, i, candidates, wrong))
+            add_instruction(current, i, opcode.text, candidates, wrong))
             return;
     }
     tokens_.fail(opcode, std::string(opcode.text) + ": " + wrong);
 }
 
-bool FunctionBody::add_instruction(const Current& current, Instruction& i,
+bool FunctionBody::add_instruction(const Current& current, Instruction& i, std::string_view opcode,
                                    const std::vector<Candidate>& candidates, std::string& wrong) {
     Function& f = current.f;
     const std::vector<Operand>& operands = operands_.operands();
@@ -153,11 +154,17 @@ bool FunctionBody::add_instruction(const Current& current, Instruction& i,
             if (wrong.empty()) wrong = reason;
             continue;
         }
+        // The operands fit this row, so a lack of the target is the better reason.
+        const std::string lack = check_target(c, opcode, module_.target);
+        if (!lack.empty()) {
+            wrong = lack;
+            continue;
+        }
         i.form = c.form;
         i.type = c.type;
         i.type2 = c.type2;
         i.modifiers = c.modifiers;
-        if (module_.target < 20 && can_flush(c.form.form()))
+        if (module_.target.number < 20 && can_flush(c.form.form()))
             i.modifiers |= field::ftz.put(1);  // these targets have no subnormal numbers
         sums_.emit(f, i, code_);
         if (c.form.opcode() == Opcode::ret) store_results(current, i);

@@ -46,7 +46,7 @@ class FunctionBody {
     void statement(const Current& current);
     void branch_targets(Function& f, std::string_view name);
     void instruction(const Current& current);
-    bool add_instruction(const Current& current, Instruction& i,
+    bool add_instruction(const Current& current, Instruction& i, std::string_view opcode,
                          const std::vector<Candidate>& candidates, std::string& wrong);
     void store_results(const Current& current, const Instruction& like);
 

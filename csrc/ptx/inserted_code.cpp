@@ -34,7 +34,7 @@ constexpr std::string_view plain(unsigned bytes, bool load) {
 // mad.f32 needs a rounding modifier since PTX 3.2, and for sm_20 or newer (9.7.3.7). Without one,
 // it rounds to nearest.
 std::string with_rounding(std::string_view opcode, const Module& module) {
-    const bool old = module.version < 32 || module.target < 20;
+    const bool old = module.version < 32 || module.target.number < 20;
     if (old && opcode.substr(0, 4) == "mad.")
         for (const char* end : {".f32", ".sat.f32"})
             for (const char* flush : {"", ".ftz"})

@@ -130,4 +130,13 @@ std::vector<Candidate> match(std::string_view opcode) {
 
 bool is_mnemonic(std::string_view word) { return rows_by_word().count(word) != 0; }
 
+bool has_word(std::string_view opcode, std::string_view word) {
+    for (std::size_t at = 0; (at = opcode.find(word, at)) != std::string_view::npos; ++at) {
+        const std::size_t end = at + word.size();
+        if (at && opcode[at - 1] == '.' && (end == opcode.size() || opcode[end] == '.'))
+            return true;
+    }
+    return false;
+}
+
 }  // namespace cupola::ptx

@@ -21,4 +21,7 @@ std::vector<Candidate> match(std::string_view opcode);
 // unknown form of a known instruction.
 bool is_mnemonic(std::string_view word);
 
+// Whether an opcode has a word after its first, as a whole part between dots.
+bool has_word(std::string_view opcode, std::string_view word);
+
 }  // namespace cupola::ptx

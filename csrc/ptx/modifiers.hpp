@@ -21,10 +21,10 @@ namespace field {
 inline constexpr Field none{0, 0}, ftz{0, 1}, sat{1, 1}, round{2, 4}, compare{6, 5}, boolean{11, 2},
     space{13, 3}, vector{16, 4}, operation{20, 5}, order{25, 3}, scope{28, 3}, mode{31, 4},
     nan{35, 1}, xorsign{36, 1}, relu{37, 1}, part{38, 2}, aligned{40, 1}, negate{41, 1},
-    satfinite{62, 1}, cache_hint{63, 1};
+    magnitude{42, 1}, satfinite{62, 1}, cache_hint{63, 1};
 }
 
-enum class Round : std::uint8_t { none, rn, rz, rm, rp, rni, rzi, rmi, rpi, rna };
+enum class Round : std::uint8_t { none, rn, rz, rm, rp, rni, rzi, rmi, rpi, rna, rs };
 enum class Compare : std::uint8_t {
     eq,
     ne,

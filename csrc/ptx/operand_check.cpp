@@ -105,6 +105,7 @@ std::string OperandCheck::immediate(const Operand& o) const {
     const Opcode opcode = c_.form.opcode();
     if (opcode == Opcode::setmaxnreg && (o.value < 24 || o.value > 256 || o.value % 8 != 0))
         return "expected a multiple of 8 from 24 to 256";
+    if (opcode == Opcode::st_bulk && o.value != 0) return "expected 0";
     if ((opcode == Opcode::applypriority || opcode == Opcode::discard) && o.value != 128)
         return "expected 128";
     return {};

@@ -112,19 +112,15 @@ void Parser::target() {
             module_.no_doubles = true;
             continue;
         }
-        int number = 0;
-        std::size_t i = 3;
-        for (; i < word.size() && i < 7 && word[i] >= '0' && word[i] <= '9'; ++i)
-            number = number * 10 + (word[i] - '0');
-        if (word.substr(0, 3) != "sm_" || number < 10 || i + 1 < word.size())
+        module_.target = target_named(word);
+        if (module_.target.number == 0)
             tokens_.fail(token,
                          "unknown target " + quoted(token) + "; expected a target such as sm_75");
-        module_.target = number;
     } while (tokens_.accept(','));
-    if (module_.target == 0)
+    if (module_.target.number == 0)
         tokens_.fail(tokens_.peek(),
                      "expected a target such as sm_75, got " + quoted(tokens_.peek()));
-    if (module_.no_doubles && module_.target >= 13)
+    if (module_.no_doubles && module_.target.number >= 13)
         tokens_.fail(tokens_.peek(),
                      "map_f64_to_f32 is for targets below sm_13, which have no .f64");
     module_.independent_samplers = mode == "texmode_independent";

@@ -197,7 +197,8 @@ struct Function {
 };
 
 struct Module {
-    int version = 0, target = 0, address_bits = 64;
+    int version = 0, address_bits = 64;
+    Target target;
     bool independent_samplers = false;  // .target texmode_independent
     bool no_doubles = false;            // .target map_f64_to_f32
     bool debug = false;                 // .target debug: NVIDIA's assembler optimizes nothing

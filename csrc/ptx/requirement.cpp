@@ -323,18 +323,9 @@ class Reader {
     void modifiers(const Token& opcode) {
         const std::string_view text = opcode.text;
         for (const ModifierSince& row : modifiers_since)
-            if (text.substr(0, row.beginning.size()) == row.beginning && has(text, row.word) &&
-                (row.with.empty() || has(text, row.with)))
+            if (text.substr(0, row.beginning.size()) == row.beginning && has_word(text, row.word) &&
+                (row.with.empty() || has_word(text, row.with)))
                 need(row.version, opcode, std::string(text));
-    }
-    // Whether an opcode has a modifier, as a whole part between dots.
-    static bool has(std::string_view opcode, std::string_view modifier) {
-        for (std::size_t at = 0; (at = opcode.find(modifier, at)) != std::string_view::npos; ++at) {
-            const std::size_t end = at + modifier.size();
-            if (at && opcode[at - 1] == '.' && (end == opcode.size() || opcode[end] == '.'))
-                return true;
-        }
-        return false;
     }
 
     std::vector<Token> tokens_;

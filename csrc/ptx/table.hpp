@@ -12,8 +12,8 @@ namespace cupola::ptx {
 
 namespace table {
 using namespace words;
-#define FORM(mnemonic, semantics, slots, types, types2, operands, since, section) \
-    Form{mnemonic, opcode_of(mnemonic), slots, types, types2, operands, since, section},
+#define FORM(mnemonic, semantics, slots, types, types2, operands, since, targets, section) \
+    Form{mnemonic, opcode_of(mnemonic), slots, types, types2, operands, since, targets, section},
 inline constexpr Form integer[] = {
 #include "ptx/table/integer.inc"
 };

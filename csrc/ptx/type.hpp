@@ -29,11 +29,18 @@ enum class Type : std::uint8_t {
     e4m3,
     e5m2,
     e4m3x2,
+    e2m1x2,
+    e2m3x2,
+    e3m2x2,
+    ue8m0x2,
+    f32x2,
     e5m2x2,
     f32,
     f64,
     u16x2,
     s16x2,
+    u8x4,
+    s8x4,
     pred,
 };
 
@@ -57,6 +64,7 @@ constexpr unsigned bytes_of(Type t) {
         case Type::b8:
         case Type::e4m3:
         case Type::e5m2:
+        case Type::e2m1x2:
             return 1;
         case Type::u16:
         case Type::s16:
@@ -65,6 +73,9 @@ constexpr unsigned bytes_of(Type t) {
         case Type::bf16:
         case Type::e4m3x2:
         case Type::e5m2x2:
+        case Type::e2m3x2:
+        case Type::e3m2x2:
+        case Type::ue8m0x2:
             return 2;
         case Type::u32:
         case Type::s32:
@@ -75,11 +86,14 @@ constexpr unsigned bytes_of(Type t) {
         case Type::tf32:
         case Type::u16x2:
         case Type::s16x2:
+        case Type::u8x4:
+        case Type::s8x4:
             return 4;
         case Type::u64:
         case Type::s64:
         case Type::b64:
         case Type::f64:
+        case Type::f32x2:
             return 8;
         case Type::b128:
             return 16;

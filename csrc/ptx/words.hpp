@@ -28,8 +28,10 @@ inline constexpr Type u8 = Type::u8, u16 = Type::u16, u32 = Type::u32, u64 = Typ
                       b128 = Type::b128, f16 = Type::f16, f16x2 = Type::f16x2, bf16 = Type::bf16,
                       bf16x2 = Type::bf16x2, tf32 = Type::tf32, e4m3 = Type::e4m3,
                       e5m2 = Type::e5m2, e4m3x2 = Type::e4m3x2, e5m2x2 = Type::e5m2x2,
-                      f32 = Type::f32, f64 = Type::f64, u16x2 = Type::u16x2, s16x2 = Type::s16x2,
-                      pred = Type::pred;
+                      e2m1x2 = Type::e2m1x2, e2m3x2 = Type::e2m3x2, e3m2x2 = Type::e3m2x2,
+                      ue8m0x2 = Type::ue8m0x2, f32x2 = Type::f32x2, u8x4 = Type::u8x4,
+                      s8x4 = Type::s8x4, f32 = Type::f32, f64 = Type::f64, u16x2 = Type::u16x2,
+                      s16x2 = Type::s16x2, pred = Type::pred;
 
 inline constexpr OperandConstraint d = OperandConstraint::d, dw = OperandConstraint::dw,
                                    d32 = OperandConstraint::d32, dr = OperandConstraint::dr,
@@ -77,6 +79,7 @@ inline constexpr ModifierSlot finite_always =
 inline constexpr ModifierSlot oob = slot(field::none, false, false, false, is("oob", 0));
 inline constexpr ModifierSlot relu = slot(field::relu, true, true, false, is("relu", 1));
 inline constexpr ModifierSlot nan = slot(field::nan, true, true, false, is("NaN", 1));
+inline constexpr ModifierSlot magnitude = slot(field::magnitude, true, true, false, is("abs", 1));
 inline constexpr ModifierSlot xorsign =
     slot(field::xorsign, true, true, false, is("xorsign.abs", 1));
 inline constexpr ModifierSlot rnd =
@@ -90,6 +93,10 @@ inline constexpr ModifierSlot rn_always =
     slot(field::round, false, true, false, is("rn", Round::rn));
 inline constexpr ModifierSlot rna_always =
     slot(field::round, false, true, false, is("rna", Round::rna));
+inline constexpr ModifierSlot rs_always =
+    slot(field::round, false, true, false, is("rs", Round::rs));
+inline constexpr ModifierSlot rz_rp =
+    slot(field::round, false, true, false, is("rz", Round::rz), is("rp", Round::rp));
 inline constexpr ModifierSlot rn_rz =
     slot(field::round, false, true, false, is("rn", Round::rn), is("rz", Round::rz));
 inline constexpr ModifierSlot rnd_integral =
@@ -184,6 +191,8 @@ inline constexpr ModifierSlot space_atomic =
 inline constexpr ModifierSlot space_block =
     slot(field::space, true, false, false, is("shared", Space::shared),
          is("shared::cta", Space::shared));
+inline constexpr ModifierSlot space_own_block =
+    slot(field::space, true, false, false, is("shared::cta", Space::shared));
 inline constexpr ModifierSlot space_block_always =
     slot(field::space, false, false, false, is("shared", Space::shared),
          is("shared::cta", Space::shared));

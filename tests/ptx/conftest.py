@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from . import recording, unrecorded
+from .device_process import DeviceProcess
 from .driver import Driver
 
 RECORD = os.environ.get("CUPOLA_TEST_RECORD")  # a file to make, by record.py
@@ -37,6 +38,19 @@ def ptxas():
     import images
 
     return str(images.nvcc().tool("ptxas"))
+
+
+@pytest.fixture(scope="session")
+def newer_devices():
+    """By compute capability, a process with such a device."""
+    processes = {}
+
+    def of(capability):
+        return processes.setdefault(capability, DeviceProcess(capability))
+
+    yield of
+    for each in processes.values():
+        each.pool.shutdown()
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 # ruff: noqa: E501 - tables are wide
 """The index of instructions of the PTX ISA manual, version 9.0: section, and names.
 
-A name in brackets is for sm_100 and newer alone, or not wanted: such a form has to be refused.
+A name in brackets is one that the CPU device lacks: each of its forms has to be refused.
+MISSING lists what newer versions and targets add to that.
 """
 
 INDEX = """
@@ -13,11 +14,11 @@ INDEX = """
 9.7.3.9 abs | 9.7.3.10 neg | 9.7.3.11 min | 9.7.3.12 max | 9.7.3.13 rcp | 9.7.3.14 rcp.approx | 9.7.3.15 sqrt
 9.7.3.16 rsqrt | 9.7.3.17 rsqrt.approx | 9.7.3.18 sin | 9.7.3.19 cos | 9.7.3.20 lg2 | 9.7.3.21 ex2 | 9.7.3.22 tanh
 9.7.4.1 add | 9.7.4.2 sub | 9.7.4.3 mul | 9.7.4.4 fma | 9.7.4.5 neg | 9.7.4.6 abs | 9.7.4.7 min | 9.7.4.8 max | 9.7.4.9 tanh
-9.7.4.10 ex2 | 9.7.5.1 [add] | 9.7.5.2 [sub] | 9.7.5.3 [fma]
+9.7.4.10 ex2 | 9.7.5.1 add | 9.7.5.2 sub | 9.7.5.3 fma
 9.7.6.1 set | 9.7.6.2 setp | 9.7.6.3 selp | 9.7.6.4 slct | 9.7.7.1 set | 9.7.7.2 setp
 9.7.8.1 and | 9.7.8.2 or | 9.7.8.3 xor | 9.7.8.4 not | 9.7.8.5 cnot | 9.7.8.6 lop3 | 9.7.8.7 shf | 9.7.8.8 shl | 9.7.8.9 shr
 9.7.9.3 mov | 9.7.9.4 mov | 9.7.9.5 shfl | 9.7.9.6 shfl.sync | 9.7.9.7 prmt | 9.7.9.8 ld | 9.7.9.9 ld.global | 9.7.9.10 ldu
-9.7.9.11 st | 9.7.9.12 st.async | 9.7.9.13 [st.bulk] | 9.7.9.14 multimem.ld_reduce multimem.st multimem.red
+9.7.9.11 st | 9.7.9.12 st.async | 9.7.9.13 st.bulk | 9.7.9.14 multimem.ld_reduce multimem.st multimem.red
 9.7.9.15 prefetch prefetchu | 9.7.9.16 applypriority | 9.7.9.17 discard | 9.7.9.18 createpolicy | 9.7.9.19 isspacep
 9.7.9.20 cvta | 9.7.9.21 cvt | 9.7.9.22 cvt.pack | 9.7.9.23 mapa | 9.7.9.24 getctarank
 9.7.9.25.3.1 cp.async | 9.7.9.25.3.2 cp.async.commit_group | 9.7.9.25.3.3 cp.async.wait_group cp.async.wait_all
@@ -121,9 +122,113 @@ FORMS = [
     *(f"mov.u64 %d1, %{name};" for name in ("gridid", "clock64", "globaltimer", "pm3_64", "current_graph_exec")), "mov.pred %p1, %is_explicit_cluster;",
 ]  # fmt: skip
 
-# Instructions of newer devices than compute_90a: neither ptxas for sm_90a nor the CPU device takes them.
+# Instructions of newer devices than compute_90a: in a module for sm_90a, neither ptxas nor the CPU
+# device takes them.
 NEWER = [
     "add.rn.f32x2 %d1, %d2, %d3;", "add.rn.f32.f16 %f1, %h1, %f2;", "min.f32 %f1, %f2, %f3, %f4;", "redux.sync.min.f32 %f1, %f2, -1;", "st.bulk.weak.shared::cta [%r1], %d1, 0;",
     "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];", "tcgen05.fence::before_thread_sync;", "cvt.rn.satfinite.e2m1x2.f32 %h1, %f1, %f2;",
     "add.s32.u32 %r1, %r2, %r3;", "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], %r2, %h1;",
+]  # fmt: skip
+
+# Forms that NVIDIA's assembler of CUDA 13.5 takes and the CPU device lacks: the manual's section,
+# the first version of PTX, a target that has the form, and the statement. The sections are those
+# of PTX 9.1.
+MISSING = [
+    ("9.7.1", 93, "sm_90", "clmad.lo.u64 %d1, %d2, %d3, %d4;"),
+    ("9.7.1", 93, "sm_90", "clmad.hi.u64 %d1, %d2, %d3, %d4;"),
+    ("9.7.3.18", 95, "sm_90", "sin.approx.ftz.2pi.f32 %f1, %f2;"),
+    ("9.7.3.19", 95, "sm_90", "cos.approx.2pi.ftz.f32 %f1, %f2;"),
+    ("9.7.9.8", 93, "sm_90", "ld.mmio.acquire.sys.global.u32 %r1, [%d1];"),
+    ("9.7.9.11", 93, "sm_90", "st.mmio.release.sys.global.u32 [%d1], %r1;"),
+    ("9.7.9.12", 87, "sm_100", "st.async.mmio.release.sys.global.b32 [%d1], %r1;"),
+    ("9.7.9.12", 87, "sm_100", "st.async.release.gpu.global.b64 [%d1], %d2;"),
+    ("9.7.9.12", 87, "sm_100", "st.async.mmio.release.sys.global.u16 [%d1], %h2;"),
+    ("9.7.9.14", 86, "sm_100a", "multimem.ld_reduce.relaxed.gpu.global.add.acc::f16.v4.e4m3x4 {%r1,%r2,%r3,%r4}, [%d1];"),
+    ("9.7.9.14", 86, "sm_100a", "multimem.ld_reduce.relaxed.gpu.global.add.acc::f16.e5m2x4 %r1, [%d1];"),
+    ("9.7.9.14", 86, "sm_100a", "multimem.ld_reduce.relaxed.gpu.global.min.v4.e4m3x2 {%h1,%h2,%h3,%h4}, [%d1];"),
+    ("9.7.9.14", 86, "sm_100a", "multimem.ld_reduce.relaxed.gpu.global.min.v8.e4m3 {%c1,%c2,%c3,%c1,%c1,%c1,%c1,%c1}, [%d1];"),
+    ("9.7.9.14", 86, "sm_100a", "multimem.st.relaxed.gpu.global.v4.e4m3x4 [%d1], {%r1,%r2,%r3,%r4};"),
+    ("9.7.9.21", 87, "sm_100a", "cvt.rs.satfinite.e2m1x4.f32 %h1, {%f1,%f2,%f3,%f4}, %r2;"),
+    ("9.7.9.21", 87, "sm_100a", "cvt.rs.relu.satfinite.e2m1x4.f32 %h1, {%f1,%f2,%f3,%f4}, %r2;"),
+    ("9.7.9.21", 87, "sm_100a", "cvt.rs.satfinite.e4m3x4.f32 %r1, {%f1,%f2,%f3,%f4}, %r2;"),
+    ("9.7.9.21", 87, "sm_100a", "cvt.rs.relu.satfinite.e5m2x4.f32 %r1, {%f1,%f2,%f3,%f4}, %r2;"),
+    ("9.7.9.21", 87, "sm_100a", "cvt.rs.satfinite.e2m3x4.f32 %r1, {%f1,%f2,%f3,%f4}, %r2;"),
+    ("9.7.9.21", 87, "sm_100a", "cvt.rs.satfinite.e3m2x4.f32 %r1, {%f1,%f2,%f3,%f4}, %r2;"),
+    ("9.7.9.21", 91, "sm_100a", "cvt.rn.satfinite.s2f6x2.f32 %h1, %f1, %f2;"),
+    ("9.7.9.21", 91, "sm_100a", "cvt.rn.satfinite.relu.scaled::n2::ue8m0.s2f6x2.f32 %h1, %f1, %f2, %h2;"),
+    ("9.7.9.21", 91, "sm_100a", "cvt.rn.satfinite.s2f6x2.bf16x2 %h1, %r1;"),
+    ("9.7.9.21", 91, "sm_100a", "cvt.rn.bf16x2.s2f6x2 %r1, %h1;"),
+    ("9.7.9.21", 91, "sm_100a", "cvt.rn.satfinite.relu.scaled::n2::ue8m0.bf16x2.s2f6x2 %r1, %h1, %h2;"),
+    ("9.7.9.21", 92, "sm_100a", "cvt.rn.scaled::n2::ue8m0.bf16x2.e4m3x2 %r1, %h1, %h2;"),
+    ("9.7.9.25.4.1", 86, "sm_100", "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], %r2, %h1;"),
+    ("9.7.9.25.4.1", 86, "sm_100", "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [%d1], [%r1], %r2, %d2, %h1;"),
+    ("9.7.9.25.4.1", 92, "sm_90", "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%d1], %r2, 0, 0, [%r3];"),
+    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2,%r3,%r4,%r5,%r6}], [%r7];"),
+    ("9.7.9.25.5.2", 86, "sm_100", "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2,%r3,%r4,%r5,%r6}], [%r7];"),
+    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d1, {%r2,%r3,%r4,%r5,%r6}], [%r7], %h1;"),
+    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes.cta_group::1 [%r1], [%d1, {%r2,%r3,%r4,%r5,%r6}], [%r7];"),
+    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%d1, {%r2,%r3,%r4,%r5,%r6}], [%r1];"),
+    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::1 [%r1], [%d1, {%r2,%r3}], [%r7];"),
+    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%r1], [%d1, {%r2,%r3}], [%r7];"),
+    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.cta_group::2 [%r1], [%d1, {%r2,%r3}], [%r7], %h1;"),
+    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%r1], [%d1, {%r2,%r3}], [%r7];"),
+    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.4d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2,%r3,%r4,%r5}], [%r7], {%h1,%h2};"),
+    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.4d.shared::cluster.global.im2col::w::128.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2,%r3,%r4,%r5}], [%r7], {%h1,%h2};"),
+    ("9.7.9.25.5.2", 86, "sm_100", "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2,%r3,%r4}], [%r7], {%h1,%h2};"),
+    ("9.7.9.25.5.4", 86, "sm_100a", "cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 [%d1, {%r2,%r3,%r4,%r5,%r6}];"),
+    ("9.7.9.25.5.4", 86, "sm_100a", "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w [%d1, {%r2,%r3,%r4}], {%h1,%h2};"),
+    ("9.7.9.25.5.4", 86, "sm_100a", "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w::128 [%d1, {%r2,%r3,%r4}], {%h1,%h2};"),
+    ("9.7.9.25.6.2", 95, "sm_90", "cp.async.bulk.wait_group.sync_restrict::proxy::async 1;"),
+    ("9.7.9.26", 91, "sm_90", "multimem.cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r1], %r2;"),
+    ("9.7.9.26", 91, "sm_100", "multimem.cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], %r2, %h1;"),
+    ("9.7.9.26", 91, "sm_90", "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], %r2;"),
+    ("9.7.9.27.1", 86, "sm_100a", "tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%d1], 1;"),
+    ("9.7.9.27.1", 87, "sm_100a", "tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], 13;"),
+    ("9.7.9.27.1", 87, "sm_100a", "tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], 15;"),
+    ("9.7.9.27.1", 88, "sm_103a", "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%d1], 4;"),
+    ("9.7.11", 95, "sm_100", "fabric.submit.commit_group;"),
+    ("9.7.13.4", 95, "sm_90", "fence.alias.sync_restrict::read.release.sys;"),
+    ("9.7.13.7", 87, "sm_100", "red.async.mmio.release.sys.global.add.u32 [%d1], %r1;"),
+    ("9.7.13.7", 87, "sm_100", "red.async.release.gpu.global.add.u64 [%d1], %d2;"),
+    ("9.7.13.7", 87, "sm_100", "red.async.release.gpu.global.inc.u32 [%d1], %r1;"),
+    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];"),
+    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [%d1], [%d2];"),
+    ("9.7.13.17", 86, "sm_100a", "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [%r1], [%r2];"),
+    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %q1;"),
+    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r1,%r2,%r3,%r4}, %q1;"),
+    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r1,%r2,%r3,_}, %q1;"),
+    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r1, %q1;"),
+    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r1, %q1;"),
+    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.get_first_ctaid::z.b32.b128 %r1, %q1;"),
+    ("9.7.14.5.14", 87, "sm_120a", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e3m2.f32 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f0,%f1,%f2,%f3};"),
+    ("9.7.14.5.14", 87, "sm_120a", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e2m1.e3m2.f16 {%r8,%r9}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r8,%r9};"),
+    ("9.7.14.5.14", 87, "sm_120a", "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e2m1.e3m2.f32.ue8m0 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f0,%f1,%f2,%f3}, %r9, {0,0}, %r10, {0,0};"),
+    ("9.7.14.5.14", 87, "sm_120a", "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e5m2.f32.ue8m0 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f0,%f1,%f2,%f3}, %r9, {2,1}, %r10, {3,0};"),
+    ("9.7.14.5.14", 87, "sm_120a", "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f0,%f1,%f2,%f3}, %r9, {0,0}, %r10, {2,0};"),
+    ("9.7.14.5.14", 87, "sm_120a", "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f0,%f1,%f2,%f3}, %r9, {0,0}, %r10, {2,0};"),
+    ("9.7.14.5.14", 87, "sm_120a", "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f0,%f1,%f2,%f3}, %r9, {0,0}, %r10, {2,0};"),
+    ("9.7.14.5.14", 87, "sm_120a", "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f0,%f1,%f2,%f3}, %r9, {0,0}, %r10, {0,0};"),
+    ("9.7.14.5.14", 91, "sm_120a", "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f0,%f1,%f2,%f3}, %r9, {0,0}, %r10, {0,0};"),
+    ("9.7.14.5.15", 86, "sm_100a", "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1,%r2}, [%r3];"),
+    ("9.7.14.5.15", 86, "sm_100a", "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8 {%r1,%r2,%r3,%r4}, [%r3];"),
+    ("9.7.14.5.15", 86, "sm_100a", "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b6x16_p32 {%r1,%r2}, [%r3];"),
+    ("9.7.14.5.15", 86, "sm_100a", "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64 {%r1}, [%r3];"),
+    ("9.7.14.5.15", 86, "sm_100a", "ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b6x16_p32 {%r1,%r2,%r4,%r5}, [%r3];"),
+    ("9.7.14.5.16", 86, "sm_100a", "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [%r1], {%r2};"),
+    ("9.7.14.5.16", 86, "sm_100a", "stmatrix.sync.aligned.m16n8.x4.trans.shared.b8 [%r1], {%r2,%r3,%r4,%r5};"),
+    ("9.7.14.6.3", 87, "sm_120a", "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e2m1.e3m2.f32 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, {%f0,%f1,%f2,%f3}, %r9, 0;"),
+    ("9.7.14.6.3", 87, "sm_120a", "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e2m1.e3m2.f32.ue8m0 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, {%f0,%f1,%f2,%f3}, %r9, 0, %r10, {0,0}, %r11, {0,0};"),
+    ("9.7.14.6.3", 87, "sm_120a", "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 {%f0,%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, {%f0,%f1,%f2,%f3}, %r9, 0, %r10, {0,0}, %r11, {0,0};"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32;"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r2];"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%r1};"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.wait::ld.sync.aligned;"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.fence::before_thread_sync;"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [%d1];"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::f16 [%r1], %d1, %d2, %r3, %p1;"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.cp.cta_group::1.128x256b [%r1], %d1;"),
+    ("9.7.16", 86, "sm_100a", "tcgen05.shift.cta_group::1.down [%r1];"),
+    ("9.7.16", 88, "sm_103a", "tcgen05.ld.red.sync.aligned.32x32b.x2.max.f32 {%r1,%r2}, %r3, [%r4];"),
 ]  # fmt: skip

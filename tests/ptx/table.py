@@ -8,6 +8,19 @@ from dataclasses import dataclass
 PTX = pathlib.Path(__file__).resolve().parents[2] / "csrc" / "ptx"
 # The newest PTX that the drivers of the recordings and the assembler of the tests take.
 RECORDED = 90
+# The sets of targets that the device of the recordings belongs to.
+ON_SM_90 = ("any_target", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_90a_100f_110f_120f")
+# For each other set of targets, one of them and the compute capability of a device for it.
+NEWER = {
+    "sm_100": ("sm_100", "10.0"),
+    "sm_100f": ("sm_100f", "10.0"),
+    "sm_100f_110f": ("sm_100f", "10.0"),
+    "sm_100f_110f_120f": ("sm_100f", "10.0"),
+    "sm_100a_103a": ("sm_100a", "10.0"),
+    "sm_100a_to_121a": ("sm_100a", "10.0"),
+    "sm_120f": ("sm_120f", "12.0"),
+    "sm_120a_121a": ("sm_120a", "12.0"),
+}
 
 
 @dataclass(frozen=True)
@@ -29,7 +42,19 @@ class Row:
     types2: tuple
     shapes: tuple
     since: int  # version of PTX, 10 * major + minor
+    targets: str  # the name of the set in targets.hpp
     line: int
+
+    @property
+    def recorded(self):
+        return self.since <= RECORDED and self.targets in ON_SM_90
+
+    @property
+    def header(self):
+        version, target = "8.6", "sm_90"
+        if self.targets not in ON_SM_90:
+            version, target = "9.5", NEWER[self.targets][0]
+        return f".version {version}\n.target {target}\n.address_size 64\n"
 
     def opcodes(self):
         """Each spelling: (opcode, modifiers by axis, type, second type). Hints are left out."""
@@ -69,15 +94,24 @@ def rows():
     axes = dict(_axes())
     pattern = re.compile(
         r'FORM\("([^"]+)", ([^,]+), mods\((.*?)\), types\((.*?)\), types\((.*?)\), '
-        r"operands\((.*?)\), (\d+),"
+        r"operands\((.*?)\), (\d+), (\w+),"
     )
     for path in sorted((PTX / "table").glob("*.inc")):
         for number, text in enumerate(path.read_text().splitlines(), 1):
             if not text.startswith("FORM("):
                 continue
-            mnemonic, semantics, *lists, since = pattern.match(text).groups()
+            mnemonic, semantics, *lists, since, targets = pattern.match(text).groups()
             mods, types, types2, shapes = (tuple(filter(None, part.split(", "))) for part in lists)
             picked = tuple(axes[m] for m in mods)
             yield Row(
-                path.stem, mnemonic, semantics, picked, types, types2, shapes, int(since), number
+                chapter=path.stem,
+                mnemonic=mnemonic,
+                semantics=semantics,
+                axes=picked,
+                types=types,
+                types2=types2,
+                shapes=shapes,
+                since=int(since),
+                targets=targets,
+                line=number,
             )

@@ -1,13 +1,16 @@
 # ruff: noqa: E501 - PTX text is wide
 """Compares the manual's index of instructions with the table; sample forms cover the rest."""
 
+import os
 import re
 import subprocess
 
 import driver_abi
 import pytest
 
-from . import manual, table
+from . import manual, statements, table
+from .assembler import Assembler
+from .test_targets import TARGETS, refusals
 
 TOP = ".version 9.0\n.target sm_90a\n.address_size 64\n"
 HEAD = """.visible .entry k(.param .u64 pa) { .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .b16 %h<8>; .reg .f32 %f<8>;
@@ -82,3 +85,37 @@ def test_ptxas_takes_the_forms(tmp_path, ptxas):
     command = [ptxas, "-arch=sm_90a", "-O0", source, "-o", tmp_path / "forms.cubin"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def missing(target):
+    """The statements that the CPU device lacks for a target, as kernels, and their versions."""
+    chosen = [(since, text) for _, since, t, text in manual.MISSING if t == target]
+    return [since for since, _ in chosen], [
+        statements.kernel(n, text) for n, (_, text) in enumerate(chosen)
+    ]
+
+
+MISSING_TARGETS = sorted({target for _, _, target, _ in manual.MISSING})
+
+
+@pytest.mark.skipif("CUPOLA_TEST_DRIVER" in os.environ, reason="says what the CPU device lacks")
+@pytest.mark.parametrize("target", MISSING_TARGETS)
+def test_missing_forms_are_refused_with_their_line(target, newer_devices):
+    _, lines = missing(target)
+    head = f".version 9.5\n.target {target}\n.address_size 64\n"
+    said = newer_devices(TARGETS[target]).run(refusals, head, lines)
+    assert all(why and "line 4" in why for why in said), list(zip(lines, said, strict=True))
+
+
+@pytest.mark.parametrize("target", MISSING_TARGETS)
+def test_ptxas_takes_missing_forms(target, tmp_path, ptxas):
+    """Those of the versions that the assembler reads."""
+    since, lines = missing(target)
+    assembler = Assembler(ptxas, tmp_path, target)
+    head = ".version {}.{}\n.target {}\n.address_size 64\n"
+    known = [
+        n for n in range(86, 96) if assembler.run(head.format(*divmod(n, 10), target))[0] is None
+    ]
+    old = [line for line, n in zip(lines, since, strict=True) if n <= max(known)]
+    refused = assembler.verdicts(old, head.format(*divmod(max(known), 10), target))
+    assert refused == [None] * len(old), list(zip(old, refused, strict=True))

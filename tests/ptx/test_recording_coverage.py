@@ -21,7 +21,7 @@ WITHOUT = {
 
 
 def reason(row):
-    if row.since > table.RECORDED:
+    if not row.recorded:
         return "newer than the PTX of the driver that recorded"
     choices = {choice for axis in row.axes for choice in axis.choices}
     for key, why in WITHOUT.items():
@@ -47,7 +47,8 @@ def test_every_row_has_a_gpus_bits_or_a_reason(opcodes):
     print(f"{len(there)} of {len(rows)} rows, {len(opcodes)} spellings")
     lacking = [r for r in rows if r not in there and not reason(r)]
     assert not lacking
-    assert not [r for r in there if reason(r)]
+    # An opcode of three operands may be recorded with two.
+    assert not [r for r in there if r.recorded and reason(r)]
 
 
 def test_reasons_are_of_rows_that_there_are():

@@ -87,6 +87,8 @@ def operand(shape, number, named, kind, kind2):
 def spellings():
     """Each row with each modifier beside the first ones, and in each type."""
     for row in table.rows():
+        if row.targets not in table.ON_SM_90:
+            continue
         first = [None if a.optional else a.choices[0] for a in row.axes]
         picks = [first]
         for n, axis in enumerate(row.axes):

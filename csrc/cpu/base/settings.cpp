@@ -27,8 +27,8 @@ bool whole(const char* name, std::uint64_t low, std::uint64_t high, int& out, st
 bool known_capability(const char* name, int& out, std::string& error) {
     const std::string_view text = environment::text_of(name);
     if (text.empty()) return true;
-    static constexpr std::uint64_t known[] = {50, 52, 60, 61,  70,  75,  80, 86,
-                                              87, 89, 90, 100, 103, 110, 120};
+    static constexpr std::uint64_t known[] = {50, 52, 60, 61,  70,  75,  80,  86,
+                                              87, 89, 90, 100, 103, 110, 120, 121};
     std::string digits(text);
     const auto dot = digits.find('.');
     if (dot != std::string::npos && dot + 2 == digits.size()) digits.erase(dot, 1);

@@ -38,6 +38,7 @@ enum class AsyncKind : std::uint8_t {
     BulkToGlobal,
     BulkReduce,
     StoreAsync,
+    StoreZeros,
     ReduceAsync,
     FenceAddress,
     CreatePolicy,
@@ -64,6 +65,9 @@ struct AsyncControl {
     Handler bulk;
     // As bulk, and [4] generic address of the mbarrier, [5] mask of the cluster's blocks.
     Handler multicast;
+    // op: [1] generic destination in the block's shared memory, [3] bytes; count: the bytes of that
+    // register.
+    Handler zeros;
 };
 extern const AsyncControl async_control;
 

@@ -118,6 +118,15 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             complete(2, registers_.constant(4, std::uint64_t{width} * count));
             break;
         }
+        case AsyncKind::StoreZeros: {
+            const Type size = form.operands.list[1] == OperandConstraint::w ? Type::b32 : Type::b64;
+            const std::int32_t to = addresses_.host_address(functions_.operand(i, 0), space),
+                               bytes = operands_.source(functions_.operand(i, 1), size);
+            DecodedOp& code = code_.emit(async_control.zeros, 0, to, 0, bytes);
+            code.count = static_cast<std::uint8_t>(ptx::bytes_of(size));
+            code.flags = flag::strong;
+            break;
+        }
         case AsyncKind::ReduceAsync: {
             const auto op = static_cast<ptx::Atomic>(field::operation.get(i.modifiers));
             const std::int32_t value = operands_.source(functions_.operand(i, 1), i.type),

@@ -70,6 +70,9 @@ class BlockState final : public Block {
     void fault(Warp& w, const DecodedOp* ip, Fault::Kind kind, unsigned lane, const char* what,
                std::uint64_t address) override;
     bool is_constant(std::uintptr_t address) const override;
+    // A part of this block's shared memory that st.bulk writes. Null: a fault has been noted.
+    std::byte* shared_bytes_at(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
+                               std::uint64_t bytes);
     bool bulk(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
               std::uint64_t bytes, bool write) override;
 

@@ -97,7 +97,7 @@ void KernelDecoder::decode() {
 void KernelDecoder::describe(const ptx::Function& f) {
     kernel_.name_ = f.name;
     kernel_.version = shared_.module.version;
-    kernel_.sm = shared_.module.target;
+    kernel_.sm = shared_.module.target.number;
     kernel_.constants_bytes = shared_.placement.constant_bytes;
     kernel_.constant_ranges = shared_.placement.constant_ranges;
     for (const std::uint32_t n : f.formals) {

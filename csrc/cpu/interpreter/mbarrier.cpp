@@ -238,6 +238,20 @@ void move_bytes(std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
     return ip + 1;
 }
 
+[[gnu::noinline]] const DecodedOp* zeros(const DecodedOp* ip, Warp& w, std::byte* r) {
+    BlockState& block = block_of(w);
+    const auto* to = at<const std::uint64_t>(r, ip->op[1]);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        const std::uint64_t size = ip->count == 8 ? at<const std::uint64_t>(r, ip->op[3])[lane]
+                                                  : at<const std::uint32_t>(r, ip->op[3])[lane];
+        std::byte* const begin = block.shared_bytes_at(w, ip, lane, to[lane], size);
+        if (!begin) return stop_faulted(w);
+        std::memset(begin, 0, size);
+    }
+    return ip + 1;
+}
+
 }  // namespace
 
 std::uint64_t place_in_block(const BlockState& block, unsigned rank, std::uint64_t address) {
@@ -294,10 +308,8 @@ Handler mbarrier_handler(AsyncKind kind) {
 }
 
 const AsyncControl async_control{
-    &threaded<&transactions<-1>>,
-    &threaded<&copy>,
-    &threaded<&bulk>,
-    &threaded<&multicast>,
+    &threaded<&transactions<-1>>, &threaded<&copy>,  &threaded<&bulk>,
+    &threaded<&multicast>,        &threaded<&zeros>,
 };
 
 }  // namespace cupola::cpu::interpreter

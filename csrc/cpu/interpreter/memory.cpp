@@ -85,6 +85,22 @@ bool BlockState::bulk(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t
     return reach(w, ip, lane, address, bytes, 16, how) != nullptr || (address == 0 && bytes == 0);
 }
 
+std::byte* BlockState::shared_bytes_at(Warp& w, const DecodedOp* ip, unsigned lane,
+                                       std::uint64_t address, std::uint64_t bytes) {
+    constexpr std::uint64_t most = 16777216;
+    if (bytes % 8 != 0 || bytes > most) {
+        fault(w, ip, Fault::Kind::misaligned_address, lane,
+              "st.bulk needs a multiple of 8 bytes up to 16777216", bytes);
+        return nullptr;
+    }
+    if (!fits(address - shared, bytes, shared_bytes)) {
+        fault(w, ip, Fault::Kind::illegal_address, lane,
+              "st.bulk needs shared memory of its own block", address);
+        return nullptr;
+    }
+    return reach(w, ip, lane, address, bytes, 8, observe::Touch::write);
+}
+
 std::uintptr_t BlockState::readable_until(const Warp& w, unsigned lane,
                                           std::uintptr_t address) const {
     const auto mine = reinterpret_cast<std::uintptr_t>(local_of(w, lane));

@@ -28,6 +28,7 @@ using BulkMulticast = Lowered;
 using BulkToCluster = Lowered;
 using BulkToGlobal = Lowered;
 using StoreAsync = Lowered;
+using StoreZeros = Lowered;
 using ReduceAsync = Lowered;
 using FenceAddress = Lowered;
 using CreatePolicy = Lowered;

@@ -35,6 +35,15 @@ struct Pairwise {
     }
 };
 
+// Applies Op to the four bytes of a register.
+template <class Op>
+struct Fourwise {
+    template <class M, class T, class... V>
+    static void lane(Four<T>& d, V... from) {
+        for (unsigned i = 0; i < 4; ++i) Op::template lane<M>(d.part[i], from.part[i]...);
+    }
+};
+
 struct Lowered {};  // rows that the decoder composes of others
 
 template <class Sem, class = void>

@@ -268,27 +268,48 @@ struct ConvertTensor {
         if constexpr (M::round == ptx::Round::rna) {
             d = made;
         } else {
-            made = rest == infinity ? bits : made;
+            if constexpr (!M::satfinite) made = rest == infinity ? bits : made;
             if constexpr (M::relu) made = sign ? 0 : made;
             d = rest > infinity ? kept : made;
         }
     }
 };
 
-// 8-bit floats: e4m3 has no infinity and one NaN; e5m2 is the upper half of an f16.
+// Floats of 4, 6 and 8 bits. e4m3 has no infinity and one NaN; e5m2 is the upper half of an f16.
+// Formats below 8 bits have neither: the largest number replaces both.
+struct SmallFormat {
+    int bits, mantissa, bias;
+    std::uint32_t largest, nan;
+};
+constexpr SmallFormat small_format(Type t) {
+    switch (t) {
+        case Type::e2m1x2:
+            return {4, 1, 1, 0x7, 0x7};
+        case Type::e2m3x2:
+            return {6, 3, 1, 0x1f, 0x1f};
+        case Type::e3m2x2:
+            return {6, 2, 3, 0x1f, 0x1f};
+        case Type::e4m3x2:
+            return {8, 3, 7, 0x7e, 0x7f};
+        default:
+            return {8, 2, 15, 0x7b, 0x7f};
+    }
+}
 template <Type T>
-struct Eight {
-    static constexpr int mantissa = T == Type::e4m3x2 ? 3 : 2, bias = T == Type::e4m3x2 ? 7 : 15;
-    static constexpr std::uint32_t largest = T == Type::e4m3x2 ? 0x7e : 0x7b, nan = 0x7f;
+struct Small {
+    static constexpr SmallFormat format = small_format(T);
+    // The distance of the two numbers in a register. One of 6 bits stands in a byte.
+    static constexpr int apart = format.bits == 4 ? 4 : 8;
 
     // Rounds to nearest, and saturates to the largest finite value.
     template <class M>
     static std::uint32_t of(double x) {
+        constexpr int mantissa = format.mantissa;
         const auto bits = bit_cast<std::uint64_t>(x);
         const auto sign = static_cast<std::uint32_t>(bits >> 63);
-        if (x != x) return nan;
+        if (x != x) return format.nan;
         if (M::relu && sign) return 0;
-        const int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023 + bias;
+        const int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023 + format.bias;
         const std::uint64_t whole = (bits & 0xfffffffffffffu) | std::uint64_t{1} << 52;
         const int below = exponent > 0 ? 0 : 1 - exponent, drop = 52 - mantissa + below;
         std::uint32_t made = 0;
@@ -299,44 +320,148 @@ struct Eight {
             const std::uint64_t rounded = kept + (rest > half || (rest == half && (kept & 1)));
             const std::uint64_t field = static_cast<std::uint64_t>(exponent > 0 ? exponent - 1 : 0)
                                         << mantissa;
-            made =
-                rounded + field > largest ? largest : static_cast<std::uint32_t>(rounded + field);
+            made = rounded + field > format.largest ? format.largest
+                                                    : static_cast<std::uint32_t>(rounded + field);
         }
-        return sign << 7 | made;
+        return sign << (format.bits - 1) | made;
     }
-    template <class M>
-    static Half widened(std::uint32_t bits) {
-        const std::uint32_t sign = bits >> 7 & 1, rest = bits & 0x7f;
-        if (M::relu && sign && rest <= (T == Type::e4m3x2 ? 0x7e : 0x7c)) return {0};
-        if constexpr (T == Type::e5m2x2) {
-            const bool number = rest <= 0x7c;
-            return {static_cast<std::uint16_t>(number ? bits << 8 : 0x7fffu)};
-        } else {
-            if (rest == nan) return {0x7fff};
-            const double scale =
-                rest < 8 ? 0x1p-9 : 0x1p-10 * static_cast<double>(1u << (rest >> 3));
-            const double x = static_cast<double>(rest < 8 ? rest : 8 + (rest & 7)) * scale;
-            return narrow<Half>(sign ? -x : x, ptx::Round::rn);
-        }
+    // D is f16 or bf16, which hold each number of the formats.
+    template <class M, class D>
+    static D widened(std::uint32_t bits) {
+        constexpr std::uint32_t top = 1u << (format.bits - 1),
+                                infinity = T == Type::e5m2x2 ? 0x7c : format.nan;
+        const std::uint32_t rest = bits & (top - 1);
+        const bool negative = (bits & top) != 0,
+                   nan = format.bits == 8 && rest > infinity - (T != Type::e5m2x2);
+        if (nan) return {0x7fff};
+        if (M::relu && negative) return {0};
+        if constexpr (T == Type::e5m2x2)
+            if (rest == infinity) {
+                const double limit = M::satfinite ? largest<D>() : __builtin_inf();
+                return narrow<D>(negative ? -limit : limit, ptx::Round::rn);
+            }
+        constexpr std::uint32_t hidden = 1u << format.mantissa;
+        const std::uint32_t exponent = rest >> format.mantissa, fraction = rest & (hidden - 1);
+        const double scale = power_of_two(1 - format.bias - format.mantissa +
+                                          static_cast<int>(exponent ? exponent - 1 : 0));
+        const double x = static_cast<double>(exponent ? fraction + hidden : fraction) * scale;
+        return narrow<D>(negative ? -x : x, ptx::Round::rn);
+    }
+
+  private:
+    static double power_of_two(int exponent) {
+        return bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+    }
+    template <class D>
+    static double largest() {
+        using L = Layout<D>;
+        return widen(D{static_cast<std::uint16_t>((L::top << L::mantissa) - 1)});
     }
 };
-struct NarrowEight {
+struct NarrowSmall {
+    template <class M, class D>
+    static void lane(D& d, float a, float b) {
+        d = joined<M, D>(a, b);
+    }
+    template <class M, class D, class S>
+    static void lane(D& d, Pair<S> a) {
+        d = joined<M, D>(widen(a.high), widen(a.low));
+    }
+
+  private:
+    template <class M, class D>
+    static D joined(double high, double low) {
+        using S = Small<M::type>;
+        return static_cast<D>(S::template of<M>(high) << S::apart | S::template of<M>(low));
+    }
+};
+struct WidenSmall {
+    template <class M, class D, class S>
+    static void lane(Pair<D>& d, S a) {
+        using Format = Small<M::type2>;
+        constexpr std::uint32_t mask = (1u << Format::apart) - 1;
+        d.high = Format::template widened<M, D>(a >> Format::apart & mask);
+        d.low = Format::template widened<M, D>(a & mask);
+    }
+};
+
+// ue8m0: the exponent of an f32, without a sign; 0xff is NaN. The sign of a source is dropped.
+struct NarrowScale {
     template <class M>
     static void lane(std::uint16_t& d, float a, float b) {
-        d = static_cast<std::uint16_t>(Eight<M::type>::template of<M>(a) << 8 |
-                                       Eight<M::type>::template of<M>(b));
+        d = static_cast<std::uint16_t>(of<M>(bit_cast<std::uint32_t>(a)) << 8 |
+                                       of<M>(bit_cast<std::uint32_t>(b)));
     }
     template <class M>
-    static void lane(std::uint16_t& d, Pair<Half> a) {
-        d = static_cast<std::uint16_t>(Eight<M::type>::template of<M>(widen(a.high)) << 8 |
-                                       Eight<M::type>::template of<M>(widen(a.low)));
+    static void lane(std::uint16_t& d, Pair<BFloat16> a) {
+        d = static_cast<std::uint16_t>(of<M>(std::uint32_t{a.high.bits} << 16) << 8 |
+                                       of<M>(std::uint32_t{a.low.bits} << 16));
+    }
+
+  private:
+    template <class M>
+    static std::uint32_t of(std::uint32_t bits) {
+        constexpr std::uint32_t infinity = 0x7f800000u, least = 0x00400000u;  // least: 2^-127
+        const std::uint32_t x = bits & 0x7fffffffu;
+        std::uint32_t made = x >> 23;
+        if constexpr (M::round == ptx::Round::rp)
+            made += (x & 0x7fffffu) != 0 && x > least && x < infinity;
+        if constexpr (M::satfinite) made -= made == 0xff && x <= infinity;
+        return made;
     }
 };
-struct WidenEight {
+struct WidenScale {
     template <class M>
-    static void lane(Pair<Half>& d, std::uint16_t a) {
-        d.high = Eight<M::type2>::template widened<M>(a >> 8u);
-        d.low = Eight<M::type2>::template widened<M>(a & 0xffu);
+    static void lane(Pair<BFloat16>& d, std::uint16_t a) {
+        d.high = of(a >> 8u);
+        d.low = of(a & 0xffu);
+    }
+
+  private:
+    static BFloat16 of(std::uint32_t exponent) {
+        return {static_cast<std::uint16_t>(exponent == 0xff ? 0x7fff
+                                           : exponent == 0  ? 0x0040
+                                                            : exponent << 7)};
+    }
+};
+
+// Stochastic rounding: the random bits are added to the bits that the narrow format drops. Below
+// the least normal f16 more bits are dropped than random bits exist; the highest of both align.
+struct ConvertRandom {
+    template <class M, class T>
+    static void lane(Pair<T>& d, float a, float b, std::uint32_t random) {
+        d.high = of<M, T>(a, random >> 16);
+        d.low = of<M, T>(b, random & 0xffff);
+    }
+
+  private:
+    template <class M, class T>
+    static T of(float x, std::uint32_t random) {
+        using L = Layout<T>;
+        constexpr int dropped = 23 - L::mantissa;
+        constexpr std::uint32_t infinity = 0x7f800000u;
+        constexpr std::uint32_t least = static_cast<std::uint32_t>(128 - L::bias) << 23;
+        const auto bits = bit_cast<std::uint32_t>(x);
+        const std::uint32_t sign = bits >> 31, rest = bits & 0x7fffffffu;
+        random &= (1u << dropped) - 1;
+        if (rest > infinity) return {0x7fff};
+        if (M::relu && sign) return {0};
+        constexpr std::uint32_t top = static_cast<std::uint32_t>(L::top) << L::mantissa;
+        std::uint32_t made = top;
+        if (L::bias == 127 || rest >= least) {
+            const std::uint32_t rebias = static_cast<std::uint32_t>(127 - L::bias) << 23;
+            if (rest < infinity) made = (rest - rebias + random) >> dropped;
+            if (made > top) made = top;
+        } else {
+            const int exponent = static_cast<int>(rest >> 23);
+            const int drop = 126 - exponent;
+            const std::uint64_t whole = exponent ? (rest & 0x7fffff) | 0x800000 : rest << 1;
+            made = drop > 40 ? 0
+                             : static_cast<std::uint32_t>(
+                                   (whole + (std::uint64_t{random} << (drop - dropped))) >> drop);
+        }
+        if (M::satfinite && made == top) --made;
+        return {static_cast<std::uint16_t>(sign << 15 | made)};
     }
 };
 

@@ -231,7 +231,8 @@ constexpr bool rare =
     (M::type != Type::none && ptx::bytes_of(M::type) < 4) ||
     (M::type2 != Type::none && ptx::bytes_of(M::type2) < 4) || M::type == Type::f16x2
     || M::type == Type::bf16x2 || M::type == Type::tf32 || M::type == Type::u16x2
-    || M::type == Type::s16x2;
+    || M::type == Type::s16x2 || M::type == Type::u8x4 || M::type == Type::s8x4
+    || M::type == Type::f32x2;
 #endif
 
 // Whether the instruction runs as rounding to nearest while the processor has the instruction's
@@ -239,7 +240,7 @@ constexpr bool rare =
 // instruction of its own.
 template <class M>
 constexpr bool rounds_as_set() {
-    if constexpr (M::type == Type::f32 || M::type == Type::f64)
+    if constexpr (M::type == Type::f32 || M::type == Type::f64 || M::type == Type::f32x2)
         if (M::directed) return true;
     return rare<M> && (M::round == ptx::Round::rmi || M::round == ptx::Round::rpi);
 }

@@ -171,6 +171,23 @@ struct FmaReal {
     }
 };
 
+// Factors or a first addend of f16 or bf16, computed as f32.
+template <class Op>
+struct Mixed {
+    template <class M, class S>
+    static void lane(float& d, S a, float c) {
+        d = finished<M>(Op::of(static_cast<float>(widen_to_float(a)), c));
+    }
+};
+using AddMixed = Mixed<Sum>;
+using SubMixed = Mixed<Difference>;
+struct FmaMixed {
+    template <class M, class S>
+    static void lane(float& d, S a, S b, float c) {
+        d = finished<M>(fused(widen_to_float(a), widen_to_float(b), c));
+    }
+};
+
 // The fill value of a tensor copy as a factor makes the result +0.
 struct FmaInside {
     template <class M, class T>
@@ -231,6 +248,12 @@ struct Extreme {
         const T ordered = a == b ? (swap ? b : a) : (first ? a : b);
         return a != a ? b : b != b ? a : ordered;
     }
+    template <class M>
+    static void lane(float& d, float a, float b, float c) {
+        const float x = magnitude<M>(input<M>(a)), y = magnitude<M>(input<M>(b)),
+                    z = magnitude<M>(input<M>(c));
+        d = finished<M>(either<M>(either<M>(x, y), z));
+    }
     template <class M, class T>
     static void lane(T& d, T a, T b) {
         if constexpr (is_short<T>) {
@@ -250,7 +273,7 @@ struct Extreme {
   private:
     template <class M, class T>
     static T magnitude(T x) {
-        return M::xorsign ? absolute(x) : x;
+        return M::xorsign || M::magnitude ? absolute(x) : x;
     }
     template <class M, class T>
     static T either(T x, T y) {

@@ -23,6 +23,10 @@ template <class T>
 struct Pair {
     T low, high;
 };
+template <class T>
+struct Four {
+    T part[4];
+};
 struct Quad {
     std::uint64_t low, high;
 };
@@ -151,6 +155,34 @@ template <>
 struct LaneOf<Type::e5m2x2> {
     using type = std::uint16_t;
 };
+template <>
+struct LaneOf<Type::e2m1x2> {
+    using type = std::uint8_t;
+};
+template <>
+struct LaneOf<Type::e2m3x2> {
+    using type = std::uint16_t;
+};
+template <>
+struct LaneOf<Type::e3m2x2> {
+    using type = std::uint16_t;
+};
+template <>
+struct LaneOf<Type::ue8m0x2> {
+    using type = std::uint16_t;
+};
+template <>
+struct LaneOf<Type::f32x2> {
+    using type = Pair<float>;
+};
+template <>
+struct LaneOf<Type::u8x4> {
+    using type = Four<std::uint8_t>;
+};
+template <>
+struct LaneOf<Type::s8x4> {
+    using type = Four<std::int8_t>;
+};
 template <Type T>
 using Lane = typename LaneOf<T>::type;
 
@@ -196,7 +228,7 @@ struct Mods {
     static constexpr Type type = T1, type2 = T2;
     static constexpr bool ftz = field::ftz.get(B), sat = field::sat.get(B), nan = field::nan.get(B),
                           xorsign = field::xorsign.get(B), relu = field::relu.get(B),
-                          satfinite = field::satfinite.get(B);
+                          satfinite = field::satfinite.get(B), magnitude = field::magnitude.get(B);
     static constexpr auto round = static_cast<ptx::Round>(field::round.get(B));
     static constexpr auto compare = static_cast<ptx::Compare>(field::compare.get(B));
     static constexpr auto part = static_cast<ptx::Part>(field::part.get(B));

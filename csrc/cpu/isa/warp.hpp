@@ -133,10 +133,27 @@ struct ReduxOp {
         using T = Lane<M::type>;
         const T* a = at<const T>(r, ip->op[1]);
         if (here == 0) return;
+        if constexpr (std::is_same_v<T, float>)
+            return write_lanes(w, at<T>(r, ip->op[0]), extreme<M>(a, here));
         T sum = a[__builtin_ctz(here)];
         for (std::uint32_t m = here & (here - 1); m != 0; m &= m - 1)
             sum = updated<M::atomic>(sum, a[__builtin_ctz(m)]);
         write_lanes(w, at<T>(r, ip->op[0]), sum);
+    }
+
+  private:
+    // A NaN counts only with .NaN, or where all values are NaN.
+    template <class M>
+    static float extreme(const float* a, std::uint32_t here) {
+        using Op = std::conditional_t<M::atomic == ptx::Atomic::min, MinReal, MaxReal>;
+        const float first = a[__builtin_ctz(here)];
+        float d = 0;
+        Op::template lane<M>(d, first, first, first);
+        for (std::uint32_t m = here & (here - 1); m != 0; m &= m - 1) {
+            const float next = a[__builtin_ctz(m)];
+            Op::template lane<M>(d, d, next, next);
+        }
+        return d;
     }
 };
 struct ShuffleOp {

@@ -90,8 +90,7 @@ def drawn():
     for row in table.rows():
         computes = row.semantics in reference.FUNCTIONS or row.mnemonic in LOWERED
         wanted = computes or row.chapter == "video" or (row.mnemonic == "mov" and row.types)
-        recorded = row.since <= table.RECORDED
-        if wanted and recorded and not excluded(row) and row.mnemonic not in COMPOSED:
+        if wanted and row.recorded and not excluded(row) and row.mnemonic not in COMPOSED:
             rows.setdefault(row.chapter, []).append(row)
     return rows
 

@@ -1,7 +1,8 @@
 """The references by the names of their semantics, and what all of them are made with."""
 
 SIZES = {"pred": 1, "f16": 16, "bf16": 16, "f16x2": 32, "bf16x2": 32, "f32": 32, "f64": 64}
-SIZES |= {"u16x2": 32, "s16x2": 32, "tf32": 32, "e4m3x2": 16, "e5m2x2": 16}
+SIZES |= {"u16x2": 32, "s16x2": 32, "tf32": 32, "e4m3x2": 16, "e5m2x2": 16, "e2m1x2": 8}
+SIZES |= {"e2m3x2": 16, "e3m2x2": 16, "ue8m0x2": 16, "f32x2": 64, "u8x4": 32, "s8x4": 32}
 FUNCTIONS = {}
 
 

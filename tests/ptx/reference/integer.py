@@ -55,6 +55,21 @@ def pairwise(name):
 
 for _name in ("Add", "Min", "Max"):
     pairwise(_name)
+
+
+def fourwise(name):
+    def run(m, t, t2, *sources):
+        parts = [
+            FUNCTIONS[name](m, t[:-2], t2, *(s >> n & 0xFF for s in sources))[0]
+            for n in range(0, 32, 8)
+        ]
+        return (sum(part << 8 * n for n, part in enumerate(parts)),)
+
+    FUNCTIONS[f"Fourwise<{name}>"] = run
+
+
+for _name in ("Add", "Sub", "Neg", "Min", "Max"):
+    fourwise(_name)
 FUNCTIONS["And"] = integers(lambda m, t, a, b: a & b)
 FUNCTIONS["Or"] = integers(lambda m, t, a, b: a | b)
 FUNCTIONS["Xor"] = integers(lambda m, t, a, b: a ^ b)

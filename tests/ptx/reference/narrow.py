@@ -1,7 +1,7 @@
 """References for conversions to and from tf32 and numbers of eight bits."""
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from fractions import Fraction
 
 from .. import floats as fl
@@ -26,12 +26,13 @@ def convert_pack_few(m, t, t2, a, b, c):
 def convert_tensor(m, t, t2, a):
     """tf32 has f32's exponents and f16's precision."""
     sign, v = fl.decode("f32", a)
+    finite = m.get("finite") or m.get("finite_always")
     if v is fl.NAN and "rn_rz" in m:
         return (0x7FFFE000,)
-    if v is fl.NAN or (v is fl.INF and m.get("finite")):
+    if v is fl.NAN or (v is fl.INF and finite):
         # An H200 cuts off the bits below the precision, and rounds a value that is too large down.
         made = a & 0x7FFFE000
-        return (a & 1 << 31 | made - (0x2000 if m.get("finite") and made >> 23 == 0xFF else 0),)
+        return (a & 1 << 31 | made - (0x2000 if finite and made >> 23 == 0xFF else 0),)
     if m.get("relu") and sign:
         return (0,)
     top = Fraction(2) ** 128 - Fraction(2) ** 117
@@ -43,56 +44,136 @@ def convert_tensor(m, t, t2, a):
         ](n)
         v = n * scale
         if v > top:
-            v = top if m.get("finite") else fl.INF
+            v = top if finite else fl.INF
     return (fl.encode("f32", sign, v),)
 
 
-def eight_values(t):
-    """The numbers of a format of eight bits, by their bits; above the last one there is none."""
-    mantissa, bias, last = (3, 7, 0x7E) if t == "e4m3x2" else (2, 15, 0x7B)
+# Bits of the mantissa, the exponent's bias, the bits of the largest number and of NaN. Numbers
+# below 8 bits have no NaN: the largest number replaces it.
+SMALL = {
+    "e4m3x2": (3, 7, 0x7E, 0x7F),
+    "e5m2x2": (2, 15, 0x7B, 0x7F),
+    "e2m1x2": (1, 1, 0x7, 0x7),
+    "e2m3x2": (3, 1, 0x1F, 0x1F),
+    "e3m2x2": (2, 3, 0x1F, 0x1F),
+}
+
+
+def small_values(t):
+    """The numbers of a format, by their bits; above the last one there is none."""
+    mantissa, bias, last, _ = SMALL[t]
     for bits in range(last + 1):
         e, f = bits >> mantissa, bits & ((1 << mantissa) - 1)
         least = Fraction(2) ** (1 - bias - mantissa)
         yield least * f if e == 0 else least * (f + (1 << mantissa)) * 2 ** (e - 1)
 
 
-EIGHT = {t: list(eight_values(t)) for t in ("e4m3x2", "e5m2x2")}
+NUMBERS = {t: list(small_values(t)) for t in SMALL}
 
 
-def narrow_eight(m, t, t2, bits):
+def top_of(t):
+    """The sign's place."""
+    return SMALL[t][2].bit_length()
+
+
+def narrow_small(m, t, t2, bits):
     sign, v = fl.decode(t2, bits)
     if v is fl.NAN:
-        return 0x7F
+        return SMALL[t][3]
     if sign and m.get("relu"):
         return 0
-    numbers = EIGHT[t]
+    numbers = NUMBERS[t]
     if v is fl.INF or v >= numbers[-1]:
-        return sign << 7 | len(numbers) - 1
+        return sign << top_of(t) | len(numbers) - 1
     # The nearest number; of two equally near numbers, the even one.
     above = bisect_left(numbers, v)
     near = range(max(above - 1, 0), above + 1)
-    return sign << 7 | min(near, key=lambda n: (abs(numbers[n] - v), n & 1))
+    return sign << top_of(t) | min(near, key=lambda n: (abs(numbers[n] - v), n & 1))
 
 
-@define("NarrowEight")
-def narrow_eight_pair(m, t, t2, a, b=None):
+@define("NarrowSmall")
+def narrow_small_pair(m, t, t2, a, b=None):
     if b is None:
         a, b = a >> 16, a & 0xFFFF
-        t2 = "f16"
-    return (narrow_eight(m, t, t2, a) << 8 | narrow_eight(m, t, t2, b),)
+        t2 = t2[:-2]
+    apart = 4 if t == "e2m1x2" else 8
+    return (narrow_small(m, t, t2, a) << apart | narrow_small(m, t, t2, b),)
 
 
-def widen_eight(m, t2, bits):
-    sign, rest = bits >> 7, bits & 0x7F
-    if rest >= len(EIGHT[t2]):
+def widen_small(m, t, t2, bits):
+    sign, rest = bits >> top_of(t2) & 1, bits & ((1 << top_of(t2)) - 1)
+    if rest >= len(NUMBERS[t2]):
         if (t2, rest) != ("e5m2x2", 0x7C):
             return 0x7FFF
         v = fl.INF
     else:
-        v = EIGHT[t2][rest]
-    return 0 if sign and m.get("relu") else fl.encode("f16", sign, v)
+        v = NUMBERS[t2][rest]
+    if sign and m.get("relu"):
+        return 0
+    return fl.encode(t, sign, v) - (v is fl.INF and bool(m.get("finite")))
 
 
-@define("WidenEight")
-def widen_eight_pair(m, t, t2, a):
-    return (widen_eight(m, t2, a >> 8) << 16 | widen_eight(m, t2, a & 0xFF),)
+@define("WidenSmall")
+def widen_small_pair(m, t, t2, a):
+    apart = 4 if t2 == "e2m1x2" else 8
+    parts = (a >> apart & (1 << apart) - 1, a & (1 << apart) - 1)
+    high, low = (widen_small(m, t[:-2], t2, part) for part in parts)
+    return (high << 16 | low,)
+
+
+SCALES = [fl.power(n - 127) for n in range(255)]
+
+
+def narrow_scale(m, t2, bits):
+    """The exponent of the power of two at or below a magnitude, or at or above; 255 is NaN."""
+    _, v = fl.decode(t2, bits)
+    if v is fl.NAN:
+        return 255
+    last = 254 if m.get("finite") else 255
+    if v is fl.INF:
+        return last
+    if m["rz_rp"] == "rz":
+        return max(bisect_right(SCALES, v) - 1, 0)
+    return min(bisect_left(SCALES, v), last)
+
+
+@define("NarrowScale")
+def narrow_scale_pair(m, t, t2, a, b=None):
+    if b is None:
+        a, b = a >> 16, a & 0xFFFF
+        t2 = t2[:-2]
+    return (narrow_scale(m, t2, a) << 8 | narrow_scale(m, t2, b),)
+
+
+@define("WidenScale")
+def widen_scale_pair(m, t, t2, a):
+    high, low = (
+        fl.encode("bf16", 0, fl.NAN if n == 255 else fl.power(n - 127)) for n in (a >> 8, a & 255)
+    )
+    return (high << 16 | low,)
+
+
+def convert_random(m, t, bits, random):
+    """The random bits are a fraction of the distance to the next number away from zero."""
+    sign, v = fl.decode("f32", bits)
+    dropped = 23 - fl.FORMATS[t][1]
+    if v is fl.NAN:
+        return fl.nan_bits(t)
+    if sign and m.get("relu"):
+        return 0
+    if v is not fl.INF:
+        low = fl.encode(t, 0, v, "rz")
+        below, above = fl.decode(t, low)[1], fl.decode(t, low + 1)[1]
+        largest = above is fl.INF
+        step = below - fl.decode(t, low - 1)[1] if largest else above - below
+        part = (v - below) / step
+        up = part + Fraction(random % (1 << dropped), 1 << dropped) >= 1
+        v = fl.INF if up and largest else above if up else below
+    out = fl.encode(t, sign, v)
+    return out - (v is fl.INF and bool(m.get("finite")))
+
+
+@define("ConvertRandom")
+def convert_random_pair(m, t, t2, a, b, random):
+    high, low = convert_random(m, t[:-2], a, random >> 16), convert_random(m, t[:-2], b, random)
+    return (high << 16 | low,)

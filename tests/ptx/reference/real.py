@@ -46,9 +46,10 @@ def reals(name, function):
 
     def pair(m, t, t2, *sources):
         half = t[:-2]
-        low = run(m, half, t2, *(s & 0xFFFF for s in sources))
-        top = run(m, half, t2, *(s >> 16 for s in sources))
-        return (top[0] << 16 | low[0],)
+        n = size(half)
+        low = run(m, half, t2, *(s & (1 << n) - 1 for s in sources))
+        top = run(m, half, t2, *(s >> n for s in sources))
+        return (top[0] << n | low[0],)
 
     FUNCTIONS[f"Pairwise<{name}>"] = pair
 
@@ -81,6 +82,20 @@ for _name, _type in (("{}", "f16"), ("Pairwise<{}>", "f16x2")):
 reals("DivReal", lambda t, s, r: fl.quotient(t, s[0], s[1], r))
 reals("RcpReal", lambda t, s, r: fl.quotient(t, ONE, s[0], r))
 reals("SqrtReal", lambda t, s, r: fl.root(t, s[0], r))
+
+
+def mixed(name, function):
+    def run(m, t, t2, *sources):
+        *factors, addend = sources
+        values = [*(fl.decode(t2, f) for f in factors), fl.decode(t, addend)]
+        return (finish(m, t, function(t, values, mode_of(m))),)
+
+    FUNCTIONS[name] = run
+
+
+mixed("AddMixed", lambda t, s, r: fl.total(t, s, r))
+mixed("SubMixed", lambda t, s, r: fl.total(t, [s[0], minus(s[1])], r))
+mixed("FmaMixed", lambda t, s, r: fl.total(t, [fl.product(s[0], s[1]), s[2]], r))
 
 
 def sign_only(name, change):
@@ -116,7 +131,13 @@ def ordered(t, bits):
 
 
 def extreme(name, pick):
-    def run(m, t, t2, a, b):
+    def run(m, t, t2, a, b, *more):
+        if more:
+            top = 1 << (size(t) - 1)
+            magnitudes = [x & ~top if m.get("magnitude") else x for x in (a, b, *more)]
+            two = {k: x for k, x in m.items() if k != "magnitude"}
+            first = run(two, t, t2, *magnitudes[:2])[0]
+            return run(two, t, t2, first, magnitudes[2])
         a, b = source(m, t, a), source(m, t, b)
         nans = [fl.decode(t, x)[1] is fl.NAN for x in (a, b)]
         top = 1 << (size(t) - 1)

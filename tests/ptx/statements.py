@@ -1,0 +1,64 @@
+"""One statement for each row of the instruction table, as a kernel on one line."""
+
+import re
+
+REGISTERS = """{ .reg .b32 %r<80>; .reg .b64 %d<8>; .reg .b16 %h<8>; .reg .f32 %f<8>;
+.reg .b8 %c<4>; .reg .f64 %g<8>; .reg .pred %p<8>; .reg .b128 %q<8>; """.replace("\n", " ")
+LETTERS = {
+    "u8": "h", "s8": "h", "b8": "h", "u16": "h", "s16": "h", "b16": "h", "f16": "h", "bf16": "h",
+    "e4m3x2": "h", "e5m2x2": "h", "e2m3x2": "h", "e3m2x2": "h", "ue8m0x2": "h", "e2m1x2": "c",
+    "f32": "f", "f64": "g", "pred": "p", "b128": "q", "u64": "d", "s64": "d", "b64": "d",
+    "f32x2": "d",
+}  # fmt: skip
+TWICE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
+# Numbers of cp.async, of prefetches and of cache lines; all other rows take any small number.
+NUMBERS = {
+    "applypriority": 128, "discard": 128, "fence.proxy": 128, "tensormap.cp_fenceproxy": 128,
+    "setmaxnreg": 40, "st.bulk": 0, "tensormap": 1, "pmevent": 1,
+}  # fmt: skip
+
+
+def register(kind, number):
+    return f"%{LETTERS.get(kind, 'r')}{number}"
+
+
+def number_of(opcode):
+    return next((n for start, n in NUMBERS.items() if opcode.startswith(start)), 16)
+
+
+def operand(constraint, opcode, t, t2, number):
+    """The text of an operand; None where it needs a declaration of its own."""
+    same = {"d": t, "a": t, "dr": t, "address": t, "a2": t2, "ar2": t2}
+    if constraint in same:
+        # An 8-bit float in a wide register is refused, integers of 8 bits are not.
+        return register(same[constraint] or "b32", number)
+    if constraint in ("dw", "aw"):
+        return register(TWICE[t] if t else "b64", number)
+    if constraint in ("dv", "av"):
+        found = re.search(r"\.v([248])(\.|$)", opcode)
+        listed = [register(t, n % 8) for n in range(int(found[1]) if found else 1)]
+        return listed[0] if len(listed) == 1 else "{" + ", ".join(listed) + "}"
+    fixed = {
+        "d32": "%r1", "w": "%r2", "vd": "%r1", "va": "%r2", "h": "%h1", "p": "%p1", "pq": "%p1|%p2",
+        "np": "%p3", "number": "0.5", "m": "[%d1]", "md": "%d2", "imm": str(number_of(opcode)),
+    }  # fmt: skip
+    if constraint == "dp":
+        return f"{register(t if t and t != 'b64' else 'b32', 1)}|%p1"
+    return fixed.get(constraint)
+
+
+def statement(row, opcode, t, t2):
+    """None where the row needs a declaration, such as a label or a texture."""
+    operands = []
+    for constraint in row.shapes:
+        if constraint in ("cc_in", "cc_out"):
+            continue
+        text = operand(constraint, opcode, t, t2, len(operands) + 1)
+        if text is None:
+            return None
+        operands.append(text)
+    return f"{opcode} {', '.join(operands)};"
+
+
+def kernel(number, text):
+    return f".visible .entry k{number}(.param .u64 pa) {REGISTERS}{text} ret; }}"

@@ -1,0 +1,128 @@
+"""The targets that have an instruction: NVIDIA's assembler and the CPU device take the same ones.
+
+A run asks for some targets, which change with each commit; CUPOLA_TEST_TARGETS=all asks for each.
+"""
+
+import os
+
+import pytest
+import rotation
+
+from . import device_process, statements, table
+from .assembler import Assembler
+
+pytestmark = pytest.mark.skipif(
+    "CUPOLA_TEST_DRIVER" in os.environ, reason="asks devices of several compute capabilities"
+)
+# Each target, and a compute capability that takes its texts.
+TARGETS = {
+    "sm_75": "9.0", "sm_80": "9.0", "sm_86": "9.0", "sm_89": "9.0", "sm_90": "9.0",
+    "sm_90a": "9.0", "sm_100": "10.0", "sm_100a": "10.0", "sm_100f": "10.0", "sm_103": "10.3",
+    "sm_103a": "10.3", "sm_103f": "10.3", "sm_110": "11.0", "sm_110a": "11.0", "sm_110f": "11.0",
+    "sm_120": "12.0", "sm_120a": "12.0", "sm_120f": "12.0", "sm_121a": "12.1", "sm_121f": "12.1",
+}  # fmt: skip
+AT_ONCE = 3
+# Rows that NVIDIA's assembler refuses for each target of the list.
+NOT_OF_TARGETS = ("shfl", "vote", "vote.ballot")  # without .sync: of targets below sm_70
+# Mistakes of assemblers before that of CUDA 13.5 (PTX 9.5).
+MISTAKES = {
+    "fence.acquire.gpu;": "that of 13.0 takes it for each target",
+    "st.bulk [%d1], %r2, 0;": "that of 13.0 refuses its own mov for a size of 32 bits",
+}
+# The spellings of modifiers that need a newer target than their row.
+WITH_MODIFIERS = [
+    "ld.relaxed.cluster.global.b32 %r1, [%d1];",
+    "ld.shared::cluster.b32 %r1, [%r2];",
+    "ld.global.L2::cache_hint.b32 %r1, [%d1], %d2;",
+    "ld.global.L2::256B.b32 %r1, [%d1];",
+    "prefetch.global.L2::evict_last [%d1];",
+    "fence.acquire.gpu;",
+    "fence.proxy.async;",
+    "fence.proxy.alias;",
+    "mbarrier.arrive.relaxed.cta.b64 %d1, [%d2];",
+    "mbarrier.arrive.release.cta.b64 %d1, [%d2];",
+    "min.NaN.f32 %f1, %f2, %f3;",
+    "max.xorsign.abs.f32 %f1, %f2, %f3;",
+    "max.NaN.xorsign.abs.bf16x2 %r1, %r2, %r3;",
+    "min.relu.s32 %r1, %r2, %r3;",
+    "max.relu.s16x2 %r1, %r2, %r3;",
+    "tanh.approx.bf16 %h1, %h2;",
+    "cvt.ftz.f32.bf16 %f1, %h1;",
+    "cvt.rn.bf16.f16 %h1, %h2;",
+    "cvt.rn.relu.f16.f32 %h1, %f1;",
+    "atom.add.noftz.bf16 %h1, [%d1], %h2;",
+    "atom.add.noftz.f16 %h1, [%d1], %h2;",
+    "red.add.noftz.bf16x2 [%d1], %r1;",
+    "ld.v8.b32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%d1];",
+    "ld.global.v4.f64 {%g1, %g2, %g3, %g4}, [%d1];",
+    "st.global.v8.f32 [%d1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f0};",
+    "st.global.v4.b64 [%d1], {%d1, %d2, %d3, %d4};",
+    "ld.shared.v8.b32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%r9];",
+    "st.local.v4.b64 [%r1], {%d1, %d2, %d3, %d4};",
+    "ld.global.v2.b128 {%q1, %q2}, [%d1];",
+]
+
+
+def chosen():
+    names = list(TARGETS)
+    if os.environ.get("CUPOLA_TEST_TARGETS") == "all":
+        return names
+    at = rotation.number()
+    return [names[(at + n * len(names) // AT_ONCE) % len(names)] for n in range(AT_ONCE)]
+
+
+def cases(version):
+    """Statements that stand for rows of a version of PTX or older: the first and last spellings."""
+    for row in table.rows():
+        opcodes = list(row.opcodes())
+        if row.chapter == "video" or row.since > version or row.mnemonic in NOT_OF_TARGETS:
+            continue
+        for opcode, _, t, t2 in {opcodes[0][0]: opcodes[0], opcodes[-1][0]: opcodes[-1]}.values():
+            # 32-bit addresses, and 8-bit numbers in registers of their own size alone
+            if row.mnemonic.startswith(("cvta", "mapa", "getctarank")) and t == "u32":
+                continue
+            if (text := statements.statement(row, opcode, t, t2)) and not text.startswith("call"):
+                yield text
+
+
+def refusals(head, lines):
+    """Why the device of this process refuses each line, or None."""
+    driver, found = device_process.driver(), []
+    for line in lines:
+        try:
+            driver.load(head + line).unload()
+            found.append(None)
+        except Exception as error:
+            found.append(getattr(error, "log", "") or str(error))
+    return found
+
+
+@pytest.fixture(scope="module")
+def version(ptxas, tmp_path_factory):
+    """The newest PTX that the assembler reads, 90 for 9.0."""
+    folder = tmp_path_factory.mktemp("versions")
+    for newest in range(95, 86, -1):
+        text = f".version {newest // 10}.{newest % 10}\n.target sm_90\n.address_size 64\n"
+        if Assembler(ptxas, folder).run(text)[0] is None:
+            return newest
+    raise AssertionError("the assembler reads no PTX from 8.7 on")
+
+
+@pytest.mark.parametrize("target", chosen())
+def test_both_take_the_same(target, version, ptxas, newer_devices, tmp_path):
+    head = f".version {version // 10}.{version % 10}\n.target {target}\n.address_size 64\n"
+    if Assembler(ptxas, tmp_path, target).run(head)[0] is not None:
+        pytest.skip(f"the assembler does not know {target}")
+    known = MISTAKES if version < 95 else ()
+    texts = [t for t in dict.fromkeys([*cases(version), *WITH_MODIFIERS]) if t not in known]
+    lines = [statements.kernel(n, text) for n, text in enumerate(texts)]
+    device = newer_devices(TARGETS[target]).run(refusals, head, lines)
+    assembler = Assembler(ptxas, tmp_path, target).verdicts(lines, head)
+    different = [
+        f"{text}\n    ptxas: {theirs}\n    CPU device: {own}"
+        for text, own, theirs in zip(texts, device, assembler, strict=True)
+        if (own is None) != (theirs is None)
+    ]
+    print("\n".join(different))
+    assert not different
+    assert sum(own is None for own in device) > len(texts) // 2
