@@ -29,12 +29,12 @@ def convert_tensor(m, t, t2, a):
     finite = m.get("finite") or m.get("finite_always")
     if v is fl.NAN and "rn_rz" in m:
         return (0x7FFFE000,)
+    if m.get("relu") and sign and v is not fl.NAN:
+        return (0,)
     if v is fl.NAN or (v is fl.INF and finite):
         # An H200 cuts off the bits below the precision, and rounds a value that is too large down.
         made = a & 0x7FFFE000
         return (a & 1 << 31 | made - (0x2000 if finite and made >> 23 == 0xFF else 0),)
-    if m.get("relu") and sign:
-        return (0,)
     top = Fraction(2) ** 128 - Fraction(2) ** 117
     if v is not fl.INF:
         scale = Fraction(2) ** (max((a >> 23 & 0xFF) - 127, -126) - 10)
