@@ -27,6 +27,7 @@ NAMES = (
     "coverage",
     "record",
     "replay",
+    "judge",
     "tune",
     "bench",
     "mandelbrot",

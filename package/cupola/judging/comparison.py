@@ -1,0 +1,60 @@
+# cupola/judging/comparison.py - compares an output with the reference's.
+"""Which elements of an output are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_Array = np.ndarray[Any, Any]
+# With these values, where the reference is not finite, any value that is not finite is right.
+_LENIENT = ("zeros", "ones", "infinite", "large", "extreme", "denormal")
+
+
+def wrong_elements(
+    expected: _Array, found: _Array, rtol: float, atol: float, kind: str
+) -> _Array:  # fmt: skip
+    """A mask of the elements that are wrong.
+
+    Parameters
+    ----------
+    expected, found : numpy.ndarray
+        Of one shape and dtype.
+    rtol, atol : float
+        As for `numpy.isclose`, for elements that are finite in `expected`.
+    kind : str
+        The kind of the inputs' values.
+    """
+    if expected.dtype.kind == "c":
+        part = np.dtype(f"f{expected.dtype.itemsize // 2}")
+        pairs = [one.reshape(*one.shape, 1).view(part) for one in (expected, found)]
+        return wrong_elements(*pairs, rtol, atol, kind).any(axis=-1)
+    if expected.dtype.kind != "f":
+        mask: _Array = expected != found
+        return mask
+    finite = np.isfinite(expected)
+    with np.errstate(all="ignore"):
+        wide, seen = expected.astype(np.float64), found.astype(np.float64)
+        room = atol + rtol * np.abs(wide)
+        if kind in ("large", "infinite", "extreme", "nan") and finite.any():
+            room = room + rtol * np.abs(wide[finite]).max()
+        far = ~(np.abs(seen - wide) <= room)
+    if kind in _LENIENT:
+        special = np.isfinite(found)
+    else:
+        special = (np.isnan(expected) != np.isnan(found)) | (
+            np.isinf(expected) & (expected != found)
+        )
+    result: _Array = np.where(finite, far, special)
+    return result
+
+
+def described(name: str, expected: _Array, found: _Array, mask: _Array) -> str:
+    """The first wrong element, and how many there are."""
+    place = tuple(int(one) for one in np.argwhere(mask)[0]) if mask.ndim else ()
+    index = ", ".join(map(str, place))
+    return (
+        f"{name}[{index}]: expected {expected[place]}, got {found[place]}; "
+        f"{int(mask.sum()):,} of {mask.size:,} elements are wrong"
+    )
