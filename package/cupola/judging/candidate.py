@@ -33,7 +33,7 @@ class Layout:
         None: arrays have exactly their size, and outputs are not written. Else each array has
         guard zones, and the outputs have this byte.
     aliases : mapping of str to str
-        Outputs that are the memory of an input.
+        Outputs and inputs that are the memory of another input.
     """
 
     fill: int | None = None
@@ -199,6 +199,8 @@ class Candidate:
             places[name] = places[other]
         launch = {key: [number(one, case) for one in each]
                   for key, each in declaration.launch.items()}  # fmt: skip
+        if 0 in launch["grid"]:
+            raise ArgumentValueError("the grid is empty: nothing is launched")
         cluster = _three(launch["cluster"]) if "cluster" in launch else [0, 0, 0]
         flags = _COOPERATIVE * ("cooperative" in launch) + _DEPENDENT * ("dependent" in launch)
         plain = not flags and "cluster" not in launch

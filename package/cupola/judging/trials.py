@@ -187,19 +187,29 @@ class Trials:
                     break
 
     def _aliases(self) -> None:
-        if not self.task.aliases:
-            return
-        layout = replace(EXACT, aliases=self.task.aliases)
+        """Inputs of one type and shape may be one array; outputs as far as the task says so."""
         for case in self._chosen(3):
-            expected = self._expected(case)
-            if expected is None:
-                continue
-            for seed in (None, 0, 1, 2):
-                _, found = self._compared(case, expected, layout, seed)
-                if found:
-                    self._add(Finding("aliasing", found),
-                              Origin(self.task, self.names[case.types], case, layout, seed))  # fmt: skip
-                    return
+            given = [one.name for one in self.task.declaration.inputs if not one.mutated]
+            for place, name in enumerate(given):
+                array = case.arrays[name]
+                for other in given[:place]:
+                    before = case.arrays[other]
+                    if (before.shape, before.dtype) == (array.shape, array.dtype):
+                        same = replace(case, arrays={**case.arrays, name: before})
+                        self._aliased(same, {name: other})
+            if self.task.aliases:
+                self._aliased(case, self.task.aliases)
+
+    def _aliased(self, case: Case, aliases: Mapping[str, str]) -> None:
+        expected = self._expected(case)
+        layout = replace(EXACT, aliases=aliases)
+        for seed in (None, 0, 1, 2) if expected is not None else ():
+            _, found = self._compared(case, expected, layout, seed)
+            if found:
+                text = ", ".join(f"{name} is the memory of {aliases[name]}" for name in aliases)
+                self._add(Finding("aliasing", f"{text}: {found}"),
+                          Origin(self.task, self.names[case.types], case, layout, seed))  # fmt: skip
+                return
 
     def _grow(self) -> None:
         """Add inputs until two rounds reach no further line or side of a branch."""
