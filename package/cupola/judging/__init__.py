@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from cupola.judging.codes import CODES, Code
-from cupola.judging.judge import judge
+from cupola.judging.judgement import judge
 from cupola.judging.process import Limits
 from cupola.judging.verdict import Finding, Verdict
 

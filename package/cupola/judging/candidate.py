@@ -205,7 +205,7 @@ class Candidate:
         flags = _COOPERATIVE * ("cooperative" in launch) + _DEPENDENT * ("dependent" in launch)
         plain = not flags and "cluster" not in launch
         header = {
-            "memory": memory, "arguments": self._arguments(task, kernel, case, places),
+            "memory": memory, "arguments": self.arguments(task, kernel, case, places),
             "grid": _three(launch["grid"]), "block": _three(launch["block"]),
             "shared": launch.get("shared", [0])[0],
             "attributes": None if plain else [cluster, flags, 0, -1],
@@ -217,7 +217,19 @@ class Candidate:
         }  # fmt: skip
         return header, pieces, places
 
-    def _arguments(self, task: Task, kernel: str, case: Case, places: Any) -> list[Any]:
+    def ask(self, header: dict[str, Any]) -> dict[str, Any]:
+        """Send a request for a launch, and return what the process says of it.
+
+        Raises
+        ------
+        Ended
+        """
+        self.runs += 1
+        told, _ = self._process.ask(header, (), self.limits.launch_seconds + _MARGIN)
+        return told
+
+    def arguments(self, task: Task, kernel: str, case: Case, places: Any) -> list[Any]:
+        """The arguments of a launch, for the process: addresses by index and offset, numbers."""
         declaration, found = task.declaration, []
         params = self.kernels[kernel]["params"]
         if len(params) != len(declaration.arguments):

@@ -14,9 +14,9 @@ import numpy as np
 from cupola import coverage, launch_observer, paths
 from cupola.device import Device
 from cupola.exceptions import Error
-from cupola.judging import confine
+from cupola.judging import confine, sparse
 from cupola.judging.process import serve
-from cupola.memory import Memory, alloc
+from cupola.memory import alloc
 from cupola.module import Module
 from cupola.recording import record
 
@@ -65,16 +65,12 @@ class Candidate:
         seed = header["seed"]
         self.library.cupola_cpu_set_seed(seed is not None, seed or 0)
         given, owners, begins = iter(pieces), [], []
-        gaps: list[Memory] = []
         try:
             for one in header["memory"]:
-                if header.get("gap"):
-                    gaps.append(alloc(header["gap"]))
                 owners.append(alloc(one["nbytes"]) if one["nbytes"] else None)
                 begins.append(owners[-1].address if owners[-1] is not None else 0)
                 for at in one.get("written", ()):
                     launch_observer.write(begins[-1] + at, _bytes(next(given)), 0)
-            gaps.clear()
             kernel = self.module.kernel(header["kernel"])
             packed = _packed(kernel.params, header["arguments"], begins)
             attributes = header["attributes"]
@@ -95,10 +91,37 @@ class Candidate:
             ]
             told: dict[str, Any] = {"error": ""}
         except Error as error:
-            fault = self.library.cupola_cpu_last_fault().decode(errors="replace")
-            told, found = {"error": str(error)[:4000], "fault": fault[:2000]}, []
-        told["findings"] = self.library.cupola_cpu_take_findings().decode(errors="replace")[:200000]
+            told, found = self._failed(error), []
+        told["findings"] = self._findings()
         return told, found
+
+    def large(self, header: dict[str, Any], pieces: list[bytearray]) -> Any:
+        """Launch a kernel with large memory whose contents repeat, and say how it ended."""
+        assert self.module is not None
+        told: dict[str, Any] = {"error": ""}
+        try:
+            Device(0).synchronize()  # makes the context current
+            begins = [sparse.reserve(self.library, nbytes) for nbytes in header["memory"]]
+            kernel = self.module.kernel(header["kernel"])
+            packed = _packed(kernel.params, header["arguments"], begins)
+            launch_observer.launch(
+                kernel, tuple(header["grid"]), tuple(header["block"]), header["shared"], None, packed
+            )
+            Device(0).synchronize()
+        except OSError as error:
+            told["error"] = str(error)
+        except Error as error:
+            told = self._failed(error)
+        told["findings"] = self._findings()
+        return told, []
+
+    def _failed(self, error: Error) -> dict[str, Any]:
+        fault = self.library.cupola_cpu_last_fault().decode(errors="replace")
+        return {"error": str(error)[:4000], "fault": fault[:2000]}
+
+    def _findings(self) -> str:
+        text: str = self.library.cupola_cpu_take_findings().decode(errors="replace")
+        return text[:200000]
 
     def counts(self, header: dict[str, Any], pieces: list[bytearray]) -> Any:
         """Which lines and sides of branches of the candidate's file have run."""
@@ -136,7 +159,7 @@ def _packed(params: Any, arguments: list[Any], begins: list[int]) -> bytes:
 def main(descriptor: int) -> None:
     """Answer the judge."""
     candidate = Candidate()
-    names = ("about", "load", "run", "counts")
+    names = ("about", "load", "run", "large", "counts")
     serve(descriptor, {name: getattr(candidate, name) for name in names})
 
 

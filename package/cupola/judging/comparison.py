@@ -9,11 +9,12 @@ import numpy as np
 
 _Array = np.ndarray[Any, Any]
 # With these values, where the reference is not finite, any value that is not finite is right.
+_SCALED = ("large", "infinite", "extreme", "nan")
 _LENIENT = ("zeros", "ones", "infinite", "large", "extreme", "denormal")
 
 
 def wrong_elements(
-    expected: _Array, found: _Array, rtol: float, atol: float, kind: str
+    expected: _Array, found: _Array, rtol: float, atol: float | None, kind: str
 ) -> _Array:  # fmt: skip
     """A mask of the elements that are wrong.
 
@@ -22,7 +23,9 @@ def wrong_elements(
     expected, found : numpy.ndarray
         Of one shape and dtype.
     rtol, atol : float
-        As for `numpy.isclose`, for elements that are finite in `expected`.
+        As for `numpy.isclose`, for elements that are finite in `expected`. Where atol is None, or
+        the values are unusual, rtol times the largest magnitude of the output is added to it: what
+        a sum of large terms of both signs needs.
     kind : str
         The kind of the inputs' values.
     """
@@ -36,8 +39,8 @@ def wrong_elements(
     finite = np.isfinite(expected)
     with np.errstate(all="ignore"):
         wide, seen = expected.astype(np.float64), found.astype(np.float64)
-        room = atol + rtol * np.abs(wide)
-        if kind in ("large", "infinite", "extreme", "nan") and finite.any():
+        room = (atol or 0.0) + rtol * np.abs(wide)
+        if (atol is None or kind in _SCALED) and finite.any():
             room = room + rtol * np.abs(wide[finite]).max()
         far = ~(np.abs(seen - wide) <= room)
     if kind in _LENIENT:

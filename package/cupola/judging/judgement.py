@@ -1,4 +1,4 @@
-# cupola/judging/judge.py - cupola.judge: whether a kernel is right, without a GPU.
+# cupola/judging/judgement.py - cupola.judge: whether a kernel is right, without a GPU.
 """Compiles a candidate, runs it over generated inputs, and gives a verdict."""
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from cupola.image.cxx_names import demangle
 from cupola.judging.candidate import TITLE, Candidate, LoadError
 from cupola.judging.codes import CODES
 from cupola.judging.inputs import Cases
+from cupola.judging.large import judge_large
 from cupola.judging.process import Ended, Limits, Process
 from cupola.judging.reference import Reference, ReferenceError
 from cupola.judging.task import Task, TaskError, task_of
@@ -154,6 +155,8 @@ class _Judgement:
             trials.run()
         finally:
             self.findings += trials.findings
+        if not trials.findings:
+            self.findings += judge_large(task, trials.cases, ptx, kernels, self.limits)
         self.about["cases"] = {"values": trials.kinds, "skipped": trials.skipped}
         self.about["tolerances"] = {
             dtype: task.tolerance(one) for one, dtype in self._outputs(task)
