@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "package" / "cupola"
 # Modules whose names are not cupola's as well: users import the modules.
 APART = {"array_api", "build", "cache", "coverage", "distributed", "exceptions", "fft"}
-APART |= {"linalg", "mpi", "nccl", "paths", "pycuda", "random", "recording"}
+APART |= {"judging", "linalg", "mpi", "nccl", "paths", "pycuda", "random", "recording"}
 TABLE = re.compile(r"(?<=^_HOMES = \{\n).*?(?=^\}$)", re.MULTILINE | re.DOTALL)
 
 
@@ -51,7 +51,7 @@ def homes(root: Path = ROOT) -> dict[str, str]:
         Where two modules list a name.
     """
     # Public in their own modules as well: the first under the name that NumPy has.
-    found = {"get_include": "paths", "record": "recording"}
+    found = {"get_include": "paths", "record": "recording", "judge": "judging"}
     for module, path in sources(root):
         for name in listed(path.read_text(), "__all__"):
             if name in found:

@@ -146,6 +146,7 @@ _HOMES = {
     "intersect1d": "arrays.sets",
     "isclose": "arrays.comparisons",
     "isin": "arrays.sets",
+    "judge": "judging",
     "lexsort": "arrays.sorts",
     "link": "core.linking",
     "load": "core.loader",

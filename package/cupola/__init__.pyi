@@ -147,6 +147,7 @@ from cupola.exceptions import OutOfMemoryError as OutOfMemoryError
 from cupola.exceptions import UnknownNameError as UnknownNameError
 from cupola.graph import Graph as Graph
 from cupola.graph_exec import GraphExec as GraphExec
+from cupola.judging import judge as judge
 from cupola.kernel import Kernel as Kernel
 from cupola.kernels import convolve as convolve
 from cupola.kernels import hello as hello

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from cupola.exceptions import CompileError, Error
+from cupola.judging.advice import PROCESSORS
 from cupola.judging.process import serve
 from cupola.toolkit import nvcc
 from cupola.toolkit.nvrtc import nvrtc
 from cupola.toolkit.program import Compiled, Program
+from cupola.toolkit.ptxas import parse_report
 
 _MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)"(?: \d)*$', re.MULTILINE)
 # Folders of the system's headers.
@@ -83,7 +86,28 @@ def build(header: dict[str, Any], pieces: list[bytearray]) -> tuple[dict[str, An
         return {"error": _own_lines(error.log or str(error), header["title"])}, []
     except Error as error:
         return {"unusable": str(error)}, []
-    return {"names": made.names, "log": made.log[:4000], "compiler": compiler}, [made.ptx]
+    told = {"names": made.names, "compiler": compiler, "resources": _resources(made.ptx)}
+    return told, [made.ptx]
+
+
+def _resources(ptx: bytes) -> dict[str, dict[str, dict[str, int]]]:
+    """What ptxas reports of each kernel, by target; empty without ptxas."""
+    found, _ = nvcc.find(nvrtc().found)
+    program = None if found is None else os.path.join(os.path.dirname(found.path), "ptxas")
+    Path("resources.ptx").write_bytes(ptx)
+    told: dict[str, dict[str, dict[str, int]]] = {}
+    for target in PROCESSORS if program and os.access(program, os.X_OK) else ():
+        done = subprocess.run(
+            [program, "-v", f"-arch={target}", "-o", os.devnull, "resources.ptx"],
+            capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
+        # PTX for a newer target than this one is refused.
+        for name, one in parse_report(done.stderr.splitlines(), target):
+            told.setdefault(name, {})[target] = {
+                "registers": one.registers, "shared": one.shared, "local": one.local,
+                "spills": (one.spill_stores or 0) + (one.spill_loads or 0),
+            }  # fmt: skip
+    return told
 
 
 def _compile(program: Program, include: tuple[str, ...]) -> tuple[Compiled, str]:
@@ -102,8 +126,9 @@ def _compile(program: Program, include: tuple[str, ...]) -> tuple[Compiled, str]
 def _own_lines(log: str, title: str) -> str:
     """The messages about the candidate's own lines: others could quote files of the machine."""
     own = [line for line in log.splitlines() if line.startswith(f"{title}(") or
-           re.match(rf"{re.escape(title)}:\d", line) or line.startswith("nvcc ")]  # fmt: skip
-    return "\n".join(own[:40])
+           re.match(rf"{re.escape(title)}:\d", line) or line.startswith(("nvcc ", "ptxas"))]  # fmt: skip
+    own.sort(key=lambda line: "error" not in line)  # warnings follow
+    return re.sub(r"/\S*/source\.ptx", "the PTX", "\n".join(own[:40]))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -13,13 +14,14 @@ from typing import Any
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
 from cupola.image.cxx_names import demangle
-from cupola.judging.candidate import TITLE, Candidate, LoadError
+from cupola.judging.advice import of_coverage, of_resources
+from cupola.judging.candidate import TITLE, Candidate, LoadError, number
 from cupola.judging.codes import CODES
 from cupola.judging.inputs import Cases
 from cupola.judging.large import judge_large
 from cupola.judging.process import Ended, Limits, Process
 from cupola.judging.reference import Reference, ReferenceError
-from cupola.judging.task import Task, TaskError, task_of
+from cupola.judging.task import Task, TaskError, dtype_of, task_of
 from cupola.judging.trials import Trials
 from cupola.judging.verdict import Finding, Verdict
 
@@ -139,12 +141,12 @@ class _Judgement:
         options: list[str], cases: Any,
     ) -> None:  # fmt: skip
         task = task_of(reference.task(), self.source)
-        ptx, names = self._compiled(compiler, task, include, options)
+        ptx, told = self._compiled(compiler, task, include, options)
         compiler.close()
         candidate.load(ptx)
         self.about["isolation"] = candidate.cut
         kernels = {
-            types: self._kernel(text, names, candidate)
+            types: self._kernel(text, told['names'], candidate)
             for types, text in task.declaration.kernels.items()
         }
         own = reference.inputs if task.has_inputs else None
@@ -157,26 +159,35 @@ class _Judgement:
             self.findings += trials.findings
         if not trials.findings:
             self.findings += judge_large(task, trials.cases, ptx, kernels, self.limits)
+        self._advise(task, trials, candidate, told["resources"])
         self.about["cases"] = {"values": trials.kinds, "skipped": trials.skipped}
-        self.about["tolerances"] = {
-            dtype: task.tolerance(one) for one, dtype in self._outputs(task)
-        }
+        types = next(iter(kernels))
+        for one in task.declaration.outputs:
+            rtol, atol = task.tolerance(dtype_of(task.declaration, one, types))
+            self.about.setdefault("tolerances", {})[one.name] = {"rtol": rtol, "atol": atol}
         if not trials.kinds:
             self.findings.append(Finding("task", f"no case could be run: {trials.skipped}"))
         if cases is not None:
             self._write_cases(trials, candidate, Path(cases))
 
-    @staticmethod
-    def _outputs(task: Task) -> list[Any]:
-        from cupola.judging.task import dtype_of
-
-        types = next(iter(task.declaration.kernels))
-        found = [dtype_of(task.declaration, one, types) for one in task.declaration.outputs]
-        return [(one, one.name) for one in found]
+    def _advise(self, task: Task, trials: Trials, candidate: Candidate, resources: Any) -> None:
+        """Add resources and coverage, and what they suggest."""
+        self.about["coverage"], uncovered = of_coverage(candidate.counts())
+        if not trials.faults:
+            self.findings += uncovered
+        basis = trials.largest
+        if basis is None:
+            return
+        kernel = trials.names[basis.types]
+        block = [number(one, basis) for one in task.declaration.launch["block"]]
+        dynamic = sum(number(one, basis) for one in task.declaration.launch.get("shared", ()))
+        about, found = of_resources(resources.get(kernel, {}), math.prod(block), dynamic)
+        self.about["resources"] = about
+        self.findings += found
 
     def _compiled(
         self, compiler: Process, task: Task, include: list[str], options: list[str]
-    ) -> tuple[bytes, dict[str, str]]:
+    ) -> tuple[bytes, dict[str, Any]]:
         texts = set(task.declaration.kernels.values())
         request = {
             "do": "compile", "title": TITLE, "architecture": _ARCHITECTURE, "include": include,
@@ -199,7 +210,7 @@ class _Judgement:
             first = text.splitlines()[0]
             raise _Refused(Finding("compile-error", first, int(line[1]) if line else 0, check=text))
         self.about["compiler"] = told["compiler"]
-        return bytes(pieces[0]), told["names"]
+        return bytes(pieces[0]), told
 
     def _kernel(self, text: str, names: dict[str, str], candidate: Candidate) -> str:
         """The name in the image of a kernel."""

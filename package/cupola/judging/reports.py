@@ -12,6 +12,7 @@ from cupola.judging.verdict import Finding
 _CODES = {"memory": "memory", "race": "race", "init": "uninitialised", "sync": "barrier"}
 _START = "========= cupola: "
 _LINE = re.compile(rf"\((?:[^()]*/)?{re.escape(TITLE)}:(\d+)\)")
+_FOLDER = re.compile(rf"/[^()\s]*/(?={re.escape(TITLE)})")
 _ADDRESS = re.compile(r":? at 0x[0-9a-f]+|: 0x[0-9a-f]+")
 _ERRORS = (
     (r"CUDA_ERROR_LAUNCH_TIMEOUT|time limit|timeout", "timeout"),
@@ -34,12 +35,12 @@ def findings_of(run: Run) -> Iterator[Finding]:
         seen.add(_CODES[kind])
         yield Finding(
             _CODES[kind], _ADDRESS.sub("", text), _line(report),
-            check="\n".join([lines[0], *rest]),
+            check=_FOLDER.sub("", "\n".join([lines[0], *rest])),
         )  # fmt: skip
     if run.ended is not None:
         yield Finding(run.ended.code, run.ended.text)
     elif run.error:
-        text = run.fault or run.error
+        text = _FOLDER.sub("", run.fault or run.error)
         code = next((code for pattern, code in _ERRORS if re.search(pattern, run.error)), "")
         code = code or next(
             (code for pattern, code in _ERRORS if re.search(pattern, text)), "launch-error"

@@ -74,6 +74,11 @@ class Trials:
     _wrong: list[tuple[Case, str]] = field(default_factory=list)
     _seed: int = 0
 
+    @property
+    def largest(self) -> Case | None:
+        """The largest case that was right."""
+        return next(iter(self._chosen(1)), None)
+
     def run(self) -> None:
         """All trials, as far as faults and the time allow.
 

@@ -1,0 +1,101 @@
+# cupola/judging/advice.py - what a right kernel could do better, and what was not reached.
+"""Registers, shared memory and occupancy on GPUs; lines and branches that no input reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from cupola.judging.verdict import Finding
+
+
+class Processor(NamedTuple):
+    """The limits of a multiprocessor, from the CUDA C++ Programming Guide."""
+
+    warps: int
+    blocks: int
+    shared: int  # bytes
+
+
+# Targets that run the PTX of a candidate.
+PROCESSORS = {
+    "sm_90": Processor(64, 32, 228 << 10),
+    "sm_100": Processor(64, 32, 228 << 10),
+    "sm_120": Processor(48, 24, 100 << 10),
+}
+_REGISTERS, _UNIT = 65536, 256  # of a multiprocessor; registers are given to warps in such units
+_PARTITIONS = 4  # of a multiprocessor; a warp runs in one of them
+_RESERVED, _STEP = 1024, 128  # bytes of shared memory: those of the system, and the granularity
+_LOW = 0.25
+
+
+def occupancy(target: str, registers: int, shared: int, threads: int) -> float:
+    """The part of a multiprocessor's warps that can be resident.
+
+    Parameters
+    ----------
+    target : str
+        A key of `PROCESSORS`.
+    registers : int
+        Of a thread.
+    shared : int
+        Bytes of a block, static and dynamic.
+    threads : int
+        Of a block.
+    """
+    limits, warps = PROCESSORS[target], -(-threads // 32)
+    of_warp = -(-max(registers, 1) * 32 // _UNIT) * _UNIT
+    of_block = -(-(shared + _RESERVED) // _STEP) * _STEP
+    blocks = min(
+        limits.blocks, limits.warps // warps, limits.shared // of_block,
+        _REGISTERS // _PARTITIONS // of_warp * _PARTITIONS // warps,
+    )  # fmt: skip
+    return blocks * warps / limits.warps
+
+
+def of_resources(
+    resources: Mapping[str, Mapping[str, Any]], threads: int, dynamic: int
+) -> tuple[dict[str, Any], list[Finding]]:
+    """Resources and occupancy by target, and the advice that follows.
+
+    Parameters
+    ----------
+    resources : mapping
+        By target: ``registers``, ``shared``, ``local`` and ``spills`` of the kernel.
+    threads : int
+        Of a block.
+    dynamic : int
+        Bytes of dynamic shared memory.
+    """
+    about: dict[str, Any] = {}
+    found = []
+    for target, one in resources.items():
+        part = occupancy(target, one["registers"], one["shared"] + dynamic, threads)
+        about[target] = {**one, "threads": threads, "occupancy": round(part, 3)}
+        spilled = f"; {one['spills']} bytes are spilled" if one["spills"] else ""
+        if part < _LOW or spilled:
+            found.append(Finding(
+                "occupancy", f"{target}: {one['registers']} registers and "
+                f"{one['shared'] + dynamic:,} bytes of shared memory let {part:.0%} of the warps "
+                f"be resident{spilled}",
+            ))  # fmt: skip
+    return about, found
+
+
+def of_coverage(counts: Mapping[str, Any]) -> tuple[dict[str, Any], Iterator[Finding]]:
+    """How much of the candidate ran, and the lines and branches that did not."""
+    lines = {line: lanes for line, lanes in counts["lines"]}
+    sides = [(line, to, lanes) for line, to, lanes in counts["sides"]]
+    missed = sorted(line for line, lanes in lines.items() if not lanes)
+    branches = sorted({(line, to) for line, to, lanes in sides if not lanes})
+    about = {
+        "lines": len(lines), "lines_run": len(lines) - len(missed), "lines_missed": missed,
+        "branches": len(sides), "branches_missed": [list(one) for one in branches],
+    }  # fmt: skip
+
+    def found() -> Iterator[Finding]:
+        if missed:
+            listed = ", ".join(map(str, missed[:20]))
+            yield Finding("uncovered", f"no input reached lines {listed}", missed[0])
+
+    return about, found()
