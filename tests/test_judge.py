@@ -88,7 +88,8 @@ WRONG = {
               "!threadIdx.x) count++; " + BODY.lstrip("{"), 0),
     "barrier": (BODY.replace("float sum = 0;", "float sum = 0; if (r % 2) __syncthreads();")
                 .replace("sum;\n", "sum; __syncthreads();\n"), 0),
-    "timeout": (BODY.replace("float sum = 0;", "float sum = 0; while (*(volatile float*)sums != 3);"), 0),
+    "timeout": (BODY.replace("float sum = 0;", "float sum = 0; while (*(volatile float*)sums != 3);"
+                             ), 0),
     "output-limit": (BODY.replace("float sum = 0;", 'for (int i = 0; i < 9999; i++) '
                      'printf("%d candidate", r); float sum = 0;'), 0),
     "launch-error": (BODY.replace("sums[r] = sum", "__trap()"), 6),
@@ -276,7 +277,8 @@ def test_the_limits_of_a_process(tmp_path):
     done = subprocess.run(
         [sys.executable, "-I", "-S", confine.__file__, json.dumps(told), sys.executable, "-c",
          program, "open('inside', 'w')", f"open({str(outside)!r}, 'w')",
-         "socket.create_connection(('127.0.0.1', 1), 1)", "with open('more', 'wb', 0) as f: f.write(b'1' * 2000), f.write(b'1')"],
+         "socket.create_connection(('127.0.0.1', 1), 1)",
+         "file = open('more', 'wb', 0); file.write(b'1' * 2000); file.write(b'1')"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     where, inside, out, network, more = done.stdout.splitlines()

@@ -1,4 +1,4 @@
-# cupola/judging/__init__.py - judges kernels that nobody has read.
+# cupola/judging/__init__.py - verdicts on kernels.
 """`judge` gives a `Verdict`, which has a `Finding` for each thing that is wrong."""
 
 from __future__ import annotations

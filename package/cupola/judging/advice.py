@@ -84,7 +84,7 @@ def of_resources(
 
 def of_coverage(counts: Mapping[str, Any]) -> tuple[dict[str, Any], Iterator[Finding]]:
     """How much of the candidate ran, and the lines and branches that did not."""
-    lines = {line: lanes for line, lanes in counts["lines"]}
+    lines = dict(counts["lines"])
     sides = [(line, to, lanes) for line, to, lanes in counts["sides"]]
     missed = sorted(line for line, lanes in lines.items() if not lanes)
     branches = sorted({(line, to) for line, to, lanes in sides if not lanes})

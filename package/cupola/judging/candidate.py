@@ -242,7 +242,7 @@ class Candidate:
             assert isinstance(text, str)
             kind, sizes = "int", (1, 2, 4, 8)
             if text in places:
-                place, at, nbytes = places[text]
+                place, at, _ = places[text]
                 kind, sizes = "memory", (8,)
                 value: Any = (place, at)
             elif text in kinds:

@@ -36,7 +36,7 @@ class Candidate:
         self.module: Module | None = None
 
     def about(self, header: dict[str, Any], pieces: list[bytearray]) -> Any:
-        """What was cut off from this process, before it reads anything of the candidate's."""
+        """The means that this process lacks, before it reads anything of the candidate's."""
         cut = {"network": os.environ.get(confine.NETWORK), "writes": os.environ.get(confine.WRITES)}
         if header["counts"]:
             coverage.start(_COUNTS)
@@ -105,7 +105,12 @@ class Candidate:
             kernel = self.module.kernel(header["kernel"])
             packed = _packed(kernel.params, header["arguments"], begins)
             launch_observer.launch(
-                kernel, tuple(header["grid"]), tuple(header["block"]), header["shared"], None, packed
+                kernel,
+                tuple(header["grid"]),
+                tuple(header["block"]),
+                header["shared"],
+                None,
+                packed,
             )
             Device(0).synchronize()
         except OSError as error:

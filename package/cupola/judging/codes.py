@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Code(NamedTuple):
-    """What a code says.
+    """The meaning of a code.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ CODES = {
     # The candidate can't be judged, or the task can't.
     "compile-error": Code("wrong", "the source does not compile",
         "correct the line that the compiler names"),
-    "include-refused": Code("refused", "the source includes a file outside of the headers' folders",
+    "include-refused": Code("refused", "the source includes a file that is no allowed header",
         "include headers of the toolkit alone, or give their folder with --include"),
     "declaration": Code("refused", "the launch in the candidate's comments is invalid",
         "write '// cupola: block = [128]' with values as in a declaration"),
@@ -36,7 +36,7 @@ CODES = {
         "correct the reference, or bound the sizes and inputs that it takes"),
     "reference-random": Code("refused", "the reference returns other results for the same inputs",
         "make the reference deterministic: give its random numbers a seed"),
-    "reference-mutates": Code("refused", "the reference changes an input that mutates does not name",
+    "reference-mutates": Code("refused", "the reference changes an input without mutates",
         "let the reference work on a copy, or name the input in mutates"),
     "reference-shape": Code("refused", "a result of the reference has another shape or number",
         "return the outputs in their order, with the declared shapes"),
@@ -76,7 +76,7 @@ CODES = {
         "check the index against the size before the access"),
     "writes-outside": Code("wrong", "the kernel writes around an array",
         "check the index against the size before the store"),
-    "writes-input": Code("wrong", "the kernel writes to an input that the task does not let it write",
+    "writes-input": Code("wrong", "the kernel writes to an input without mutates",
         "write to outputs alone; make the input's pointer const"),
     "state": Code("wrong", "a second launch is wrong: the module keeps state between launches",
         "reset __device__ variables in each launch, or use none"),

@@ -39,9 +39,7 @@ class _WatchedNvcc(nvcc.Nvcc):
 
     def _run(self, words: Sequence[str], folder: str, title: str, last: int) -> str:
         try:
-            return super()._run(
-                [*words, "--keep", "--keep-dir", folder], folder, title, last
-            )
+            return super()._run([*words, "--keep", "--keep-dir", folder], folder, title, last)
         finally:
             allowed = (*self.folders, folder, *_SYSTEM, os.path.realpath(folder))
             for path in Path(folder).glob("*.ii"):
@@ -91,7 +89,7 @@ def build(header: dict[str, Any], pieces: list[bytearray]) -> tuple[dict[str, An
 
 
 def _resources(ptx: bytes) -> dict[str, dict[str, dict[str, int]]]:
-    """What ptxas reports of each kernel, by target; empty without ptxas."""
+    """The report of ptxas on each kernel, by target; empty without ptxas."""
     found, _ = nvcc.find(nvrtc().found)
     program = None if found is None else os.path.join(os.path.dirname(found.path), "ptxas")
     Path("resources.ptx").write_bytes(ptx)
@@ -125,8 +123,8 @@ def _compile(program: Program, include: tuple[str, ...]) -> tuple[Compiled, str]
 
 def _own_lines(log: str, title: str) -> str:
     """The messages about the candidate's own lines: others could quote files of the machine."""
-    own = [line for line in log.splitlines() if line.startswith(f"{title}(") or
-           re.match(rf"{re.escape(title)}:\d", line) or line.startswith(("nvcc ", "ptxas"))]  # fmt: skip
+    place = re.compile(rf"{re.escape(title)}(\(|:\d)|nvcc |ptxas")
+    own = [line for line in log.splitlines() if place.match(line)]
     own.sort(key=lambda line: "error" not in line)  # warnings follow
     return re.sub(r"/\S*/source\.ptx", "the PTX", "\n".join(own[:40]))
 

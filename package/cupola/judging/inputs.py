@@ -19,7 +19,15 @@ from cupola.ops.sizes import Sizes
 ORDINARY = "random"
 # Kinds of values besides; each is judged against the reference.
 KINDS = (
-    "zeros", "ones", "few", "negative", "large", "nan", "infinite", "denormal", "extreme",
+    "zeros",
+    "ones",
+    "few",
+    "negative",
+    "large",
+    "nan",
+    "infinite",
+    "denormal",
+    "extreme",
 )
 _COMMON = (1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 97, 100)
 _PRIMES = (3, 5, 7, 2, 11)

@@ -20,7 +20,7 @@ from cupola.judging.codes import CODES
 from cupola.judging.inputs import Cases
 from cupola.judging.large import judge_large
 from cupola.judging.process import Ended, Limits, Process
-from cupola.judging.reference import Reference, ReferenceError
+from cupola.judging.reference import Reference, BrokenReference
 from cupola.judging.task import Task, TaskError, dtype_of, task_of
 from cupola.judging.trials import Trials
 from cupola.judging.verdict import Finding, Verdict
@@ -124,7 +124,7 @@ class _Judgement:
             self._judged(compiler, reference, candidate, include, options, cases)
         except _Refused as error:
             self.findings.append(error.finding)
-        except (ReferenceError, TaskError, LoadError) as error:
+        except (BrokenReference, TaskError, LoadError) as error:
             self.findings.append(Finding(error.code, error.text, getattr(error, "line", 0)))
         finally:
             for one in (compiler, reference, candidate):
@@ -146,7 +146,7 @@ class _Judgement:
         candidate.load(ptx)
         self.about["isolation"] = candidate.cut
         kernels = {
-            types: self._kernel(text, told['names'], candidate)
+            types: self._kernel(text, told["names"], candidate)
             for types, text in task.declaration.kernels.items()
         }
         own = reference.inputs if task.has_inputs else None
@@ -197,9 +197,7 @@ class _Judgement:
         try:
             told, pieces = compiler.ask(request, [self.source.encode()])
         except Ended as error:
-            raise _Refused(
-                Finding(error.code, f"the compiler: {error.text}")
-            ) from None
+            raise _Refused(Finding(error.code, f"the compiler: {error.text}")) from None
         if "refused" in told:
             raise _Refused(Finding("include-refused", f"#include of {told['refused'][:200]}"))
         if "unusable" in told:

@@ -101,9 +101,7 @@ def _case(task: Task, cases: Cases, sizes: dict[str, int], types: tuple[str, ...
 
 def _zero_is_valid(task: Task, case: Case) -> bool:
     """Whether inputs of zeros are what the task's kernel may get."""
-    ends = [
-        [Cases._end(one, case.values.values) for one in pair] for pair in task.ranges.values()
-    ]
+    ends = [[Cases._end(one, case.values.values) for one in pair] for pair in task.ranges.values()]
     return not task.has_inputs and all(low <= 0 < high for low, high in ends)
 
 
@@ -129,9 +127,7 @@ def last_blocks(ptx: bytes, task: Task, case: Case) -> tuple[bytes, list[int]]:
             _BLOCK.pattern.replace("[xyz]", axis),
             rf"\g<1>%ctaid.\g<3>;\nadd.u32 \g<2>, \g<2>, {first};", text,
         )  # fmt: skip
-        text = re.sub(
-            _GRID.pattern.replace("[xyz]", axis), rf"\g<1>{whole[place]};", text
-        )
+        text = re.sub(_GRID.pattern.replace("[xyz]", axis), rf"\g<1>{whole[place]};", text)
     if text.count("%ctaid") != len(_BLOCK.findall(text)) or "%nctaid" in text or "%cluster" in text:
         raise ArgumentValueError("the code reads its block's index in another way")
     return text.encode(errors="replace"), grid

@@ -14,7 +14,7 @@ from cupola.judging.process import Ended, Limits, Process
 from cupola.judging.task import Task, dtype_of
 
 
-class ReferenceError(Exception):
+class BrokenReference(Exception):
     """The reference can't be used.
 
     Parameters
@@ -44,13 +44,13 @@ class Reference:
         self.called = 0
 
     def task(self) -> dict[str, Any]:
-        """What the file says of the task."""
+        """The task, as the file describes it."""
         try:
             told, _ = self._process.answer()
         except Ended as error:
-            raise ReferenceError("task", f"the file ended its process: {error.text}") from None
+            raise BrokenReference("task", f"the file ended its process: {error.text}") from None
         if "error" in told:
-            raise ReferenceError("task", f"the file raises {told['error']}")
+            raise BrokenReference("task", f"the file raises {told['error']}")
         task: dict[str, Any] = told["task"]
         return task
 
@@ -58,7 +58,7 @@ class Reference:
         """The inputs that the task's own function makes."""
         told, pieces = self._ask({"do": "inputs", "seed": seed, "sizes": dict(sizes)}, [])
         if "error" in told:
-            raise ReferenceError("task", f"inputs raises {told['error']} for sizes {dict(sizes)}")
+            raise BrokenReference("task", f"inputs raises {told['error']} for sizes {dict(sizes)}")
         return {**_arrays(told, pieces), **told["numbers"]}
 
     def answer(self, task: Task, case: Case) -> dict[str, np.ndarray[Any, Any]]:
@@ -66,7 +66,7 @@ class Reference:
 
         Raises
         ------
-        ReferenceError
+        BrokenReference
             Its code is ``reference-raises`` where the function raised.
         """
         given = [[name, one.dtype.str, list(one.shape)] for name, one in case.arrays.items()]
@@ -77,18 +77,18 @@ class Reference:
         self.called += 1
         where = f"for sizes {case.sizes}" if case.sizes else ""
         if "error" in told:
-            raise ReferenceError("reference-raises", f"{told['error']} {where}")
+            raise BrokenReference("reference-raises", f"{told['error']} {where}")
         declaration = task.declaration
         mutated = [one for one in declaration.inputs if one.mutated]
         changed = set(told.get("changed", ())) - {one.name for one in mutated}
         if changed:
-            raise ReferenceError(
+            raise BrokenReference(
                 "reference-mutates", f"it changes {', '.join(sorted(changed))} {where}"
             )
         found = list(_arrays(told, pieces).values())
         wanted = [*declaration.outputs, *mutated]
         if len(found) != len(wanted):
-            raise ReferenceError(
+            raise BrokenReference(
                 "reference-shape", f"it returned {len(found)} arrays {where}, and "
                 f"{', '.join(one.name for one in wanted)} are expected"
             )  # fmt: skip
@@ -99,7 +99,7 @@ class Reference:
                 else tuple(case.values.shape(tensor))
             )  # fmt: skip
             if tuple(array.shape) != tuple(shape):
-                raise ReferenceError(
+                raise BrokenReference(
                     "reference-shape", f"{tensor.name} has shape {array.shape} {where}, and "
                     f"{tuple(shape)} is expected"
                 )  # fmt: skip
@@ -111,7 +111,7 @@ class Reference:
         try:
             return self._process.ask(header, pieces)
         except Ended as error:
-            raise ReferenceError("reference-raises", f"its process: {error.text}") from None
+            raise BrokenReference("reference-raises", f"its process: {error.text}") from None
 
     def close(self) -> None:
         """End the process."""

@@ -173,8 +173,8 @@ def _expression(name: str, text: Any) -> Expression:
 def _aliases(told: Mapping[str, Any], declaration: Declaration) -> dict[str, str]:
     found = {}
     for name, other in _table(told, "aliases").items():
-        one, input = declaration.tensor(name), declaration.tensor(str(other))
-        if one is None or input is None or one.role != "output" or input.role != "input":
+        one, source = declaration.tensor(name), declaration.tensor(str(other))
+        if one is None or source is None or one.role != "output" or source.role != "input":
             raise TaskError("task", f"aliases.{name}: expected an output, and an input's name")
         found[name] = str(other)
     return found

@@ -24,7 +24,7 @@ class Finding:
     code : str
         A stable name; the documentation lists all.
     text : str
-        What was seen.
+        The observation.
     line : int
         The line of the candidate; 0 where none is known.
     sizes : dict of str to int
@@ -49,7 +49,7 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """What to do."""
+        """The text of the code on how to repair the kernel."""
         return CODES[self.code].remedy
 
     def described(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Finding:
 
 @dataclass
 class Verdict:
-    """What `cupola.judge` says of a candidate.
+    """The result of `cupola.judge`.
 
     Attributes
     ----------
