@@ -11,13 +11,13 @@ PARTS = {
     "arrays": ("array_api", "arrays", "fft", "linalg", "random"),
     "cluster": ("distributed", "mpi", "nccl", "chunks.cluster"),
     "pycuda": ("pycuda",),
-    "tools": ("coverage", "tools.debug", "tools.run"),
+    "tools": ("coverage", "judging", "tools.debug", "tools.run"),
 }
 ABOUT = {
     "arrays": "NumPy's interface of arrays",
     "cluster": "arrays and kernels in Dask, MPI and NCCL",
     "pycuda": "PyCUDA's interface",
-    "tools": "the debugger, the coverage of kernels, and the environment of cupola run",
+    "tools": "the debugger, the coverage of kernels, the judge, and the environment of cupola run",
 }
 
 

@@ -52,9 +52,9 @@ CODES = {
         "compute the output from the inputs"),
     "nan-swallowed": Code("wrong", "a NaN of an input is lost",
         "let NaN pass: fmax and fmin return the other operand; compare with isnan"),
-    "special-values": Code("wrong", "the result is wrong for infinities, denormals, huge or extreme "
-        "values", "guard against overflow as the reference does, e.g. subtract the maximum first"),
-    "aliasing": Code("wrong", "the result is wrong where the output is the memory of the input",
+    "special-values": Code("wrong", "the result is wrong for infinite, huge, denormal or extreme values",
+        "guard against overflow as the reference does, e.g. subtract the maximum first"),
+    "aliasing": Code("wrong", "the result is wrong where two arrays are one memory",
         "read all that a thread needs before another thread writes it; remove __restrict__"),
     "block-size": Code("wrong", "the kernel is wrong for another launch that the task names",
         "use blockDim and gridDim in place of numbers; cover all elements for any block"),

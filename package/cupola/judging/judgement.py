@@ -20,7 +20,7 @@ from cupola.judging.codes import CODES
 from cupola.judging.inputs import Cases
 from cupola.judging.large import judge_large
 from cupola.judging.process import Ended, Limits, Process
-from cupola.judging.reference import Reference, BrokenReference
+from cupola.judging.reference import BrokenReference, Reference
 from cupola.judging.task import Task, TaskError, dtype_of, task_of
 from cupola.judging.trials import Trials
 from cupola.judging.verdict import Finding, Verdict

@@ -14,7 +14,7 @@ from cupola.exceptions import ArgumentValueError
 from cupola.judging.candidate import EXACT, GUARDED, OTHER, Candidate, Layout, Run
 from cupola.judging.comparison import described, wrong_elements
 from cupola.judging.inputs import KINDS, ORDINARY, Case, Cases
-from cupola.judging.reference import Reference, BrokenReference
+from cupola.judging.reference import BrokenReference, Reference
 from cupola.judging.reports import findings_of
 from cupola.judging.task import Task
 from cupola.judging.verdict import Finding
