@@ -14,7 +14,7 @@ import numpy as np
 from cupola import coverage, launch_observer, paths
 from cupola.device import Device
 from cupola.exceptions import Error
-from cupola.judging import confine, sparse
+from cupola.judging import sparse
 from cupola.judging.process import serve
 from cupola.memory import alloc
 from cupola.module import Module
@@ -37,7 +37,10 @@ class Candidate:
 
     def about(self, header: dict[str, Any], pieces: list[bytearray]) -> Any:
         """The means that this process lacks, before it reads anything of the candidate's."""
-        cut = {"network": os.environ.get(confine.NETWORK), "writes": os.environ.get(confine.WRITES)}
+        cut = {
+            "network": os.environ.get("CUPOLA_JUDGE_NETWORK"),
+            "writes": os.environ.get("CUPOLA_JUDGE_WRITES"),
+        }
         if header["counts"]:
             coverage.start(_COUNTS)
         return cut, []

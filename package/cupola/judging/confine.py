@@ -21,8 +21,6 @@ _WRITE, _TRUNCATE = 1 << 1, 1 << 14
 _CHANGES = [_WRITE | sum(1 << bit for bit in range(4, 13)), 1 << 13, _TRUNCATE]
 _TCP = 0b11  # bind and connect, since version 4
 
-NETWORK, WRITES = "CUPOLA_JUDGE_NETWORK", "CUPOLA_JUDGE_WRITES"  # for the program: what was cut
-
 
 def main(arguments: list[str]) -> None:
     """Apply the limits of the first argument, and become the program of the others."""
@@ -39,8 +37,8 @@ def main(arguments: list[str]) -> None:
     libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     network = _cut_network(libc)
     writes, tcp = _cut_writes(libc, limits["folder"])
-    os.environ[NETWORK] = "cut" if network else "TCP cut" if tcp else "open"
-    os.environ[WRITES] = "cut" if writes else "open"
+    os.environ["CUPOLA_JUDGE_NETWORK"] = "cut" if network else "TCP cut" if tcp else "open"
+    os.environ["CUPOLA_JUDGE_WRITES"] = "cut" if writes else "open"
     os.execv(arguments[1], arguments[1:])
 
 
