@@ -194,7 +194,7 @@ class Candidate:
             else:
                 written = [0] if data is not None and nbytes else []
                 memory.append({"nbytes": nbytes, "written": written})
-                pieces += [_bytes(data)] if written else []
+                pieces += [_bytes(data)] if written and data is not None else []
         for name, other in layout.aliases.items():
             places[name] = places[other]
         launch = {key: [number(one, case) for one in each]
@@ -240,23 +240,23 @@ class Candidate:
         kinds = {one.name: one.kind for one in declaration.scalars}
         for text, (_, size) in zip(declaration.arguments, params, strict=True):
             assert isinstance(text, str)
-            kind, sizes = "int", (1, 2, 4, 8)
+            kind, widths = "int", [1, 2, 4, 8]
             if text in places:
                 place, at, _ = places[text]
-                kind, sizes = "memory", (8,)
+                kind, widths = "memory", [8]
                 value: Any = (place, at)
             elif text in kinds:
                 value = case.scalars[text]
                 if kinds[text] == "float":
-                    kind, sizes = "float", (2, 4, 8)
+                    kind, widths = "float", [2, 4, 8]
                 else:
                     value = int(value)
             else:
                 value = number(declaration.values[text], case)
-            if size not in sizes:
+            if size not in widths:
                 raise LoadError(
                     "launch-error", f"the parameter for {text} has {size} bytes: expected "
-                    f"{' or '.join(map(str, sizes))}"
+                    f"{' or '.join(map(str, widths))}"
                 )  # fmt: skip
             if kind == "int" and not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
                 raise ArgumentValueError(f"{text} = {value} does not fit {size} bytes")

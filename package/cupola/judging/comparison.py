@@ -31,8 +31,9 @@ def wrong_elements(
     """
     if expected.dtype.kind == "c":
         part = np.dtype(f"f{expected.dtype.itemsize // 2}")
-        pairs = [one.reshape(*one.shape, 1).view(part) for one in (expected, found)]
-        return wrong_elements(*pairs, rtol, atol, kind).any(axis=-1)
+        parts = [one.reshape(*one.shape, 1).view(part) for one in (expected, found)]
+        either: _Array = np.any(wrong_elements(parts[0], parts[1], rtol, atol, kind), axis=-1)
+        return either
     if expected.dtype.kind != "f":
         mask: _Array = expected != found
         return mask

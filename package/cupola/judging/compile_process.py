@@ -94,7 +94,9 @@ def _resources(ptx: bytes) -> dict[str, dict[str, dict[str, int]]]:
     program = None if found is None else os.path.join(os.path.dirname(found.path), "ptxas")
     Path("resources.ptx").write_bytes(ptx)
     told: dict[str, dict[str, dict[str, int]]] = {}
-    for target in PROCESSORS if program and os.access(program, os.X_OK) else ():
+    if program is None or not os.access(program, os.X_OK):
+        return told
+    for target in PROCESSORS:
         done = subprocess.run(
             [program, "-v", f"-arch={target}", "-o", os.devnull, "resources.ptx"],
             capture_output=True, text=True, errors="replace", check=False,

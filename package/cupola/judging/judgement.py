@@ -79,8 +79,8 @@ def judge(
             raise MissingFileError(f"include: there is no folder {one}")
     if not seconds > 0:
         raise ArgumentValueError(f"seconds: expected a number above 0, got {seconds!r}")
-    one = _Judgement(source, title, limits or Limits(), seconds)
-    return one.made(against, folders, list(options), cases)
+    judgement = _Judgement(source, title, limits or Limits(), seconds)
+    return judgement.made(against, folders, list(options), cases)
 
 
 def _source(candidate: str | os.PathLike[str]) -> tuple[str, str]:

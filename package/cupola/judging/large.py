@@ -135,7 +135,8 @@ def last_blocks(ptx: bytes, task: Task, case: Case) -> tuple[bytes, list[int]]:
 
 def _launch(candidate: Candidate, task: Task, kernel: str, case: Case, grid: list[int]) -> Run:
     declaration = task.declaration
-    places, memory = {}, []
+    places: dict[str, tuple[int, int, int]] = {}
+    memory: list[int] = []
     for tensor in declaration.tensors:
         shape = case.values.shapes.get(tensor.name)
         shape = case.values.shape(tensor) if shape is None else shape
