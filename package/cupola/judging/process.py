@@ -46,7 +46,7 @@ class Limits:
     """
 
     seconds: float = 60.0
-    launch_seconds: float = 3.0
+    launch_seconds: float = 5.0
     memory: int = 6 << 30
     output: int = 1 << 20
     answer: int = 256 << 20

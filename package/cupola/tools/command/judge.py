@@ -37,8 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="an option of the compiler, as in --option=-DN=4; may be repeated")  # fmt: skip
     add("--seconds", type=duration, default=4.0, metavar="SECONDS",
         help="after which no inputs are added (default: 4)")  # fmt: skip
-    add("--timeout", type=duration, default=3.0, metavar="SECONDS",
-        help="the time limit of one launch (default: 3)")  # fmt: skip
+    add("--timeout", type=duration, default=5.0, metavar="SECONDS",
+        help="the time limit of one launch (default: 5)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
