@@ -99,7 +99,7 @@ class Cases:
         usable = []
         for combination in found:
             sizes = dict(zip(self.names, combination, strict=True))
-            count = self._elements(sizes)
+            count = self.elements(sizes)
             if count is not None and count <= _MOST_ELEMENTS:
                 usable.append((0 in combination, count, combination))
         usable.sort()
@@ -150,7 +150,7 @@ class Cases:
     def _nearest(near: list[int], wanted: int) -> int:
         return min(near, key=lambda one: (abs(one - wanted), one))
 
-    def _elements(self, sizes: Mapping[str, int]) -> int | None:
+    def elements(self, sizes: Mapping[str, int]) -> int | None:
         """The elements of all tensors; None where the declaration refuses the sizes."""
         try:
             types = next(iter(self.task.declaration.kernels))
@@ -228,7 +228,7 @@ class Cases:
 
     def _scalar(self, name: str, kind: str, default: Any, sizes: Any, rng: Any) -> Any:
         if name in self.task.ranges:
-            low, high = (self._end(one, sizes) for one in self.task.ranges[name])
+            low, high = (self.end(one, sizes) for one in self.task.ranges[name])
             if kind == "float":
                 return float(rng.uniform(low, high))
             return int(rng.integers(low, max(high, low + 1)))
@@ -239,14 +239,15 @@ class Cases:
         return float(np.float32(rng.normal())) if default is None else float(default)
 
     @staticmethod
-    def _end(one: Any, values: Mapping[str, Any]) -> Any:
+    def end(one: Any, values: Mapping[str, Any]) -> Any:
+        """The value of an end of a range, for sizes."""
         try:
             return one.evaluate(values)
         except (KeyError, ExpressionError) as error:
             raise ArgumentValueError(f"ranges: {one.text} can't be computed: {error}") from None
 
     def _within(self, name: str, dtype: Any, shape: Any, values: Sizes, kind: str, rng: Any) -> Any:
-        low, high = (self._end(one, values.values) for one in self.task.ranges[name])
+        low, high = (self.end(one, values.values) for one in self.task.ranges[name])
         count = int(np.prod(shape))
         if count and high <= low:
             raise ArgumentValueError(f"ranges: {name} has no value from {low} to {high}")

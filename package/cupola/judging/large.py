@@ -45,8 +45,8 @@ def judge_large(
         try:
             candidate.load(text)
             run = _launch(candidate, task, kernel, case, grid)
-        except LoadError as error:
-            yield Finding(error.code, error.text)
+        except (LoadError, ArgumentValueError) as error:
+            yield Finding("not-judged", f"large sizes: {error}", sizes=dict(sizes))
             continue
         finally:
             candidate.close()
@@ -101,7 +101,7 @@ def _case(task: Task, cases: Cases, sizes: dict[str, int], types: tuple[str, ...
 
 def _zero_is_valid(task: Task, case: Case) -> bool:
     """Whether inputs of zeros are what the task's kernel may get."""
-    ends = [[Cases._end(one, case.values.values) for one in pair] for pair in task.ranges.values()]
+    ends = [[Cases.end(one, case.values.values) for one in pair] for pair in task.ranges.values()]
     return not task.has_inputs and all(low <= 0 < high for low, high in ends)
 
 

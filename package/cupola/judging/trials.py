@@ -107,7 +107,7 @@ class Trials:
         every = self.cases.sizes()
         largest, slow = 0, False
         for place, sizes in enumerate(every[:: 6 if few else 1]):
-            count = self.cases._elements(sizes) or 0
+            count = self.cases.elements(sizes) or 0
             if (slow or time.monotonic() > self._end) and count > largest:
                 self._skip("later sizes would take too long")
                 continue
