@@ -33,5 +33,6 @@
 #include "cupola/tensor.h"
 #include "cupola/tensor_map.h"
 #include "cupola/texture.h"
+#include "cupola/work.h"
 
 #endif /* CUPOLA_CUPOLA_H */

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "runtime/context/work_observer.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 
 namespace cupola {
@@ -53,6 +54,7 @@ Stream::~Stream() {
 void Stream::synchronize() {
     ContextScope current(context);
     const RelaxedCapture relaxed(context.driver);  // must not invalidate another stream's capture
+    if (WorkObserver* observer = WorkObserver::of(context.driver)) observer->refuse();
     const std::uint64_t before = flight.head();
     CUPOLA_CALL(context.driver, cuStreamSynchronize, handle);
     flight.done(before);
@@ -62,6 +64,7 @@ void Stream::follow(CUstream other) {
     const auto legacy = [](CUstream stream) { return !stream || stream == CU_STREAM_LEGACY; };
     if (other == handle || (legacy(other) && legacy(handle))) return;
     const ContextScope current(context);
+    if (WorkObserver* observer = WorkObserver::of(context.driver)) observer->refuse();
     CUstreamCaptureStatus theirs = CU_STREAM_CAPTURE_STATUS_NONE;
     if (any_capture() && flight.capturing() &&
         context.driver->cuStreamIsCapturing(other, &theirs) == CUDA_SUCCESS &&

@@ -4,6 +4,7 @@
 #include "runtime/context/capture.hpp"
 #include "runtime/context/device.hpp"
 #include "runtime/context/event.hpp"
+#include "runtime/context/work_observer.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 #include "runtime/memory/staging.hpp"
 
@@ -50,6 +51,12 @@ Span span_of_copy(int direction, std::size_t bytes, const Stream& stream) {
 void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
                  Stream& stream) {
     Capture::require_contents(stream, {to, from});
+    if (WorkObserver* observer = WorkObserver::of(stream.context.driver)) {
+        if (direction != CUPOLA_ON_DEVICE)
+            observer->refuse();
+        else if (!observer->copy(to, from, bytes, stream))
+            return;
+    }
     if (stream.context.driver->debug()) log_copy(to, from, bytes, direction, stream);
     const Span span = span_of_copy(direction, bytes, stream);
     if (direction == CUPOLA_ON_DEVICE) {
@@ -68,6 +75,8 @@ void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int di
 void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t count,
                  Stream& stream) {
     Capture::require_contents(stream, {to});
+    if (WorkObserver* observer = WorkObserver::of(stream.context.driver))
+        if (!observer->fill(to, value, width, count, stream)) return;
     if (stream.context.driver->debug())
         log("fill " + std::to_string(count) + " times " + std::to_string(width) + " bytes with " +
             hex(value) + ", at " + hex(to) + stream_text(stream));
@@ -133,6 +142,7 @@ void capture_between(std::uint64_t to, const Context& target, std::uint64_t from
 void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_device,
                   std::size_t bytes, Stream& stream) {
     Capture::require_contents(stream, {to, from});
+    if (WorkObserver* observer = WorkObserver::of(stream.context.driver)) observer->refuse();
     if (stream.context.driver->debug())
         log("copy " + std::to_string(bytes) + " bytes between " + device_text(from_device) +
             " and " + device_text(to_device) + ", from " + hex(from) + " to " + hex(to) +

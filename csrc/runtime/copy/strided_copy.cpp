@@ -9,6 +9,7 @@
 
 #include "kernels/strided.h"
 #include "runtime/context/capture.hpp"
+#include "runtime/context/work_observer.hpp"
 #include "runtime/copy/copy.hpp"
 #include "runtime/copy/loop_nest.hpp"
 #include "runtime/launch/launch.hpp"
@@ -194,12 +195,13 @@ void copy_any(StridedRegion region, Stream& stream) {
     }
 }
 
+// Recorded work has linear copies and launches alone.
 bool copy(const StridedRegion& region, int direction, Stream& stream) {
     if (region.axes.empty()) return true;
     ContextScope current(stream.context);
     if (region.axes.size() == 1)
         copy_linear(region.to, region.from, region.axes[0].length, direction, stream);
-    else if (is_pitched(region))
+    else if (is_pitched(region) && !WorkObserver::of(stream.context.driver))
         copy_pitched(region, direction, stream);
     else if (direction == CUPOLA_ON_DEVICE)
         copy_any(region, stream);

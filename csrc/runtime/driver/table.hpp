@@ -29,7 +29,8 @@ struct Driver {
         profiled = 4,
         prints = 8,
         beside_capture = 16,
-        observed = 32
+        observed = 32,
+        recorded = 64
     };
     mutable std::atomic<unsigned> instrumented{0};
     bool synchronous = false;  // CUPOLA_SYNC=1: wait for each launch

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/context/capture.hpp"
+#include "runtime/context/work_observer.hpp"
 #include "runtime/driver/output.hpp"
 #include "runtime/launch/argument.hpp"
 #include "runtime/launch/observer.hpp"
@@ -133,6 +134,8 @@ void Kernel::launch_instrumented(const cupola_dimensions& d, const cupola_attrib
                                  void** pointers, Stream& stream) {
     require_contents(pointers, stream);
     const Driver& driver = context.driver;
+    if (WorkObserver* observer = WorkObserver::of(driver))
+        if (!observer->launch(*this, d, attributes, pointers, stream)) return;
     if (driver.debug()) log_launch(d);
     if (driver.instrumented.load(std::memory_order_relaxed) & Driver::prints)
         Output::before_launch();

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "runtime/context/capture.hpp"
+#include "runtime/context/work_observer.hpp"
 
 namespace cupola {
 namespace {
@@ -149,6 +150,7 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
     if (!pointer) pointer = allocate();
     Capture::note_allocation(stream, pointer, size);
     begin(pointer, pooled_ ? "of the pool" : "of the device");
+    if (WorkObserver* observer = WorkObserver::of(context.driver)) observer->allocated(*this);
 }
 
 CUdeviceptr DeviceMemory::allocate() {
