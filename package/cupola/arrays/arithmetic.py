@@ -11,6 +11,7 @@ from cupola.array import Array
 from cupola.arrays.arguments import integer_of, is_device_array
 from cupola.arrays.joins import concatenate
 from cupola.arrays.layouts import broadcast_to
+from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of, axis_of
 from cupola.creation import full
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -18,6 +19,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 __all__ = ["clip", "diff"]
 
 
+@planned
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None) -> Array:
     """Elements limited to a range, as ``numpy.clip``.
 
@@ -48,6 +50,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None) -> Array
     return found
 
 
+@planned
 def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Array:
     """Differences of neighbouring elements along an axis, as ``numpy.diff``.
 

@@ -14,6 +14,7 @@ from cupola.arrays.gather import take_from
 from cupola.arrays.joins import concatenate
 from cupola.arrays.launching import launch
 from cupola.arrays.layouts import broadcast_to
+from cupola.arrays.plans import planned
 from cupola.arrays.positions import CHECKED, Positions
 from cupola.arrays.rows import array_of, axis_of, with_axis
 from cupola.arrays.shapes import moveaxis
@@ -23,6 +24,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 __all__ = ["delete", "flip", "fliplr", "flipud", "insert", "repeat", "roll", "rot90", "tile"]
 
 
+@planned
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
     """Repeat each element along an axis, as ``numpy.repeat``.
 
@@ -82,6 +84,7 @@ def _lengthened(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ..
     return (*shape[:axis], length, *shape[axis + 1 :])
 
 
+@planned
 def tile(A: Any, reps: Any) -> Array:  # noqa: N803 - NumPy's name
     """Repeat a whole array along its axes, as ``numpy.tile``.
 
@@ -109,6 +112,7 @@ def tile(A: Any, reps: Any) -> Array:  # noqa: N803 - NumPy's name
     return broadcast_to(view, wide).copy().reshape(length)
 
 
+@planned
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     """Shift elements along axes; what leaves at the end comes in at the start.
 
@@ -158,6 +162,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     return made
 
 
+@planned
 def flip(m: Any, axis: Any = None) -> Array:
     """A view with the elements in reverse order along axes, by default all of them.
 
@@ -189,6 +194,7 @@ def _flipped(array: Array, *axes: int) -> Array:
     return view
 
 
+@planned
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Array:
     """A view that is turned by 90 degrees `k` times, from the first axis to the second.
 

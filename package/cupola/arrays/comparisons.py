@@ -10,12 +10,14 @@ import numpy as np
 from cupola.array import Array, read_now
 from cupola.arrays.arguments import integer_of, is_device_array
 from cupola.arrays.outputs import stored
+from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of
 from cupola.exceptions import ArgumentTypeError
 
 __all__ = ["allclose", "array_equal", "isclose", "round"]
 
 
+@planned
 def round(a: Array, decimals: int = 0, out: Array | None = None) -> Array:  # noqa: A001
     """Elements rounded to a number of decimals; ties go to the even number.
 
@@ -71,6 +73,7 @@ def _rounded(a: Array, decimals: int) -> Array:
     return result.astype(np.int64).astype(a.dtype)
 
 
+@planned
 def isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Array:

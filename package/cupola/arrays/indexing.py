@@ -18,6 +18,7 @@ from cupola.arrays.arguments import (
 from cupola.arrays.gather import put_into, take_from
 from cupola.arrays.launching import launch
 from cupola.arrays.layouts import broadcast_to
+from cupola.arrays.plans import planned
 from cupola.arrays.positions import CHECKED, Positions, mode_of, suffix
 from cupola.arrays.rows import array_of, axis_of, with_axis
 from cupola.creation import asarray, empty, to_device
@@ -26,6 +27,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 __all__ = ["put", "put_along_axis", "take", "take_along_axis"]
 
 
+@planned
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Array:
     """Elements along an axis, as ``numpy.take``.
 
@@ -104,6 +106,7 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
         a[...] = flat.reshape(a.shape)
 
 
+@planned
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     """Elements along an axis, by an array of indices for each row, as ``numpy.take_along_axis``.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.arrays.arguments import is_device_array, require_device, require_writable
+from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of, axis_of
 from cupola.arrays.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims
 from cupola.creation import asarray, empty, to_device
@@ -18,6 +19,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 __all__ = ["append", "column_stack", "concatenate", "dstack", "hstack", "stack", "vstack"]
 
 
+@planned
 def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None,
     casting: str = "same_kind",
@@ -120,6 +122,7 @@ def _listed(title: str, arrays: Any) -> list[Array]:
     return found
 
 
+@planned
 def stack(
     arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
@@ -148,24 +151,28 @@ def stack(
     return _joined("stack", views, number, out, dtype, casting)
 
 
+@planned
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Join arrays along the first axis; arrays of one axis are rows. See `concatenate`."""
     views = [atleast_2d(one) for one in _listed("vstack", tup)]
     return _joined("vstack", views, 0, None, dtype, casting)
 
 
+@planned
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Join arrays along the second axis; arrays of one axis along it. See `concatenate`."""
     views = [atleast_1d(one) for one in _listed("hstack", tup)]
     return _joined("hstack", views, int(views[0].ndim != 1), None, dtype, casting)
 
 
+@planned
 def dstack(tup: Any) -> Array:
     """Join arrays along the third axis; others get axes as by `atleast_3d`."""
     views = [atleast_3d(one) for one in _listed("dstack", tup)]
     return _joined("dstack", views, 2, None, None, "same_kind")
 
 
+@planned
 def column_stack(tup: Any) -> Array:
     """Join arrays along the second axis; arrays of one axis are columns."""
     listed = _listed("column_stack", tup)
@@ -173,6 +180,7 @@ def column_stack(tup: Any) -> Array:
     return _joined("column_stack", views, 1, None, None, "same_kind")
 
 
+@planned
 def append(arr: Any, values: Any, axis: Any = None) -> Array:
     """The array with others behind it, as ``numpy.append``.
 

@@ -10,6 +10,7 @@ import numpy as np
 from cupola.array import Array
 from cupola.arrays.arguments import axes_of, integer_of, require_device
 from cupola.arrays.choose import choose
+from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of, axis_of
 from cupola.arrays.shapes import moveaxis
 from cupola.creation import arange, empty, strided_view, zeros
@@ -58,6 +59,7 @@ def _diagonal(title: str, array: Array, offset: Any, axis1: Any, axis2: Any) -> 
     return view
 
 
+@planned
 def diag(v: Any, k: Any = 0) -> Array:
     """A diagonal as a new array, or a matrix with a diagonal, as ``numpy.diag``.
 
@@ -84,6 +86,7 @@ def diag(v: Any, k: Any = 0) -> Array:
     return made
 
 
+@planned
 def trace(
     a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
 ) -> Array:
@@ -155,12 +158,14 @@ def identity_like(array: Array) -> Array:
     return made
 
 
+@planned
 def tril(m: Any, k: Any = 0) -> Array:
     """A copy with 0 above a diagonal, as ``numpy.tril``; `k` as `offset` of `diagonal`."""
     array = array_of("tril", "m", m)
     return choose("tril", _below("tril", array, k), array, np.zeros((), array.dtype)[()])
 
 
+@planned
 def triu(m: Any, k: Any = 0) -> Array:
     """A copy with 0 below a diagonal, as ``numpy.triu``; `k` as `offset` of `diagonal`."""
     array = array_of("triu", "m", m)

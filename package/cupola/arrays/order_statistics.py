@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cupola.array import Array
+from cupola.arrays.plans import planned
 from cupola.arrays.radix_sort import sort_rows
 from cupola.arrays.rows import Rows, array_of, axis_of, rows_of
 from cupola.arrays.sorts import rows_to_sort, sorted_rows, sorting_indices
@@ -18,6 +19,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 __all__ = ["argpartition", "partition", "top_k"]
 
 
+@planned
 def partition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Array:
@@ -49,6 +51,7 @@ def partition(
     return rows.restored(sorted_rows(rows.x))
 
 
+@planned
 def argpartition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Array:

@@ -15,6 +15,7 @@ from cupola.arrays.arguments import require_device, require_writable, result
 from cupola.arrays.layouts import overlap
 from cupola.arrays.matrix_product import FORMS, multiply
 from cupola.arrays.matrix_stacks import matrices
+from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of, axis_of
 from cupola.creation import empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -22,6 +23,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 __all__ = ["dot", "inner", "matmul", "outer", "tensordot", "vdot"]
 
 
+@planned
 def matmul(x1: Any, x2: Any, out: Any = None) -> Array:
     """The product of matrices, as ``numpy.matmul`` and ``x1 @ x2``.
 
@@ -65,6 +67,7 @@ def matmul(x1: Any, x2: Any, out: Any = None) -> Array:
     return _product("matmul", a, b, out)
 
 
+@planned
 def dot(a: Any, b: Any, out: Any = None) -> Array:
     """The sums of products over the last axis of `a` and the last but one of `b`.
 
@@ -90,6 +93,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     return result("dot", _contracted("dot", x, y, [x.ndim - 1], [y.ndim - 2]), out)
 
 
+@planned
 def inner(a: Any, b: Any) -> Array:
     """The sums of products over the last axes of both, as ``numpy.inner``.
 
@@ -108,6 +112,7 @@ def inner(a: Any, b: Any) -> Array:
     return _contracted("inner", x, y, [x.ndim - 1], [y.ndim - 1])
 
 
+@planned
 def outer(a: Any, b: Any, out: Any = None) -> Array:
     """The product of each element of `a` with each element of `b`, as ``numpy.outer``.
 
@@ -126,6 +131,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
     return np.multiply(x.reshape(-1, 1), y.reshape(1, -1), out=out)
 
 
+@planned
 def vdot(a: Any, b: Any) -> Array:
     """The sum of products of all elements, those of `a` conjugated, as ``numpy.vdot``.
 
@@ -145,6 +151,7 @@ def vdot(a: Any, b: Any) -> Array:
     return x.ravel().dot(y.ravel())
 
 
+@planned
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """The sums of products over several axes, as ``numpy.tensordot``.
 

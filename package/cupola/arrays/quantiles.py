@@ -11,6 +11,7 @@ import numpy as np
 from cupola.array import Array
 from cupola.arrays.images import kernel
 from cupola.arrays.outputs import check_out, stored
+from cupola.arrays.plans import planned
 from cupola.arrays.quantile_methods import Positions, positions
 from cupola.arrays.radix_sort import sort_rows
 from cupola.arrays.rows import array_of, axis_of, packed
@@ -23,6 +24,7 @@ __all__ = ["median", "percentile", "quantile"]
 _MEAN, _LOW = -1.0, -2.0  # weights with a meaning
 
 
+@planned
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
@@ -69,6 +71,7 @@ def median(
     return stored(to, made.reshape(shape))
 
 
+@planned
 def quantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: Any = None,
@@ -113,6 +116,7 @@ def quantile(
     return _quantile("quantile", a, q, 1, axis, out, method, keepdims, weights)
 
 
+@planned
 def percentile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: Any = None,

@@ -13,6 +13,7 @@ from cupola.arrays.element_types import NUMBERS, require_elements
 from cupola.arrays.images import kernel
 from cupola.arrays.operations import OPERATIONS, PRODUCT, SUM, Operation, operation_of
 from cupola.arrays.outputs import check_out, stored, target_of
+from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of, axis_of, packed, with_axis
 from cupola.creation import empty, zeros
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -30,6 +31,7 @@ _SHORT = 1024  # the longest rows that a warp scans
 _COLUMNS = 4096  # this number of columns fills a device
 
 
+@planned
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """The sums of each element and those before it.
 
@@ -63,6 +65,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     return _scan("cumsum", SUM, with_axis(array_of("cumsum", "a", a), axis), axis, dtype, out)
 
 
+@planned
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """The products of each element and those before it.
 
@@ -73,6 +76,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
     return _scan("cumprod", PRODUCT, x, axis, dtype, out)
 
 
+@planned
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None,
     include_initial: bool = False,
@@ -101,6 +105,7 @@ def cumulative_sum(
     return _cumulative("cumulative_sum", SUM, x, axis, dtype, out, include_initial)
 
 
+@planned
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None,
     include_initial: bool = False,

@@ -10,6 +10,7 @@ import numpy as np
 from cupola.array import Array, read_now
 from cupola.arrays.arguments import current_values, is_device_array, require_device
 from cupola.arrays.launching import launch
+from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of, packed
 from cupola.creation import asarray, empty, full
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -23,6 +24,7 @@ ELEMENTS = {
 }  # fmt: skip
 
 
+@planned
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
     """Where values would be put into a sorted array, as ``numpy.searchsorted``.
 
@@ -93,6 +95,7 @@ def _order(array: Array, sorter: Any) -> Array:
     return packed(as_type(order, np.dtype(np.int64)))
 
 
+@planned
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     """The bin of each value, as ``numpy.digitize``.
 

@@ -13,6 +13,7 @@ from cupola.arrays.choose import choose
 from cupola.arrays.compaction import FOR_ELEMENTS, nonzero_of, select
 from cupola.arrays.element_types import require_native
 from cupola.arrays.gather import take_from
+from cupola.arrays.plans import planned
 from cupola.arrays.positions import Positions
 from cupola.arrays.rows import array_of, axis_of, with_axis
 from cupola.creation import empty, full, to_device
@@ -22,6 +23,7 @@ from cupola.stream import refuse_captured
 __all__ = ["argwhere", "compress", "count_nonzero", "extract", "flatnonzero", "nonzero", "where"]
 
 
+@planned
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """Elements of `x` where a condition is true, else of `y`; or the indices of true elements.
 
@@ -106,6 +108,7 @@ def argwhere(a: Any) -> Array:
     return made
 
 
+@planned
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     """The number of elements that are not 0, as an array of int64; it does not wait.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.arrays.key_sorts import argsort_rows, gather, resort
+from cupola.arrays.plans import planned
 from cupola.arrays.radix_sort import sort_rows
 from cupola.arrays.rows import Rows, array_of, rows_of, with_axis
 from cupola.creation import empty
@@ -20,6 +21,7 @@ _KINDS = {"q": "quicksort", "h": "heapsort", "m": "mergesort", "s": "stable"}
 _OF_INDICES = ("argsort", "argpartition", "lexsort")
 
 
+@planned
 def sort(
     a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
     stable: bool | None = None,
@@ -58,6 +60,7 @@ def sort(
     return rows.restored(sorted_rows(rows.x))
 
 
+@planned
 def argsort(
     a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
     stable: bool | None = None,

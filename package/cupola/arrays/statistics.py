@@ -10,12 +10,14 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.arrays.outputs import stored
+from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of
 from cupola.exceptions import ArgumentValueError
 
 __all__ = ["std", "var"]
 
 
+@planned
 def var(
     a: Array,
     axis: Any = None,
@@ -62,6 +64,7 @@ def var(
     return _spread("var", a, axis, dtype, out, ddof, keepdims, correction, root=False)
 
 
+@planned
 def std(
     a: Array,
     axis: Any = None,
