@@ -44,6 +44,7 @@ def library(stub, driver, monkeypatch):
     made = Waiting(stub)
     monkeypatch.setattr(cublas, "_installed", lambda: made)
     monkeypatch.setattr(cublas, "is_cpu", lambda device: False)
+    monkeypatch.setattr(cublas, "LEAST_WORK", 0)
     return stub.library
 
 

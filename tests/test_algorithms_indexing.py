@@ -188,9 +188,9 @@ def test_indices_of_64_bits_without_a_sign(driver, place):
 @pytest.mark.parametrize("place", [cupola.to_device, np.asarray, list])
 def test_an_index_out_of_range_is_named(driver, place):
     there = cupola.zeros((3, 4))
-    for wrong, first in ([[0, 3, 9], 3], [[-4], -4], [[[7, 1]], 7]):
-        with pytest.raises(IndexError, match=rf"index {first} .* axis 0 with size 3"):
-            there[place(wrong)]
+    for wrong, found in ([[0, 3, 9], "[39]"], [[-4], -4], [[[7, 1]], 7]):
+        with pytest.raises(IndexError, match=rf"index {found} .* axis 0 with size 3"):
+            there[place(wrong)].get()
     with pytest.raises(IndexError, match=r"index 4 .* axis 1 with size 4"):
         there[:, place([4])] = 1
     same(there, np.zeros((3, 4)))
@@ -286,7 +286,7 @@ def test_wrong_arguments_of_take_and_put(driver):
         with refused(cupola.ArgumentError, saying=words):
             call()
     with pytest.raises(IndexError, match="take: index 12 "):
-        cupola.take(x, cupola.array([0, 12]))
+        cupola.take(x, cupola.array([0, 12])).get()
     with pytest.raises(IndexError, match="put: index -13 "):
         cupola.put(x, [-13], 1)
     for place in (np.array, cupola.array):
@@ -298,7 +298,7 @@ def test_graphs_index_without_a_check_on_the_device(driver):
     stream = cupola.Stream()
     x, index = cupola.array(np.arange(10.0)), cupola.array([1, 12])
     with refused(cupola.ArgumentValueError, saying=("captured", "mode='wrap'")), stream.capture():
-        x[index]
+        x[index] = 1.0
     with stream.capture() as graph:
         wrapped = cupola.take(x, index, mode="wrap")
         x[[0, 0]] = cupola.take(x, [3, 4])
@@ -307,6 +307,69 @@ def test_graphs_index_without_a_check_on_the_device(driver):
     made.launch()
     same(wrapped, np.array([2.0, 4.0]))
     assert x[0].item() == 8
+
+
+def test_a_captured_read_reports_an_index_after_each_launch(driver):
+    stream = cupola.Stream()
+    x, index = cupola.array(np.arange(10.0)), cupola.array([1, 12])
+    with stream.capture() as graph:
+        made = x[index]
+    launch = graph.instantiate()
+    for _ in range(2):
+        launch.launch(stream)
+        with pytest.raises(IndexError, match="index 12 is out of bounds for axis 0 with size 10"):
+            stream.synchronize()
+    index.set([1, 2])
+    launch.launch(stream)
+    same(made, np.array([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("wait", ["stream", "device", "event", "item"])
+def test_each_wait_raises_the_error_of_a_device_index_once(driver, wait):
+    x, y = cupola.array(np.arange(6.0).reshape(2, 3)), cupola.zeros(())
+    reads = [
+        (lambda: x[cupola.array([0, 2])], "axis 0 with size 2"),
+        (lambda: x[cupola.array([1]), cupola.array([-4])], "axis 1 with size 3"),
+        (lambda: cupola.take(x, cupola.array([6])), "take: index 6 .* axis 0 with size 6"),
+        (lambda: cupola.take(x, cupola.array([3]), 1), "take: index 3 .* axis 1 with size 3"),
+        (lambda: cupola.take_along_axis(x, cupola.array([[3], [0]]), 1), "take_along_axis: index 3"),
+    ]
+    event = cupola.Event()
+    waits = {
+        "stream": cupola.Stream.current().synchronize,
+        "device": cupola.Device().synchronize,
+        "event": event.synchronize,
+        "item": y.item,
+    }
+    for read, words in reads:
+        for _ in range(4):  # later calls have a plan
+            read()
+            event.record()
+            with pytest.raises(IndexError, match=words):
+                waits[wait]()
+            waits[wait]()
+
+
+def test_indices_of_an_axis_without_elements_are_refused_at_once(driver):
+    with pytest.raises(IndexError, match="axis 0 with size 0"):
+        cupola.zeros((0, 2))[cupola.array([0])]
+    cupola.zeros((3, 0))[cupola.array([3])]
+    with pytest.raises(IndexError, match="index 3 .* axis 0 with size 3"):
+        cupola.Device().synchronize()
+
+
+@pytest.mark.parametrize("kind", ["i4", "i8"])
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
+def test_gathers_of_each_word_of_any_length_and_alignment(driver, kind, size):
+    rng = np.random.default_rng(size)
+    host = rng.integers(0, 255, (1000, size), np.uint8).view(f"V{size}").reshape(-1)
+    there = cupola.to_device(host)
+    for n in (1, 3, 4, 5, 8, 2049, 70001):
+        places = rng.integers(-1000, 1000, n + 1).astype(kind)
+        on_device = cupola.to_device(places)
+        for first in (0, 1):  # the second begins apart from 16 bytes
+            got = cupola.take(there, on_device[first : first + n])
+            assert got.get().tobytes() == host[places[first : first + n]].tobytes()
 
 
 def test_an_index_without_axes_stays_on_the_device(driver):

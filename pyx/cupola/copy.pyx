@@ -20,6 +20,7 @@ from cupola.layout cimport MAX_AXES, broadcast, extent, f_strides
 from cupola.memory cimport host_address, is_pinned
 from cupola.stream cimport Stream, captures, current_stream
 
+from cupola.error import AFTER_WAIT
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
@@ -183,6 +184,8 @@ cdef int download(ArrayData source, object host, Stream queue, bint by_itself) e
             check(cupola_copy_to_host(<void*>to, origin, nbytes, queue.native))
             if wait:
                 queue.wait_done()
+        if wait and AFTER_WAIT[0] is not None:
+            AFTER_WAIT[0](source.device_index)
         return 0
     if moved(
         to, host.strides, origin, source.get_strides(), source.shape, source.itemsize,
@@ -191,6 +194,8 @@ cdef int download(ArrayData source, object host, Stream queue, bint by_itself) e
         if wait:
             with nogil:
                 queue.wait_done()
+            if AFTER_WAIT[0] is not None:
+                AFTER_WAIT[0](source.device_index)
         return 0
     if not source.contiguous:
         source = compact(source, "C", queue)

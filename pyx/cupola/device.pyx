@@ -18,6 +18,7 @@ from cupola.error cimport check
 
 from cupola.exceptions import ArgumentTypeError, UnknownNameError
 from cupola.core.registry import registered
+from cupola.error import AFTER_WAIT
 
 __all__ = ["Device", "devices", "memory_info"]
 
@@ -239,9 +240,13 @@ cdef class Device:
         ------
         DriverError
             Where queued work failed.
+        IndexError
+            Where work of the device found an index out of range; see `take`.
         """
         with nogil:
             check(cupola_device_synchronize(self.index))
+        if AFTER_WAIT[0] is not None:
+            AFTER_WAIT[0](self.index)
 
     def __enter__(self):
         check(cupola_device_push(self.index))

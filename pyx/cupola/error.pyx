@@ -23,6 +23,12 @@ cdef int fail(int status) except -1 nogil:
         raise failure(status)
 
 
+# The function that the modules of streams, events, devices and copies call, with the device's
+# index, after the host waited for a device; None before a function needs it. It raises the errors
+# that kernels reported meanwhile.
+AFTER_WAIT = [None]
+
+
 cdef object failure(int status):
     cdef cupola_error_info info
     # The strings are valid until this thread's next failure. Copy them first: other code here may

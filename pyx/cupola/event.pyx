@@ -17,6 +17,7 @@ from cupola.handles cimport cupola_event
 from cupola.native_event cimport NativeEvent
 from cupola.stream cimport Stream, as_stream
 
+from cupola.error import AFTER_WAIT
 from cupola.exceptions import ArgumentValueError, DriverError
 
 __all__ = ["Event"]
@@ -152,9 +153,13 @@ cdef class Event(NativeEvent):
         ------
         DriverError
             Where work before it failed.
+        IndexError
+            Where work of the device found an index out of range; see `take`.
         """
         with nogil:
             self.wait_done()
+        if AFTER_WAIT[0] is not None:
+            AFTER_WAIT[0](self.device_index)
 
     @property
     def done(self):

@@ -26,6 +26,7 @@ from cupola.handles cimport cupola_event
 from cupola.native_event cimport NativeEvent
 
 from cupola.core.registry import registered
+from cupola.error import AFTER_WAIT
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["Stream"]
@@ -423,9 +424,13 @@ cdef class Stream:
         ------
         DriverError
             Where queued work failed.
+        IndexError
+            Where work of the device found an index out of range; see `take`.
         """
         with nogil:
             self.wait_done()
+        if AFTER_WAIT[0] is not None:
+            AFTER_WAIT[0](self.device_index)
 
     @property
     def done(self):

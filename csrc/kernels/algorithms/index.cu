@@ -2,6 +2,8 @@
 //
 // Kernels move words of 1 to 16 bytes. The host picks the widest word that divides a row, so that
 // rows of small elements move in wide words.
+#include <cstring>
+
 #include "../constants.h"
 #include "moved.cuh"
 
@@ -33,6 +35,33 @@ __device__ i64 position(I index, i64 size, int mode) {
     return mode == RAISE ? 0 : wrapped(place, size);
 }
 
+// Where a kernel reports an index that is out of range: page-locked memory of the host. cupola reads
+// it where the host waits for the device; see arrays/index_faults.py.
+struct FaultPage {
+    int claimed, written;  // by the first thread that reports
+    i64 index, size, site;
+};
+
+template <class I>
+__device__ void report(FaultPage* page, I index, i64 size, i64 site) {
+    if (atomicCAS(&page->claimed, 0, 1)) return;
+    page->index = static_cast<i64>(index);
+    page->size = size;
+    page->site = site;
+    __threadfence_system();
+    *const_cast<volatile int*>(&page->written) = 1;
+}
+
+// The same as `position`; under RAISE, it reports an index that is out of range.
+template <class I>
+__device__ i64 position(I index, i64 size, int mode, FaultPage* page, i64 site) {
+    if (mode == RAISE) {
+        const i64 place = static_cast<i64>(index);
+        if (place < -size || place >= size) report(page, index, size, site);
+    }
+    return position(index, size, mode);
+}
+
 // The three axes of a copy by indices. The strides of the other side count words, too.
 struct Axes {
     i64 outer, count, inner, outer_step, count_step, inner_step;
@@ -48,33 +77,59 @@ __device__ inline Place place_of(i64 p, const Axes& axes) {
     return {outer, row - outer * axes.count, p - row * axes.inner};
 }
 
+// Elements that are `step` words apart. A thread loads 16 bytes of indices at once, and has the
+// loads of two such groups in flight: each word's address depends on a load before it.
+template <class T, class I>
+__device__ void take_words(const T* __restrict__ source, T* __restrict__ out,
+                           const I* __restrict__ index, i64 total, i64 step, i64 size, int mode,
+                           FaultPage* page, i64 site) {
+    constexpr int lanes = 16 / sizeof(I), groups = 2;
+    constexpr int bytes = lanes * sizeof(T) < 16 ? lanes * sizeof(T) : 16;
+    struct alignas(bytes) Words {
+        T at[lanes];
+    };
+    const bool aligned = reinterpret_cast<u64>(index) % 16 == 0 &&
+                         reinterpret_cast<u64>(out) % alignof(Words) == 0;
+    const i64 whole = aligned ? total / lanes : 0;
+#pragma unroll 1
+    for (i64 base = first<i64>(); base < whole; base += groups * threads<i64>()) {
+        uint4 loaded[groups];
+        Words words[groups];
+#pragma unroll
+        for (int k = 0; k < groups; k++) {
+            const i64 group = base + k * threads<i64>();
+            if (group < whole) loaded[k] = reinterpret_cast<const uint4*>(index)[group];
+        }
+#pragma unroll
+        for (int k = 0; k < groups; k++) {
+            if (base + k * threads<i64>() >= whole) break;
+            I indices[lanes];
+            std::memcpy(indices, &loaded[k], sizeof indices);
+#pragma unroll
+            for (int j = 0; j < lanes; j++)
+                words[k].at[j] = source[position(indices[j], size, mode, page, site) * step];
+        }
+#pragma unroll
+        for (int k = 0; k < groups; k++) {
+            const i64 group = base + k * threads<i64>();
+            if (group < whole) reinterpret_cast<Words*>(out)[group] = words[k];
+        }
+    }
+#pragma unroll 1
+    for (i64 p = whole * lanes + first<i64>(); p < total; p += threads<i64>())
+        out[p] = source[position(index[p], size, mode, page, site) * step];
+}
+
 template <class T, class I>
 __device__ void take(const T* __restrict__ source, T* __restrict__ out, const I* __restrict__ index,
-                     const Axes& axes, i64 size, int mode) {
+                     const Axes& axes, i64 size, int mode, FaultPage* page, i64 site) {
     const i64 total = axes.outer * axes.count * axes.inner;
-    if (axes.outer == 1 && axes.inner == 1) {
-        // Several loads in flight: the position of each depends on a load before it.
-        constexpr int items = 4;
-#pragma unroll 1
-        for (i64 base = first<i64>(); base < total; base += items * threads<i64>()) {
-            i64 places[items];
-#pragma unroll
-            for (int k = 0; k < items; k++) {
-                const i64 p = base + k * threads<i64>();
-                if (p < total) places[k] = position(index[p], size, mode) * axes.count_step;
-            }
-#pragma unroll
-            for (int k = 0; k < items; k++) {
-                const i64 p = base + k * threads<i64>();
-                if (p < total) out[p] = source[places[k]];
-            }
-        }
-        return;
-    }
+    if (axes.outer == 1 && axes.inner == 1)
+        return take_words(source, out, index, total, axes.count_step, size, mode, page, site);
 #pragma unroll 1
     for (i64 p = first<i64>(); p < total; p += threads<i64>()) {
         const Place at = place_of(p, axes);
-        const i64 place = position(index[at.count], size, mode);
+        const i64 place = position(index[at.count], size, mode, page, site);
         out[p] = source[at.outer * axes.outer_step + place * axes.count_step +
                         at.inner * axes.inner_step];
     }
@@ -104,6 +159,15 @@ __device__ void find_winners(const I* __restrict__ index, i64* winners, i64 n, i
     for (i64 j = first<i64>(); j < n; j += threads<i64>())
         atomicMax(reinterpret_cast<long long*>(winners) + position(index[j], size, mode),
                   static_cast<long long>(j) + 1);
+}
+
+// Reports an index that is out of range.
+template <class I>
+__device__ void check_later(const I* __restrict__ index, i64 n, i64 size, FaultPage* page,
+                            i64 site) {
+#pragma unroll 1
+    for (i64 j = first<i64>(); j < n; j += threads<i64>())
+        position(index[j], size, RAISE, page, site);
 }
 
 // The number of the first index that is out of range; `bad` begins with all bits set.
@@ -182,9 +246,9 @@ using namespace cupola::algorithms;
 #define CUPOLA_INDEXED(bits, T, I, suffix)                                                        \
     extern "C" __global__ void index_take_##bits##_##suffix(                                      \
         const T* source, T* out, const I* index, i64 outer, i64 count, i64 inner, i64 outer_step, \
-        i64 count_step, i64 inner_step, i64 size, int mode) {                                     \
+        i64 count_step, i64 inner_step, i64 size, int mode, FaultPage* page, i64 site) {          \
         take<T, I>(source, out, index, {outer, count, inner, outer_step, count_step, inner_step}, \
-                   size, mode);                                                                   \
+                   size, mode, page, site);                                                       \
     }                                                                                             \
     extern "C" __global__ void index_put_##bits##_##suffix(                                       \
         T* target, const T* values, const I* index, const i64* winners, const i64* places,        \
@@ -208,6 +272,10 @@ CUPOLA_WORDS(CUPOLA_MOVED)
 #define CUPOLA_INDICES(I, suffix)                                                                \
     extern "C" __global__ void index_check_##suffix(const I* index, u64* bad, i64 n, i64 size) { \
         check<I>(index, n, size, bad);                                                           \
+    }                                                                                            \
+    extern "C" __global__ void index_check_later_##suffix(const I* index, i64 n, i64 size,       \
+                                                          FaultPage* page, i64 site) {           \
+        check_later<I>(index, n, size, page, site);                                              \
     }                                                                                            \
     extern "C" __global__ void index_winners_##suffix(const I* index, i64* winners, i64 n,       \
                                                       i64 size, int mode) {                      \

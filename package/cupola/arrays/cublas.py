@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cupola.array import note_use
+from cupola.arrays.planned_call import refuse_plan
 from cupola.device import Device, is_cpu
 from cupola.exceptions import Error
 from cupola.stream import Stream
@@ -50,6 +51,8 @@ _TYPES = {
     np.dtype("c16"): _Type(5, 70, (c_double * 2)(1, 0), (c_double * 2)(0, 0)),
 }
 
+LEAST_WORK = 1 << 21  # multiplications of a product; smaller ones use cupola's own kernels
+
 
 class Cublas(MathLibrary):
     """The loaded library.
@@ -83,6 +86,7 @@ class Cublas(MathLibrary):
             return False
         if max(rows, columns, inner, count, left, right) > _MOST or min(a.batch, b.batch) < 0:
             return False
+        refuse_plan()
         device = out.device_index
         stream = Stream.current(device)
         for array in (out, a.first, b.first):

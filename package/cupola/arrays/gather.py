@@ -17,8 +17,11 @@ from cupola.arrays.layouts import (
     start,
     width_of,
 )
-from cupola.arrays.positions import CHECKED, Positions, suffix
+from cupola.arrays.positions import CHECKED, RAISE, Positions, suffix
 from cupola.creation import empty, zeros
+
+# In a gather of single words: `lanes` times `groups` of the kernel, for indices of 64 bits.
+WORDS_OF_A_THREAD = 4
 
 
 def take_from(view: Array, before: int, positions: Positions) -> Array:
@@ -28,7 +31,7 @@ def take_from(view: Array, before: int, positions: Positions) -> Array:
     out: Array = empty(shape, view.dtype, device=view.device_index)
     if out.nbytes and math.prod(positions.sizes):
         _take(view, before, positions, out)
-    positions.wait()
+    positions.check_later()
     return out
 
 
@@ -40,10 +43,13 @@ def _take(view: Array, before: int, positions: Positions, out: Array) -> None:
         return
     outer, inner, outer_step, inner_step = rows.counted(view.itemsize, width)
     index, step, mode = positions.single(rows.steps, width)
+    words = out.nbytes // width
+    if outer == inner == 1:
+        words = -(-words // WORDS_OF_A_THREAD)
     launch(
-        "index", f"index_take_{width * 8}_{suffix(index)}", view.device_index,
-        out.nbytes // width, start(view), out, index, outer, index.size, inner, outer_step, step,
-        inner_step, positions.sizes[0], mode,
+        "index", f"index_take_{width * 8}_{suffix(index)}", view.device_index, words, start(view),
+        out, index, outer, index.size, inner, outer_step, step, inner_step, positions.sizes[0],
+        mode, *(positions.report() if mode == RAISE else (None, 0)),
     )  # fmt: skip
 
 

@@ -53,14 +53,14 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     Raises
     ------
     IndexError
-        Where an index is out of range, with ``mode="raise"``.
-    ArgumentValueError
-        While the stream is being captured, with ``mode="raise"`` and indices on the device.
+        Where an index on the host is out of range, with ``mode="raise"``.
 
     Notes
     -----
-    With ``mode="raise"`` and indices on the device, the call waits for a check on the device.
-    Indices on the host are checked there, without a wait.
+    With ``mode="raise"``, the device checks indices that are on the device, and the call does not
+    wait. Where an index is out of range, its element of the result is the first one. The next wait
+    for the device raises the IndexError, which names the function and one such index: a copy to
+    the host, `Stream.synchronize`, `Event.synchronize` or `Device.synchronize`.
     """
     array = array_of("take", "a", a)
     index = _indices("take", indices)
@@ -86,7 +86,8 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
 
     Notes
     -----
-    Of several equal indices the last one's value stays. The call waits as `take` does.
+    Of several equal indices the last one's value stays. With ``mode="raise"`` and indices on the
+    device, the call waits for a check of all indices before it writes.
     """
     require_writable("put", "a", array_of("put", "a", a))
     index = _indices("put", ind)
@@ -125,11 +126,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     Raises
     ------
     IndexError
-        Where an index is out of range.
-
-    Notes
-    -----
-    The call waits for a check of indices on the device, as `take` does.
+        Where an index on the host is out of range. The device checks its own indices as for `take`.
     """
     array = array_of("take_along_axis", "arr", arr)
     index = _indices("take_along_axis", indices)
@@ -137,9 +134,8 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     others = _joint("take_along_axis", array, index, number)
     array = broadcast_to(array, _with_length(others, number, array.shape[number]))
     checked, flat = _flat("take_along_axis", array, index, number, others)
-    found = take_from(array.reshape(-1), 0, flat)
-    checked.wait()
-    return found
+    checked.check_later()
+    return take_from(array.reshape(-1), 0, flat)
 
 
 def put_along_axis(arr: Array, indices: Any, values: Any, axis: Any) -> None:
@@ -160,8 +156,8 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: Any) -> None:
 
     Notes
     -----
-    Of several equal indices of a row the last one's value stays. The call waits as
-    `take_along_axis` does.
+    Of several equal indices of a row the last one's value stays. For indices on the device, the
+    call waits for their check before it writes.
     """
     title = "put_along_axis"
     require_writable(title, "arr", array_of(title, "arr", arr))

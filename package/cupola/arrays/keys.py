@@ -12,6 +12,7 @@ from cupola.arrays.arguments import is_device_array, require_device
 from cupola.arrays.compaction import nonzero_of, select
 from cupola.arrays.element_types import require_native
 from cupola.arrays.layouts import broadcast_to
+from cupola.arrays.plans import planned
 from cupola.creation import asarray, empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
@@ -49,15 +50,23 @@ def get_items(array: Array, key: Any) -> Array:
     Raises
     ------
     IndexError
-        Where an index is out of range, or shapes do not fit.
+        Where an index on the host is out of range, or shapes do not fit.
     ArgumentValueError
         While the stream is being captured, where the call must wait for the device.
 
     Notes
     -----
     A mask on the device gives a size that only the device knows: the call waits for a count. The
-    range of indices on the device is checked there, and the call waits for the result.
+    device checks the range of its own indices, and a later wait raises the error, as for `take`.
     """
+    if _is_whole_mask(key, array):
+        require_native(TITLE, "x", array)
+        return select(array, _fitting(key, array, 0), TITLE)
+    return _items(array, key)
+
+
+@planned
+def _items(array: Array, key: Any) -> Array:
     require_native(TITLE, "x", array)
     keys = _parsed(array, key)
     if len(keys) == 1 and _is_whole_mask(keys[0], array):

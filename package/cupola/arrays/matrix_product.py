@@ -75,7 +75,9 @@ def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], 
         rows, count = rows * count, 1  # one tall matrix
     form = FORMS[out.dtype]
     device = out.device_index
-    library = cublas.usable(device)
+    # A call of cuBLAS costs more of the host's time than a small product takes.
+    large = math.prod(shape) * count >= cublas.LEAST_WORK
+    library = cublas.usable(device) if large else None
     if library is not None and library.multiply(out, a, b, (rows, columns, inner), count):
         return
     sizes = rows, columns, inner, count

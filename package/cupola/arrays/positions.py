@@ -12,6 +12,7 @@ import numpy as np
 from cupola.array import Array
 from cupola.arrays.arguments import require_device
 from cupola.arrays.element_types import require_native
+from cupola.arrays.index_faults import page_of, site_of
 from cupola.arrays.launching import launch
 from cupola.arrays.layouts import broadcast_to, overlap
 from cupola.creation import empty, full, to_device
@@ -29,7 +30,8 @@ MOST_SORTED = 1 << 16
 class Positions:
     """Indices along one or more axes, which broadcast to one shape.
 
-    Indices on the host are checked there, at once. Those on a device are checked by `wait`.
+    Indices on the host are checked there, at once. Those on a device are checked by `wait`, or by
+    `check_later`, or by the kernel that reads them.
 
     Parameters
     ----------
@@ -53,17 +55,20 @@ class Positions:
         self.device, self.mode, self.different = device, mode, different
         self.shape: tuple[int, ...] = np.broadcast_shapes(*[one.shape for one in arrays])
         self.size = math.prod(self.shape)
-        self.bad: list[tuple[Array, Array, int, int]] = []
+        self.checked = False
         if mode != RAISE and self.size and not math.prod(sizes):
             raise IndexError(f"{title}: the axis has no elements, and {self.size} are indexed")
+        if mode == RAISE and self.size:
+            for one, axis, size in zip(arrays, axes, sizes, strict=True):
+                if isinstance(one, Array) and not size:
+                    raise IndexError(
+                        f"{title}: {one.size} indices are out of bounds for axis {axis} with size 0"
+                    )
         self.on_host = all(isinstance(one, np.ndarray) for one in arrays)
         self.arrays = [
             self._host(one, axis, size) if isinstance(one, np.ndarray) else self._kept(one)
             for one, axis, size in zip(arrays, axes, sizes, strict=True)
         ]
-        for one, axis, size in zip(self.arrays, axes, sizes, strict=True):
-            if isinstance(one, Array) and mode == RAISE and one.size:
-                self._check(one, axis, size)
 
     def _host(self, indices: np.ndarray[Any, Any], axis: int, size: int) -> np.ndarray[Any, Any]:
         """Indices from 0 to size - 1."""
@@ -89,30 +94,53 @@ class Positions:
             f"{self.title}: index {index} is out of bounds for axis {axis} with size {size}"
         )
 
-    def _check(self, indices: Array, axis: int, size: int) -> None:
-        refuse_captured(
-            self.device, self.title,
-            "it checks the range of indices that are on the device; use cupola.take or cupola.put "
-            "with mode='wrap' or mode='clip', or indices on the host",
-        )  # fmt: skip
-        bad = full(1, np.iinfo(np.uint64).max, np.uint64, device=self.device)
-        name = f"index_check_{suffix(indices)}"
-        launch("index", name, self.device, indices.size, indices, bad, indices.size, size)
-        self.bad.append((indices, bad, axis, size))
+    def _unchecked(self) -> list[tuple[Array, int, int]]:
+        """Indices on a device that may be out of range, with their axis and its length."""
+        if self.mode != RAISE or self.checked:
+            return []
+        each = zip(self.arrays, self.axes, self.sizes, strict=True)
+        return [found for found in each if isinstance(found[0], Array) and found[0].size]
 
     def wait(self) -> None:
-        """Wait for the checks of indices on the device.
+        """Check indices on the device, and wait for the answer.
 
         Raises
         ------
         IndexError
             Where an index is out of range.
+        ArgumentValueError
+            While the stream is being captured.
         """
-        for indices, bad, axis, size in self.bad:
+        found = []
+        for indices, axis, size in self._unchecked():
+            refuse_captured(
+                self.device, self.title,
+                "it checks the range of indices that are on the device; use cupola.put with "
+                "mode='wrap' or mode='clip', or indices on the host",
+            )  # fmt: skip
+            bad = full(1, np.iinfo(np.uint64).max, np.uint64, device=self.device)
+            name = f"index_check_{suffix(indices)}"
+            launch("index", name, self.device, indices.size, indices, bad, indices.size, size)
+            found.append((indices, bad, axis, size))
+        for indices, bad, axis, size in found:
             first = int(bad.item())
             if first < indices.size:
                 self._refuse(indices.reshape(-1)[first].item(), axis, size)
-        self.bad = []
+        self.checked = True
+
+    def check_later(self) -> None:
+        """Queue a check of indices on the device, whose error a later wait raises."""
+        for indices, axis, size in self._unchecked():
+            launch(
+                "index", f"index_check_later_{suffix(indices)}", self.device, indices.size, indices,
+                indices.size, size, page_of(self.device), site_of(self.title, axis),
+            )  # fmt: skip
+        self.checked = True
+
+    def report(self) -> tuple[Array, int]:
+        """The page and the site for a kernel that checks the only array of indices."""
+        self.checked = True
+        return page_of(self.device), site_of(self.title, self.axes[0])
 
     def copy_if_overlapping(self, target: Array) -> None:
         """Copy indices in the memory of an array that will be written, as in ``x[x] = values``."""
