@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from cupola.array import Array
+from cupola.arrays.arguments import axes_of
 from cupola.arrays.outputs import stored
 from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of
+from cupola.arrays.spread import spread_of
 from cupola.exceptions import ArgumentValueError
 
 __all__ = ["std", "var"]
@@ -107,6 +109,16 @@ def _spread(
     axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count = math.prod(a.shape[one] for one in axes)
     values = a if a.dtype == kind else a.astype(kind)
+    if kind.kind == "f" and a.ndim:
+        found = axes_of(name, tuple(axes), a.ndim)
+        shape = [1 if at in found else length for at, length in enumerate(a.shape)]
+        kept = [length for at, length in enumerate(a.shape) if at not in found]
+        made = spread_of(
+            values, tuple(sorted(found)), max(count - ddof, 0), root,
+            tuple(shape if keepdims else kept),
+        )  # fmt: skip
+        if made is not None:
+            return stored(out, made)
     if kind == np.float16:
         # As in NumPy, each step is rounded to float16. So large sums and squares are infinite.
         mean = _divided(values.sum(axis=axis, keepdims=True), count)
