@@ -193,6 +193,7 @@ def test_an_index_out_of_range_is_named(driver, place):
             there[place(wrong)].get()
     with pytest.raises(IndexError, match=r"index 4 .* axis 1 with size 4"):
         there[:, place([4])] = 1
+        cupola.Device().synchronize()
     same(there, np.zeros((3, 4)))
     with pytest.raises(IndexError, match="size 0"):
         cupola.zeros((0, 2))[place([0])]
@@ -294,19 +295,18 @@ def test_wrong_arguments_of_take_and_put(driver):
             cupola.take(cupola.zeros(0), place([1]), mode="clip")
 
 
-def test_graphs_index_without_a_check_on_the_device(driver):
+def test_graphs_index_by_arrays(driver):
     stream = cupola.Stream()
-    x, index = cupola.array(np.arange(10.0)), cupola.array([1, 12])
-    with refused(cupola.ArgumentValueError, saying=("captured", "mode='wrap'")), stream.capture():
-        x[index] = 1.0
+    x, index = cupola.array(np.arange(10.0)), cupola.array([1, 2])
     with stream.capture() as graph:
-        wrapped = cupola.take(x, index, mode="wrap")
+        wrapped = cupola.take(x, cupola.array([1, 12]), mode="wrap")
         x[[0, 0]] = cupola.take(x, [3, 4])
+        x[index] = -1.0
     made = graph.instantiate()
     x.set(np.arange(10.0) * 2)
     made.launch()
     same(wrapped, np.array([2.0, 4.0]))
-    assert x[0].item() == 8
+    same(x[:4], np.array([8.0, -1, -1, 6]))
 
 
 def test_a_captured_read_reports_an_index_after_each_launch(driver):
@@ -348,6 +348,38 @@ def test_each_wait_raises_the_error_of_a_device_index_once(driver, wait):
             with pytest.raises(IndexError, match=words):
                 waits[wait]()
             waits[wait]()
+
+
+def test_writes_skip_an_index_out_of_range_and_report_it(driver):
+    device = cupola.Device()
+    wrong = cupola.array([1, 7, 0], "i4")
+    for values in (5.0, cupola.array([5.0, 6, 7])):
+        for _ in range(4):  # later calls have a plan
+            x = cupola.zeros((3, 2))
+            flat = x.reshape(-1)
+            writes = [
+                (lambda: flat.__setitem__(wrong, values), "index 7 .* axis 0 with size 6"),
+                (lambda: cupola.put(x, wrong, values), "put: index 7 .* axis 0 with size 6"),
+            ]
+            first = 7.0 if isinstance(values, cupola.Array) else 5.0
+            for write, words in writes:
+                x.fill(0)
+                write()
+                with pytest.raises(IndexError, match=words):
+                    device.synchronize()
+                same(flat, np.array([first, 5, 0, 0, 0, 0]))
+    x = cupola.zeros((3, 2))
+    for values in (5.0, cupola.array([5.0, 6, 7])):
+        x.fill(0)
+        x[cupola.array([0, 3, 2]), cupola.array([0, 0, -2])] = values
+        with pytest.raises(IndexError, match="index 3 .* axis 0 with size 3"):
+            device.synchronize()
+        same(x, np.array([[5.0, 0], [0, 0], [7.0 if isinstance(values, cupola.Array) else 5.0, 0]]))
+    x.fill(0)
+    cupola.put_along_axis(x, cupola.array([[1], [2], [0]]), 4.0, 1)
+    with pytest.raises(IndexError, match="put_along_axis: index 2 .* axis 1 with size 2"):
+        device.synchronize()
+    same(x, np.array([[0.0, 4], [0, 0], [4, 0]]))
 
 
 def test_indices_of_an_axis_without_elements_are_refused_at_once(driver):

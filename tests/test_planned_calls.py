@@ -19,6 +19,9 @@ CALLS = {
     "x[index]": lambda np, a: a["x"][a["index"]],
     "m[:, index]": lambda np, a: a["m"][:, a["columns"]],
     "take_along_axis": lambda np, a: np.take_along_axis(a["m"], a["places"], 1),
+    "x[index] = y": lambda np, a: assigned(a["x"], a["permutation"], a["y"]),
+    "x[index] = number": lambda np, a: assigned(a["x"], a["index"], 0),
+    "x[mask] = number": lambda np, a: assigned(a["x"], a["mask"], 2.5),
     "std": lambda np, a: a["m"].std(axis=1),
     "var": lambda np, a: np.var(a["m"], axis=0, ddof=1, keepdims=True),
     "cumsum": lambda np, a: np.cumsum(a["m"], axis=0),
@@ -43,6 +46,12 @@ CALLS = {
 }
 
 
+def assigned(x, key, value):
+    made = x.copy()
+    made[key] = value
+    return made
+
+
 def operands(seed):
     rng = np.random.default_rng(seed)
     return {
@@ -51,6 +60,7 @@ def operands(seed):
         "m": rng.random((6, 10), np.float32),
         "mask": rng.random(N) > 0.5,
         "index": rng.integers(-N, N, N).astype(np.int32),
+        "permutation": rng.permutation(N).astype(np.int32),
         "columns": rng.integers(0, 10, 4),
         "places": rng.integers(0, 10, (6, 3)),
         "order": np.sort(rng.random(N, np.float32)),

@@ -24,7 +24,10 @@ __device__ __noinline__ i64 wrapped(i64 place, i64 size) {
     return place < 0 ? size - 1 - rest : rest;
 }
 
-// Under RAISE, an index that is out of range gets position 0, and `index_check` reports the index.
+// An offset or a position of an index that is out of range.
+constexpr i64 outside = INT64_MIN;
+
+// Under RAISE, an index that is out of range is `outside`.
 template <class I>
 __device__ i64 position(I index, i64 size, int mode) {
     i64 place = static_cast<i64>(index);
@@ -32,7 +35,7 @@ __device__ i64 position(I index, i64 size, int mode) {
     if (mode == CLIP) return place < 0 ? 0 : place < size ? place : size - 1;
     if (place < 0) place += size;
     if (place >= 0 && place < size) return place;
-    return mode == RAISE ? 0 : wrapped(place, size);
+    return mode == RAISE ? outside : wrapped(place, size);
 }
 
 // Where a kernel reports an index that is out of range: page-locked memory of the host. cupola reads
@@ -52,14 +55,19 @@ __device__ void report(FaultPage* page, I index, i64 size, i64 site) {
     *const_cast<volatile int*>(&page->written) = 1;
 }
 
-// The same as `position`; under RAISE, it reports an index that is out of range.
+// The same, with a report of an index that is out of range.
 template <class I>
 __device__ i64 position(I index, i64 size, int mode, FaultPage* page, i64 site) {
-    if (mode == RAISE) {
-        const i64 place = static_cast<i64>(index);
-        if (place < -size || place >= size) report(page, index, size, site);
-    }
-    return position(index, size, mode);
+    const i64 place = position(index, size, mode);
+    if (mode == RAISE && place == outside) report(page, index, size, site);
+    return place;
+}
+
+// The position for a read: the first one in place of one outside.
+template <class I>
+__device__ i64 readable(I index, i64 size, int mode, FaultPage* page, i64 site) {
+    const i64 place = position(index, size, mode, page, site);
+    return place == outside ? 0 : place;
 }
 
 // The three axes of a copy by indices. The strides of the other side count words, too.
@@ -107,7 +115,7 @@ __device__ void take_words(const T* __restrict__ source, T* __restrict__ out,
             std::memcpy(indices, &loaded[k], sizeof indices);
 #pragma unroll
             for (int j = 0; j < lanes; j++)
-                words[k].at[j] = source[position(indices[j], size, mode, page, site) * step];
+                words[k].at[j] = source[readable(indices[j], size, mode, page, site) * step];
         }
 #pragma unroll
         for (int k = 0; k < groups; k++) {
@@ -117,7 +125,7 @@ __device__ void take_words(const T* __restrict__ source, T* __restrict__ out,
     }
 #pragma unroll 1
     for (i64 p = whole * lanes + first<i64>(); p < total; p += threads<i64>())
-        out[p] = source[position(index[p], size, mode, page, site) * step];
+        out[p] = source[readable(index[p], size, mode, page, site) * step];
 }
 
 template <class T, class I>
@@ -129,7 +137,7 @@ __device__ void take(const T* __restrict__ source, T* __restrict__ out, const I*
 #pragma unroll 1
     for (i64 p = first<i64>(); p < total; p += threads<i64>()) {
         const Place at = place_of(p, axes);
-        const i64 place = position(index[at.count], size, mode, page, site);
+        const i64 place = readable(index[at.count], size, mode, page, site);
         out[p] = source[at.outer * axes.outer_step + place * axes.count_step +
                         at.inner * axes.inner_step];
     }
@@ -140,12 +148,14 @@ __device__ void take(const T* __restrict__ source, T* __restrict__ out, const I*
 template <class T, class I>
 __device__ void put(T* target, const T* values, const I* __restrict__ index,
                     const i64* __restrict__ winners, const i64* __restrict__ places,
-                    const Axes& axes, const Axes& from, i64 size, int mode) {
+                    const Axes& axes, const Axes& from, i64 size, int mode, FaultPage* page,
+                    i64 site) {
     const i64 total = axes.outer * axes.count * axes.inner;
 #pragma unroll 1
     for (i64 p = first<i64>(); p < total; p += threads<i64>()) {
         const Place at = place_of(p, axes);
-        const i64 place = position(index[at.count], size, mode);
+        const i64 place = position(index[at.count], size, mode, page, site);
+        if (place == outside) continue;
         if (winners && winners[places ? places[at.count] : place] != at.count + 1) continue;
         target[at.outer * axes.outer_step + place * axes.count_step + at.inner * axes.inner_step] =
             values[at.outer * from.outer_step + at.count * from.count_step +
@@ -156,53 +166,44 @@ __device__ void put(T* target, const T* values, const I* __restrict__ index,
 template <class I>
 __device__ void find_winners(const I* __restrict__ index, i64* winners, i64 n, i64 size, int mode) {
 #pragma unroll 1
-    for (i64 j = first<i64>(); j < n; j += threads<i64>())
-        atomicMax(reinterpret_cast<long long*>(winners) + position(index[j], size, mode),
-                  static_cast<long long>(j) + 1);
+    for (i64 j = first<i64>(); j < n; j += threads<i64>()) {
+        const i64 place = position(index[j], size, mode);
+        if (place != outside)
+            atomicMax(reinterpret_cast<long long*>(winners) + place, static_cast<long long>(j) + 1);
+    }
 }
 
 // Reports an index that is out of range.
 template <class I>
-__device__ void check_later(const I* __restrict__ index, i64 n, i64 size, FaultPage* page,
-                            i64 site) {
+__device__ void check(const I* __restrict__ index, i64 n, i64 size, FaultPage* page, i64 site) {
 #pragma unroll 1
     for (i64 j = first<i64>(); j < n; j += threads<i64>())
         position(index[j], size, RAISE, page, site);
 }
 
-// The number of the first index that is out of range; `bad` begins with all bits set.
-template <class I>
-__device__ void check(const I* __restrict__ index, i64 n, i64 size, u64* bad) {
-#pragma unroll 1
-    for (i64 j = first<i64>(); j < n; j += threads<i64>()) {
-        const i64 place = static_cast<i64>(index[j]);
-        if (place < -size || place >= size)
-            atomicMin(reinterpret_cast<unsigned long long*>(bad),
-                      static_cast<unsigned long long>(j));
-    }
-}
-
 // Adds an index array's part of offsets, for elements that several arrays index.
 template <class I>
 __device__ void add_offsets(const I* __restrict__ index, i64* offsets, i64 n, i64 size, i64 step,
-                            int begins) {
+                            int begins, FaultPage* page, i64 site) {
 #pragma unroll 1
     for (i64 j = first<i64>(); j < n; j += threads<i64>()) {
-        const i64 part = position(index[j], size, RAISE) * step;
-        offsets[j] = begins ? part : offsets[j] + part;
+        const i64 place = position(index[j], size, RAISE, page, site);
+        const i64 before = begins ? 0 : offsets[j];
+        offsets[j] = place == outside || before == outside ? outside : before + place * step;
     }
 }
 
 // Offsets in a contiguous array of (outer, size, inner) for indices of (outer, count, inner).
 template <class I>
 __device__ void along_axis(const I* __restrict__ index, i64* offsets, i64 outer, i64 count,
-                           i64 inner, i64 size) {
+                           i64 inner, i64 size, FaultPage* page, i64 site) {
     const i64 total = outer * count * inner;
     const Axes axes{outer, count, inner, 0, 0, 0};
 #pragma unroll 1
     for (i64 p = first<i64>(); p < total; p += threads<i64>()) {
         const Place at = place_of(p, axes);
-        offsets[p] = (at.outer * size + position(index[p], size, RAISE)) * inner + at.inner;
+        const i64 place = position(index[p], size, RAISE, page, site);
+        offsets[p] = place == outside ? outside : (at.outer * size + place) * inner + at.inner;
     }
 }
 
@@ -253,10 +254,11 @@ using namespace cupola::algorithms;
     extern "C" __global__ void index_put_##bits##_##suffix(                                       \
         T* target, const T* values, const I* index, const i64* winners, const i64* places,        \
         i64 outer, i64 count, i64 inner, i64 outer_step, i64 count_step, i64 inner_step,          \
-        i64 from_outer, i64 from_count, i64 from_inner, i64 size, int mode) {                     \
+        i64 from_outer, i64 from_count, i64 from_inner, i64 size, int mode, FaultPage* page,      \
+        i64 site) {                                                                               \
         const Axes axes{outer, count, inner, outer_step, count_step, inner_step};                 \
         const Axes from{outer, count, inner, from_outer, from_count, from_inner};                 \
-        put<T, I>(target, values, index, winners, places, axes, from, size, mode);                \
+        put<T, I>(target, values, index, winners, places, axes, from, size, mode, page, site);    \
     }
 
 #define CUPOLA_MOVED(bits, T)                                                              \
@@ -269,25 +271,24 @@ using namespace cupola::algorithms;
     }
 CUPOLA_WORDS(CUPOLA_MOVED)
 
-#define CUPOLA_INDICES(I, suffix)                                                                \
-    extern "C" __global__ void index_check_##suffix(const I* index, u64* bad, i64 n, i64 size) { \
-        check<I>(index, n, size, bad);                                                           \
-    }                                                                                            \
-    extern "C" __global__ void index_check_later_##suffix(const I* index, i64 n, i64 size,       \
-                                                          FaultPage* page, i64 site) {           \
-        check_later<I>(index, n, size, page, site);                                              \
-    }                                                                                            \
-    extern "C" __global__ void index_winners_##suffix(const I* index, i64* winners, i64 n,       \
-                                                      i64 size, int mode) {                      \
-        find_winners<I>(index, winners, n, size, mode);                                          \
-    }                                                                                            \
-    extern "C" __global__ void index_offsets_##suffix(const I* index, i64* offsets, i64 n,       \
-                                                      i64 size, i64 step, int begins) {          \
-        add_offsets<I>(index, offsets, n, size, step, begins);                                   \
-    }                                                                                            \
-    extern "C" __global__ void index_along_##suffix(const I* index, i64* offsets, i64 outer,     \
-                                                    i64 count, i64 inner, i64 size) {            \
-        along_axis<I>(index, offsets, outer, count, inner, size);                                \
+#define CUPOLA_INDICES(I, suffix)                                                            \
+    extern "C" __global__ void index_check_##suffix(const I* index, i64 n, i64 size,         \
+                                                    FaultPage* page, i64 site) {             \
+        check<I>(index, n, size, page, site);                                                \
+    }                                                                                        \
+    extern "C" __global__ void index_winners_##suffix(const I* index, i64* winners, i64 n,   \
+                                                      i64 size, int mode) {                  \
+        find_winners<I>(index, winners, n, size, mode);                                      \
+    }                                                                                        \
+    extern "C" __global__ void index_offsets_##suffix(const I* index, i64* offsets, i64 n,   \
+                                                      i64 size, i64 step, int begins,        \
+                                                      FaultPage* page, i64 site) {           \
+        add_offsets<I>(index, offsets, n, size, step, begins, page, site);                   \
+    }                                                                                        \
+    extern "C" __global__ void index_along_##suffix(const I* index, i64* offsets, i64 outer, \
+                                                    i64 count, i64 inner, i64 size,          \
+                                                    FaultPage* page, i64 site) {             \
+        along_axis<I>(index, offsets, outer, count, inner, size, page, site);                \
     }
 CUPOLA_INDICES(i32, i32)
 CUPOLA_INDICES(i64, i64)

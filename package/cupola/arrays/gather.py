@@ -17,7 +17,7 @@ from cupola.arrays.layouts import (
     start,
     width_of,
 )
-from cupola.arrays.positions import CHECKED, RAISE, Positions, suffix
+from cupola.arrays.positions import CHECKED, Positions, suffix
 from cupola.creation import empty, zeros
 
 # In a gather of single words: `lanes` times `groups` of the kernel, for indices of 64 bits.
@@ -31,7 +31,7 @@ def take_from(view: Array, before: int, positions: Positions) -> Array:
     out: Array = empty(shape, view.dtype, device=view.device_index)
     if out.nbytes and math.prod(positions.sizes):
         _take(view, before, positions, out)
-    positions.check_later()
+    positions.check()
     return out
 
 
@@ -49,12 +49,14 @@ def _take(view: Array, before: int, positions: Positions, out: Array) -> None:
     launch(
         "index", f"index_take_{width * 8}_{suffix(index)}", view.device_index, words, start(view),
         out, index, outer, index.size, inner, outer_step, step, inner_step, positions.sizes[0],
-        mode, *(positions.report() if mode == RAISE else (None, 0)),
+        mode, *positions.report(mode),
     )  # fmt: skip
 
 
 def put_into(view: Array, before: int, positions: Positions, values: Array) -> None:
     """Write values to positions; of several equal positions the last one's value stays.
+
+    An index on the device that is out of range is reported, and nothing is written for it.
 
     Parameters
     ----------
@@ -64,8 +66,8 @@ def put_into(view: Array, before: int, positions: Positions, values: Array) -> N
     axes = len(positions.sizes)
     shape = (*view.shape[:before], *positions.shape, *view.shape[before + axes :])
     values = broadcast_to(values, shape)
-    positions.wait()
     if values.size == 0 or view.itemsize == 0:
+        positions.check()
         return
     if overlap(view, values):
         values = values.copy()
@@ -99,7 +101,7 @@ def _put(view: Array, rows: Rows, values: Array, sources: Rows, positions: Posit
         "index", f"index_put_{width * 8}_{suffix(index)}", view.device_index,
         outer * index.size * inner, start(view), start(values), index, winners, places, outer,
         index.size, inner, outer_step, step, inner_step, from_outer, from_step, from_inner,
-        positions.sizes[0], mode,
+        positions.sizes[0], mode, *positions.report(mode),
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from cupola.arrays.gather import put_into, take_from
 from cupola.arrays.launching import launch
 from cupola.arrays.layouts import broadcast_to
 from cupola.arrays.plans import planned
-from cupola.arrays.positions import CHECKED, Positions, mode_of, suffix
+from cupola.arrays.positions import CHECKED, RAISE, Positions, mode_of, suffix
 from cupola.arrays.rows import array_of, axis_of, with_axis
 from cupola.creation import asarray, empty, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -86,8 +86,8 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
 
     Notes
     -----
-    Of several equal indices the last one's value stays. With ``mode="raise"`` and indices on the
-    device, the call waits for a check of all indices before it writes.
+    Of several equal indices the last one's value stays. The device checks its own indices as for
+    `take`: nothing is written for an index that is out of range, and a later wait raises the error.
     """
     require_writable("put", "a", array_of("put", "a", a))
     index = _indices("put", ind)
@@ -133,8 +133,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     array, index, number = _rows("take_along_axis", array, index, axis)
     others = _joint("take_along_axis", array, index, number)
     array = broadcast_to(array, _with_length(others, number, array.shape[number]))
-    checked, flat = _flat("take_along_axis", array, index, number, others)
-    checked.check_later()
+    flat = _flat("take_along_axis", array, index, number, others)
     return take_from(array.reshape(-1), 0, flat)
 
 
@@ -156,8 +155,8 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: Any) -> None:
 
     Notes
     -----
-    Of several equal indices of a row the last one's value stays. For indices on the device, the
-    call waits for their check before it writes.
+    Of several equal indices of a row the last one's value stays. The device checks its own indices
+    as for `put`.
     """
     title = "put_along_axis"
     require_writable(title, "arr", array_of(title, "arr", arr))
@@ -166,8 +165,7 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: Any) -> None:
     others = _without_axis(array.shape, number)
     if _joint(title, array, index, number) != others:
         raise _misfit(title, array, index)
-    checked, flat = _flat(title, target, index, number, others)
-    checked.wait()
+    flat = _flat(title, target, index, number, others)
     put_into(target.reshape(-1), 0, flat, broadcast_to(_values(title, arr, values), flat.shape))
     if arr.size and target.ptr != arr.ptr:
         arr[...] = target.reshape(arr.shape)
@@ -241,8 +239,8 @@ def _misfit(title: str, array: Array, index: Any) -> ArgumentValueError:
 
 def _flat(
     title: str, array: Array, index: Any, axis: int, others: tuple[int, ...]
-) -> tuple[Positions, Positions]:
-    """The indices along an axis, for `wait`, and those of the same elements in C order."""
+) -> Positions:
+    """The positions in C order of the elements that indices along an axis name."""
     device, size, count = array.device_index, array.shape[axis], index.shape[axis]
     shape = _with_length(others, axis, count)
     if isinstance(index, np.ndarray):
@@ -256,6 +254,6 @@ def _flat(
     if flat.size:
         launch(
             "index", f"index_along_{suffix(there)}", device, flat.size, there, flat,
-            math.prod(shape[:axis]), count, math.prod(shape[axis + 1 :]), size,
+            math.prod(shape[:axis]), count, math.prod(shape[axis + 1 :]), size, *checked.report(RAISE),
         )  # fmt: skip
-    return checked, Positions(title, [flat], [0], [array.size], device, CHECKED)
+    return Positions(title, [flat], [0], [array.size], device, CHECKED)

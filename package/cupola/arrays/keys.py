@@ -76,6 +76,7 @@ def _items(array: Array, key: Any) -> Array:
     return take_from(*_selected(array, keys))
 
 
+@planned
 def set_items(array: Array, key: Any, value: Any) -> None:
     """``array[key] = value`` for a key with arrays of indices or masks.
 
@@ -91,7 +92,9 @@ def set_items(array: Array, key: Any, value: Any) -> None:
     -----
     Where indices are equal, the value of the last one stays, as in NumPy. For indices on the
     device that takes temporary memory of 8 bytes for each position of the indexed axes, unless
-    `value` is a single element. A mask and a single element need no wait.
+    `value` is a single element. The device checks the range of its own indices. Nothing is written
+    for an index that is out of range, and a later wait raises the error, as for `put`. The call
+    waits where a mask on the device takes several values.
     """
     from cupola.arrays.choose import fill_where
     from cupola.arrays.gather import put_into
@@ -125,6 +128,10 @@ def set_items(array: Array, key: Any, value: Any) -> None:
 
 def _values(array: Array, value: Any) -> Array:
     """The values on the array's device, of its dtype."""
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        filled: Array = empty((), array.dtype, device=array.device_index)
+        filled.fill(value)  # without a copy from the host
+        return filled
     if not is_device_array(value):
         # The plain path converts and copies as for x[...] = value.
         made: Array = empty(np.shape(value), array.dtype, device=array.device_index)

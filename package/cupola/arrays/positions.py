@@ -15,10 +15,9 @@ from cupola.arrays.element_types import require_native
 from cupola.arrays.index_faults import page_of, site_of
 from cupola.arrays.launching import launch
 from cupola.arrays.layouts import broadcast_to, overlap
-from cupola.creation import empty, full, to_device
+from cupola.creation import empty, to_device
 from cupola.exceptions import ArgumentValueError
 from cupola.kernel_constants import INDEX_MODE
-from cupola.stream import refuse_captured
 
 RAISE, WRAP, CLIP, CHECKED = (INDEX_MODE[name] for name in ("RAISE", "WRAP", "CLIP", "CHECKED"))
 MODES = {"raise": RAISE, "wrap": WRAP, "clip": CLIP}
@@ -30,8 +29,8 @@ MOST_SORTED = 1 << 16
 class Positions:
     """Indices along one or more axes, which broadcast to one shape.
 
-    Indices on the host are checked there, at once. Those on a device are checked by `wait`, or by
-    `check_later`, or by the kernel that reads them.
+    Indices on the host are checked there, at once. Those on a device are checked by the kernel that
+    reads them, or by `check`. A later wait raises the error.
 
     Parameters
     ----------
@@ -101,46 +100,21 @@ class Positions:
         each = zip(self.arrays, self.axes, self.sizes, strict=True)
         return [found for found in each if isinstance(found[0], Array) and found[0].size]
 
-    def wait(self) -> None:
-        """Check indices on the device, and wait for the answer.
-
-        Raises
-        ------
-        IndexError
-            Where an index is out of range.
-        ArgumentValueError
-            While the stream is being captured.
-        """
-        found = []
-        for indices, axis, size in self._unchecked():
-            refuse_captured(
-                self.device, self.title,
-                "it checks the range of indices that are on the device; use cupola.put with "
-                "mode='wrap' or mode='clip', or indices on the host",
-            )  # fmt: skip
-            bad = full(1, np.iinfo(np.uint64).max, np.uint64, device=self.device)
-            name = f"index_check_{suffix(indices)}"
-            launch("index", name, self.device, indices.size, indices, bad, indices.size, size)
-            found.append((indices, bad, axis, size))
-        for indices, bad, axis, size in found:
-            first = int(bad.item())
-            if first < indices.size:
-                self._refuse(indices.reshape(-1)[first].item(), axis, size)
-        self.checked = True
-
-    def check_later(self) -> None:
-        """Queue a check of indices on the device, whose error a later wait raises."""
+    def check(self) -> None:
+        """Queue a check of indices that no kernel of an access reads."""
         for indices, axis, size in self._unchecked():
             launch(
-                "index", f"index_check_later_{suffix(indices)}", self.device, indices.size, indices,
+                "index", f"index_check_{suffix(indices)}", self.device, indices.size, indices,
                 indices.size, size, page_of(self.device), site_of(self.title, axis),
             )  # fmt: skip
         self.checked = True
 
-    def report(self) -> tuple[Array, int]:
-        """The page and the site for a kernel that checks the only array of indices."""
+    def report(self, mode: int, number: int = 0) -> tuple[Array, int] | tuple[None, int]:
+        """The page and the site for a kernel that reads an array of indices in a mode."""
+        if mode != RAISE:
+            return None, 0
         self.checked = True
-        return page_of(self.device), site_of(self.title, self.axes[0])
+        return page_of(self.device), site_of(self.title, self.axes[number])
 
     def copy_if_overlapping(self, target: Array) -> None:
         """Copy indices in the memory of an array that will be written, as in ``x[x] = values``."""
@@ -173,7 +147,7 @@ class Positions:
             index = self._sent(index) if isinstance(index, np.ndarray) else index
             launch(
                 "index", f"index_offsets_{suffix(index)}", self.device, self.size, index, offsets,
-                self.size, self.sizes[k], weight, int(k == 0),
+                self.size, self.sizes[k], weight, int(k == 0), *self.report(RAISE, k),
             )  # fmt: skip
         return offsets
 
