@@ -195,3 +195,18 @@ def test_what_waits_is_refused_in_a_capture(driver):
     same(kept, np.array([9.0, 0, 3]))
     same(x, np.array([1.0, -1, -1]))
     assert count.item() == 3
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "f8", "c16", "S3"])
+def test_where_of_any_length_and_alignment(driver, dtype):
+    rng, size = np.random.default_rng(0), np.dtype(dtype).itemsize
+    for n in (1, 5, 64, 4097):
+        x, y = [row[: n * size].view(dtype) for row in rng.integers(1, 60, (2, n * 16), np.uint8)]
+        mask = rng.random(n) > 0.5
+        there = [cupola.to_device(each) for each in (mask, x, y)]
+        for first in range(min(n, 2)):  # the second begins apart from 16 bytes
+            condition, one, other = [each[first:] for each in there]
+            expected = np.where(mask[first:], x[first:], y[first:])
+            assert np.where(condition, one, other).get().tobytes() == expected.tobytes()
+            expected = np.where(mask[first:], x[first:], y[:1])
+            assert np.where(condition, one, there[2][:1]).get().tobytes() == expected.tobytes()

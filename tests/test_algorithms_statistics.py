@@ -139,3 +139,18 @@ def test_array_equal(driver):
     assert cupola.array_equal(one[:3], one[:3].astype(np.float32)) is True
     with refused(cupola.ArgumentTypeError, saying="a2: expected a cupola.Array, got list"):
         np.array_equal(one, [1])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(5,), (9000,), (33, 1025), (3, 20000), (300, 70), (2, 300, 40)])
+def test_the_spread_of_one_part_and_of_several(driver, dtype, shape):
+    host = (np.random.default_rng(0).random(shape) * 3 + 100).astype(dtype)
+    there = cupola.to_device(host)
+    views = [(host, there), (host.T, there.T), (host[::-2], there[::-2])]
+    bound = 3e-5 if dtype == "f4" else 1e-10
+    for here, view in views:
+        for axis in (None, *range(here.ndim), *([(0, 1)] if here.ndim > 1 else [])):
+            expected = here.astype("f8").std(axis=axis, ddof=1.5)
+            got = view.std(axis=axis, ddof=1.5)
+            assert got.dtype == here.dtype
+            np.testing.assert_allclose(got.get(), expected, rtol=bound)

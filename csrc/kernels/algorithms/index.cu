@@ -207,14 +207,63 @@ __device__ void along_axis(const I* __restrict__ index, i64* offsets, i64 outer,
     }
 }
 
+// One condition for each word. A thread moves 16 bytes at once, and has two such groups in flight.
+// Returns the number of words that were chosen so: 0 where an operand is not aligned.
+template <class T>
+__device__ i64 choose_groups(const std::uint8_t* __restrict__ condition, const T* x, const T* y,
+                             T* out, i64 n, int x_step, int y_step) {
+    constexpr int lanes = 16 / sizeof(T), groups = 2;
+    struct alignas(lanes) Flags {
+        std::uint8_t at[lanes];
+    };
+    struct alignas(16) Words {
+        T at[lanes];
+    };
+    const u64 words = reinterpret_cast<u64>(out) | (x_step ? reinterpret_cast<u64>(x) : 0) |
+                      (y_step ? reinterpret_cast<u64>(y) : 0);
+    if (words % 16 || reinterpret_cast<u64>(condition) % lanes) return 0;
+    const i64 whole = n / lanes;
+    Words xs[groups], ys[groups];
+#pragma unroll
+    for (int k = 0; k < groups; k++)
+#pragma unroll
+        for (int j = 0; j < lanes; j++) xs[k].at[j] = *x, ys[k].at[j] = *y;
+#pragma unroll 1
+    for (i64 base = first<i64>(); base < whole; base += groups * threads<i64>()) {
+        Flags flags[groups];
+#pragma unroll
+        for (int k = 0; k < groups; k++) {
+            const i64 group = base + k * threads<i64>();
+            if (group >= whole) break;
+            flags[k] = reinterpret_cast<const Flags*>(condition)[group];
+            if (x_step) xs[k] = reinterpret_cast<const Words*>(x)[group];
+            if (y_step) ys[k] = reinterpret_cast<const Words*>(y)[group];
+        }
+#pragma unroll
+        for (int k = 0; k < groups; k++) {
+            const i64 group = base + k * threads<i64>();
+            if (group >= whole) break;
+            Words chosen;
+#pragma unroll
+            for (int j = 0; j < lanes; j++)
+                chosen.at[j] = flags[k].at[j] ? xs[k].at[j] : ys[k].at[j];
+            reinterpret_cast<Words*>(out)[group] = chosen;
+        }
+    }
+    return whole * lanes;
+}
+
 // `group` words share a condition, and a single element of `period` words is repeated where a step
 // is 0. Without y, words whose condition is false keep what `out` has.
 template <class T>
 __device__ void choose(const std::uint8_t* __restrict__ condition, const T* x, const T* y, T* out,
                        i64 n, i64 group, i64 period, int condition_step, int x_step, int y_step) {
     constexpr int items = 4;
+    i64 begin = 0;
+    if (y && group == 1 && period == 1 && condition_step)
+        begin = choose_groups(condition, x, y, out, n, x_step, y_step);
 #pragma unroll 1
-    for (i64 base = first<i64>(); base < n; base += items * threads<i64>()) {
+    for (i64 base = begin + first<i64>(); base < n; base += items * threads<i64>()) {
         bool chosen[items];
         T words[items];
 #pragma unroll

@@ -15,6 +15,7 @@ from cupola.arrays.rows import array_of
 from cupola.creation import empty, full
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+WORDS_OF_A_THREAD = 4  # that the kernel has in flight
 SCALARS = (bool, int, float, complex, np.generic)
 
 
@@ -71,8 +72,9 @@ def _launch(out: Array, condition: Array, x: Array, y: Array | None) -> None:
     n = out.size * period
     second, step = (as_words(others[1]), int(others[1].size != 1)) if y is not None else (None, 0)
     launch(
-        "index", f"index_choose_{width * 8}", out.device_index, n, condition, as_words(x), second,
-        as_words(out), n, group * period, period, int(condition.size != 1), int(x.size != 1), step,
+        "index", f"index_choose_{width * 8}", out.device_index, -(-n // WORDS_OF_A_THREAD),
+        condition, as_words(x), second, as_words(out), n, group * period, period,
+        int(condition.size != 1), int(x.size != 1), step,
     )  # fmt: skip
 
 

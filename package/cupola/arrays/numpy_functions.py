@@ -155,14 +155,26 @@ def _like_functions() -> dict[Callable[..., Any], Callable[..., Any]]:
 class NumpyFunctions:
     """The tables from NumPy's functions to cupola's, each imported when it is first used."""
 
+    def __init__(self) -> None:
+        self._found: dict[Callable[..., Any], Callable[..., Any]] = {}
+
     def get(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         """cupola's function for one of NumPy; None if cupola has no such function."""
+        found = self._found.get(function)
+        if found is None:
+            found = self._looked_up(function)
+            if found is not None:
+                self._found[function] = found
+        return found
+
+    def _looked_up(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
         if like := _like_functions().get(function):
             return like
         name = _functions_of("numpy").get(function)
         if name is None and function.__module__ in _MODULES:
             name = _functions_of(function.__module__).get(function)
-        return None if name is None else attrgetter(name)(cupola)
+        found: Callable[..., Any] | None = None if name is None else attrgetter(name)(cupola)
+        return found
 
 
 numpy_functions = NumpyFunctions()
