@@ -5,13 +5,13 @@
 #include <cstdint>
 
 #include "cupola/launch.h"
-#include "runtime/context/stream.hpp"
 #include "runtime/driver/driver.hpp"
 
 namespace cupola {
 
 class Kernel;
 class Memory;
+class Stream;
 
 // While a thread has an observer, the drivers' flag `recorded` is set, so other threads and times
 // pay for a test of a flag alone.

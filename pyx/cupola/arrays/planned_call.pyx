@@ -5,20 +5,15 @@
 
 The second call with arguments of the same form is recorded: its launches, fills, copies on the
 device and allocations. The function then runs once more, on other memory and without sending work
-to the device. What differs between the two records are addresses. A plan has the rest, and later
+to the device. Words that differ between the two records are addresses. A plan has the rest. Later
 calls queue its work for their own addresses, without the function's code.
 
 A call has no plan where it copies from or to the host, waits, or uses other libraries, so work that
 depends on the elements is never planned.
 """
 
-cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint64_t, uintptr_t
-from libc.string cimport memcpy
-
-import numpy as np
+from libc.stdint cimport int64_t, uint64_t
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_WOULD_WAIT, cupola_captures,
@@ -30,161 +25,18 @@ from cupola._work cimport (
     cupola_work_plan_run, cupola_work_refuse, cupola_work_release, cupola_work_usable,
 )
 from cupola.abi cimport require
-from cupola.array_data cimport ARRAY, ArrayData, is_freed, lay, owner_of
+from cupola.array_data cimport ARRAY, ArrayData, lay, owner_of
+from cupola.arrays.call_form cimport ALIGNMENT, Form, describe
 from cupola.error cimport check
 from cupola.memory cimport Memory, allocate
 from cupola.stream cimport Stream, current_stream
 
 cdef enum:
     MAX_PLANS = 256  # the most forms of arguments that a function keeps
-    MAX_OPERANDS = 16
     MAX_PLACES = 64  # operands and allocations
-    MAX_WORDS = 256
-    ALIGNMENT = 256  # what algorithms know of an address: its remainder
-
-cdef enum Tag:  # of a value in a key
-    NONE = 1
-    BOOL
-    INT
-    FLOAT
-    SEQUENCE
-    SLICE
-    OBJECT
-    NUMBER
-    OPERAND
-    KEYWORD
 
 cdef object SEEN = object()  # one call had arguments of this form
 cdef object REFUSED = object()  # the call can't be planned
-cdef object GENERIC = np.generic
-cdef object DTYPE = np.dtype
-
-
-# The form of a call's arguments, and its arrays. The caller keeps the arguments alive.
-cdef struct Form:
-    int64_t words[MAX_WORDS]
-    PyObject* operands[MAX_OPERANDS]
-    cupola_extent extents[MAX_OPERANDS]
-    Py_ssize_t used, count
-
-
-cdef inline bint put(Form* form, int64_t word) noexcept:
-    if form.used == MAX_WORDS:
-        return False
-    form.words[form.used] = word
-    form.used += 1
-    return True
-
-
-cdef bint put_value(Form* form, object value, list held) except -1:
-    """Describe an argument; False where such calls are not planned.
-
-    An object that stands in the key by its address is kept in `held`, unless that is None.
-    """
-    cdef double number
-    cdef int64_t word
-    if type(value) is ARRAY:
-        return put_array(form, <ArrayData>value, held)
-    if value is None:
-        return put(form, NONE)
-    if type(value) is bool:
-        return put(form, BOOL) and put(form, 1 if value else 0)
-    if type(value) is int:
-        if not -(1 << 63) <= value < 1 << 63:
-            return False
-        return put(form, INT) and put(form, value)
-    if type(value) is float:
-        number = value
-        memcpy(&word, &number, sizeof(word))
-        return put(form, FLOAT) and put(form, word)
-    if type(value) is tuple or type(value) is list:
-        if not put(form, SEQUENCE) or not put(form, len(value)):
-            return False
-        if not put(form, 0 if type(value) is tuple else 1):
-            return False
-        for item in value:
-            if not put_value(form, item, held):
-                return False
-        return True
-    if type(value) is slice:
-        return (
-            put(form, SLICE) and put_value(form, value.start, held)
-            and put_value(form, value.stop, held) and put_value(form, value.step, held))
-    if isinstance(value, (str, type, DTYPE)) or value is Ellipsis:
-        return put(form, OBJECT) and put_object(form, value, held)
-    if isinstance(value, GENERIC) and value.dtype.kind in "biufc":
-        if not put(form, NUMBER) or not put_object(form, type(value), held):
-            return False
-        for byte in value.tobytes():
-            if not put(form, byte):
-                return False
-        return True
-    return False
-
-
-cdef bint put_object(Form* form, object value, list held) except -1:
-    if held is not None:
-        held.append(value)
-    return put(form, <int64_t><uintptr_t><PyObject*>value)
-
-
-cdef bint put_array(Form* form, ArrayData x, list held) except -1:
-    cdef Py_ssize_t i, axis, ndim
-    cdef cupola_extent* mine
-    cdef cupola_extent* other
-    if x.shape is None or is_freed(x):
-        return False
-    for i in range(form.count):
-        if form.operands[i] == <PyObject*>x:
-            return put(form, OPERAND) and put(form, i)
-    if form.count == MAX_OPERANDS:
-        return False
-    ndim = len(x.shape)
-    if form.used + 6 + 2 * ndim > MAX_WORDS:
-        return False
-    if form.count and (<ArrayData>form.operands[0]).device_index != x.device_index:
-        return False
-    form.operands[form.count] = <PyObject*>x
-    mine = &form.extents[form.count]
-    set_extent(mine, x)
-    for i in range(form.count):
-        other = &form.extents[i]
-        if mine.address < other.address + other.bytes and (
-            other.address < mine.address + mine.bytes
-        ):
-            return False  # whether operands overlap may matter
-    put(form, OPERAND)
-    put(form, form.count)
-    form.count += 1
-    put_object(form, x.dtype, held)
-    put(form, ndim << 2 | x.readonly << 1 | (x.steps is None))
-    for axis in range(ndim):
-        put(form, x.shape[axis])
-    if x.steps is not None:
-        for axis in range(ndim):
-            put(form, x.steps[axis])
-    put(form, x.start & (ALIGNMENT - 1))
-    return put(form, x.device_index)
-
-
-cdef int set_extent(cupola_extent* extent, ArrayData x) except -1:
-    """The bytes from the first to the last element."""
-    cdef Py_ssize_t axis
-    cdef int64_t low = 0, high = x.itemsize, reach
-    extent.address, extent.bytes = x.start, 0
-    if x.nbytes == 0:
-        return 0
-    if x.steps is None:
-        extent.bytes = x.nbytes
-        return 0
-    for axis in range(len(x.shape)):
-        reach = (<int64_t>x.shape[axis] - 1) * <int64_t>x.steps[axis]
-        if reach < 0:
-            low += reach
-        else:
-            high += reach
-    extent.address, extent.bytes = x.start + low, high - low
-    return 0
 
 
 cdef class Result:
@@ -308,7 +160,7 @@ cdef class PlannedCalls:
     def call(self, tuple args not None, dict kwargs not None):
         """The result of the function."""
         cdef Form form
-        if cupola_captures() or not self.describe(&form, args, kwargs, None):
+        if cupola_captures() or not describe(&form, args, kwargs, None):
             return self.function(*args, **kwargs)
         key = PyBytes_FromStringAndSize(<char*>form.words, form.used * sizeof(int64_t))
         plan = self.plans.get(key)
@@ -323,25 +175,13 @@ cdef class PlannedCalls:
         self.plans[key] = SEEN
         return self.function(*args, **kwargs)
 
-    cdef bint describe(self, Form* form, tuple args, dict kwargs, list held) except -1:
-        form.used = form.count = 0
-        for value in args:
-            if not put_value(form, value, held):
-                return False
-        for name, value in kwargs.items():
-            if not put(form, KEYWORD) or not put_object(form, name, held):
-                return False
-            if not put_value(form, value, held):
-                return False
-        return form.count != 0
-
     cdef object record(self, bytes key, tuple args, dict kwargs):
         """Call the function, and make a plan for the next calls."""
         cdef Work work = Work.__new__(Work), other
         cdef list held = []
         cdef ArrayData first
         cdef Stream queue
-        self.describe(&work.form, args, kwargs, held)
+        describe(&work.form, args, kwargs, held)
         first = <ArrayData>work.form.operands[0]
         queue = current_stream(first.device_index)
         check(cupola_work_begin(queue.native, False, &work.native))
@@ -373,7 +213,7 @@ cdef class PlannedCalls:
             beside[id(array)] = stand_in(<ArrayData>array, &work.form.extents[i], queue)
         given = replaced(args, beside)
         named = {name: replaced(value, beside) for name, value in kwargs.items()}
-        if not self.describe(&other.form, given, named, None):
+        if not describe(&other.form, given, named, None):
             return None
         if other.form.used != work.form.used:
             return None
