@@ -127,8 +127,10 @@ def test_work_that_depends_on_elements_has_no_plan(driver):
 
 
 def test_an_address_in_a_number_has_no_plan(driver):
-    """The same number for both records is a number, and one that moves with an array is refused."""
-    call, ran, calls = counted(lambda x: cupola.full(1, x.ptr >> 3, np.int64, device=x.device_index))
+    """A number that moves with an array is no address of it."""
+    call, ran, calls = counted(
+        lambda x: cupola.full(1, x.ptr >> 3, np.int64, device=x.device_index)
+    )
     for _ in range(4):
         x = cupola.zeros(16)
         assert call(x).item() == x.ptr >> 3

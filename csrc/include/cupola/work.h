@@ -20,7 +20,8 @@ CUPOLA_API int cupola_work_begin(cupola_stream* stream, int skip, cupola_work** 
 /* Call it on the thread that called cupola_work_begin. */
 CUPOLA_API void cupola_work_end(cupola_work* work);
 CUPOLA_API void cupola_work_release(cupola_work* work);
-/* Marks the work that this thread records: it can't be queued again. For work of other libraries. */
+/* Marks the work that this thread records: it can't be queued again. For work of other libraries.
+ */
 CUPOLA_API void cupola_work_refuse(void);
 /* Whether the work can be queued again: it has no copy from or to the host, and no wait. */
 CUPOLA_API int cupola_work_usable(const cupola_work* work);
@@ -43,8 +44,8 @@ CUPOLA_API int cupola_work_plan_create(const cupola_work* first, const cupola_wo
 CUPOLA_API void cupola_work_plan_release(cupola_work_plan* plan);
 /* Queues the planned work. `addresses` are those of the operands, then those of new allocations.
  * With `at_once`, returns CUPOLA_WOULD_WAIT, and has done nothing, where the call may wait. */
-CUPOLA_API int cupola_work_plan_run(cupola_work_plan* plan, const uint64_t* addresses,
-                                    size_t count, cupola_stream* stream, int at_once);
+CUPOLA_API int cupola_work_plan_run(cupola_work_plan* plan, const uint64_t* addresses, size_t count,
+                                    cupola_stream* stream, int at_once);
 
 #ifdef __cplusplus
 }

@@ -38,8 +38,8 @@ __device__ i64 position(I index, i64 size, int mode) {
     return mode == RAISE ? outside : wrapped(place, size);
 }
 
-// Where a kernel reports an index that is out of range: page-locked memory of the host. cupola reads
-// it where the host waits for the device; see arrays/index_faults.py.
+// Where a kernel reports an index that is out of range: page-locked memory of the host. cupola
+// reads it where the host waits for the device; see arrays/index_faults.py.
 struct FaultPage {
     int claimed, written;  // by the first thread that reports
     i64 index, size, site;
@@ -96,8 +96,8 @@ __device__ void take_words(const T* __restrict__ source, T* __restrict__ out,
     struct alignas(bytes) Words {
         T at[lanes];
     };
-    const bool aligned = reinterpret_cast<u64>(index) % 16 == 0 &&
-                         reinterpret_cast<u64>(out) % alignof(Words) == 0;
+    const bool aligned =
+        reinterpret_cast<u64>(index) % 16 == 0 && reinterpret_cast<u64>(out) % alignof(Words) == 0;
     const i64 whole = aligned ? total / lanes : 0;
 #pragma unroll 1
     for (i64 base = first<i64>(); base < whole; base += groups * threads<i64>()) {

@@ -10,9 +10,9 @@ namespace cupola::algorithms {
 constexpr int in_flight = 4;  // loads of a thread before it uses the first one
 
 struct Spread {
-    i64 outer, inner, n;                    // rows are numbered in C order of outer and inner
-    i64 outer_step, inner_step, step;       // in elements
-    i64 part, parts;                        // elements of a part, parts of a row
+    i64 outer, inner, n;               // rows are numbered in C order of outer and inner
+    i64 outer_step, inner_step, step;  // in elements
+    i64 part, parts;                   // elements of a part, parts of a row
     double divisor;
     int root, width;  // whether to take the square root; threads of a group: 1, 32 or 256
 
@@ -76,8 +76,8 @@ __device__ void spread_parts(const T* x, T* parts, T* out, const Spread& a) {
     const i64 number = mine ? unit / rows : 0, row = mine ? unit - number * rows : 0;
     const i64 count = mine ? a.length(number) : 0;
     const i64 o = row / a.inner;
-    const T* begin = x + o * a.outer_step + (row - o * a.inner) * a.inner_step +
-                     number * a.part * a.step;
+    const T* begin =
+        x + o * a.outer_step + (row - o * a.inner) * a.inner_step + number * a.part * a.step;
     const T sum = group_sum(
         strided_sum(begin, a.step, count, lane, a.width, [](T value) { return value; }), a.width);
     const T mean = sum / static_cast<T>(count);
@@ -109,8 +109,8 @@ __device__ void join_parts(const T* parts, T* out, const Spread& a) {
     const T mean = group_sum(sum, 32) / static_cast<T>(a.n);
     for (i64 k = lane; mine && k < a.parts; k += 32) {
         const T distance = parts[2 * (k * rows + row)] - mean;
-        squares += parts[2 * (k * rows + row) + 1] + distance * distance *
-                                                         static_cast<T>(a.length(k));
+        squares +=
+            parts[2 * (k * rows + row) + 1] + distance * distance * static_cast<T>(a.length(k));
     }
     squares = group_sum(squares, 32);
     if (mine && lane == 0) out[row] = finished(squares, a);
@@ -120,17 +120,17 @@ __device__ void join_parts(const T* parts, T* out, const Spread& a) {
 
 using namespace cupola::algorithms;
 
-#define CUPOLA_SPREAD(T, suffix)                                                                  \
-    extern "C" __global__ __launch_bounds__(256) void spread_parts_##suffix(                      \
-        const T* x, T* parts, T* out, i64 outer, i64 inner, i64 n, i64 outer_step,                \
-        i64 inner_step, i64 step, i64 part, i64 count, double divisor, int root, int width) {     \
-        spread_parts<T>(x, parts, out,                                                            \
-                        {outer, inner, n, outer_step, inner_step, step, part, count, divisor,     \
-                         root, width});                                                           \
-    }                                                                                             \
-    extern "C" __global__ __launch_bounds__(256) void spread_join_##suffix(                       \
-        const T* parts, T* out, i64 rows, i64 n, i64 part, i64 count, double divisor, int root) { \
-        join_parts<T>(parts, out, {rows, 1, n, 0, 0, 0, part, count, divisor, root, 32});         \
+#define CUPOLA_SPREAD(T, suffix)                                                                   \
+    extern "C" __global__ __launch_bounds__(256) void spread_parts_##suffix(                       \
+        const T* x, T* parts, T* out, i64 outer, i64 inner, i64 n, i64 outer_step, i64 inner_step, \
+        i64 step, i64 part, i64 count, double divisor, int root, int width) {                      \
+        spread_parts<T>(                                                                           \
+            x, parts, out,                                                                         \
+            {outer, inner, n, outer_step, inner_step, step, part, count, divisor, root, width});   \
+    }                                                                                              \
+    extern "C" __global__ __launch_bounds__(256) void spread_join_##suffix(                        \
+        const T* parts, T* out, i64 rows, i64 n, i64 part, i64 count, double divisor, int root) {  \
+        join_parts<T>(parts, out, {rows, 1, n, 0, 0, 0, part, count, divisor, root, 32});          \
     }
 CUPOLA_SPREAD(float, f32)
 CUPOLA_SPREAD(double, f64)

@@ -47,8 +47,6 @@ bool WorkRecord::copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, S
     return noted(stream);
 }
 
-void WorkRecord::allocated(Memory& memory) {
-    allocations_.push_back(Ref<Memory>::share(&memory));
-}
+void WorkRecord::allocated(Memory& memory) { allocations_.push_back(Ref<Memory>::share(&memory)); }
 
 }  // namespace cupola

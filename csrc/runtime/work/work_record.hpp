@@ -20,7 +20,7 @@ class WorkRecord : public Object, private WorkObserver {
         cupola_dimensions dimensions;
         std::uint32_t value;
         int width;
-        std::size_t count;                // elements of a fill, bytes of a copy
+        std::size_t count;                 // elements of a fill, bytes of a copy
         std::vector<std::uint64_t> words;  // the arguments; the addresses of a fill or a copy
     };
 

@@ -237,9 +237,7 @@ def _misfit(title: str, array: Array, index: Any) -> ArgumentValueError:
     )
 
 
-def _flat(
-    title: str, array: Array, index: Any, axis: int, others: tuple[int, ...]
-) -> Positions:
+def _flat(title: str, array: Array, index: Any, axis: int, others: tuple[int, ...]) -> Positions:
     """The positions in C order of the elements that indices along an axis name."""
     device, size, count = array.device_index, array.shape[axis], index.shape[axis]
     shape = _with_length(others, axis, count)
@@ -254,6 +252,7 @@ def _flat(
     if flat.size:
         launch(
             "index", f"index_along_{suffix(there)}", device, flat.size, there, flat,
-            math.prod(shape[:axis]), count, math.prod(shape[axis + 1 :]), size, *checked.report(RAISE),
+            math.prod(shape[:axis]), count, math.prod(shape[axis + 1 :]), size,
+            *checked.report(RAISE),
         )  # fmt: skip
     return Positions(title, [flat], [0], [array.size], device, CHECKED)

@@ -98,7 +98,9 @@ class Positions:
         if self.mode != RAISE or self.checked:
             return []
         each = zip(self.arrays, self.axes, self.sizes, strict=True)
-        return [found for found in each if isinstance(found[0], Array) and found[0].size]
+        return [
+            (one, axis, size) for one, axis, size in each if isinstance(one, Array) and one.size
+        ]
 
     def check(self) -> None:
         """Queue a check of indices that no kernel of an access reads."""

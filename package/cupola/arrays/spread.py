@@ -67,7 +67,7 @@ def spread_of(
         start(x), parts, out, outer, inner, *form, width
     )
     if several:
-        kernel("spread", f"spread_join_{suffix}", x.device_index)[
-            -(-rows * _WARP // BLOCK), BLOCK
-        ](parts, out, rows, n, part, count, float(divisor), int(root))
+        kernel("spread", f"spread_join_{suffix}", x.device_index)[-(-rows * _WARP // BLOCK), BLOCK](
+            parts, out, rows, n, part, count, float(divisor), int(root)
+        )
     return out
