@@ -30,8 +30,9 @@ def matmul(x1: Any, x2: Any, out: Any = None) -> Array:
     Leading axes broadcast. An argument with one axis is a row or a column. Transposed views are
     multiplied as they are; operands whose elements are apart along both axes are copied first.
 
-    On a GPU cuBLAS multiplies floats and complex numbers, where it is installed and the stream is
-    not being captured; ``python -m cupola paths`` shows it. Without it cupola's own kernels do.
+    On a GPU cuBLAS multiplies floats and complex numbers, where it is installed, the product has at
+    least 2**21 multiplications, and the stream is not being captured; ``python -m cupola paths``
+    shows the library. Without it cupola's own kernels do.
 
     Sums are in the result's type, with products and sums fused: those of float32 and float64 differ
     from the exact sum by at most ``n * eps * (abs(x1) @ abs(x2))`` for `n` products. Sums of
