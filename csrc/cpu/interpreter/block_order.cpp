@@ -140,4 +140,15 @@ std::vector<std::uint32_t> order(const std::vector<BasicBlock>& blocks) {
     return reverse_post_order(blocks, extra);
 }
 
+bool has_loop(const std::vector<BasicBlock>& blocks, const std::vector<std::uint32_t>& ordered) {
+    std::vector<std::size_t> position(blocks.size());
+    for (std::size_t n = 0; n < ordered.size(); ++n) position[ordered[n]] = n;
+    return std::any_of(ordered.begin(), ordered.end(), [&](std::uint32_t b) {
+        const std::vector<std::uint32_t>& to = blocks[b].successors;
+        return std::any_of(to.begin(), to.end(), [&](std::uint32_t next) {
+            return next < blocks.size() && position[next] <= position[b];
+        });
+    });
+}
+
 }  // namespace cupola::cpu::interpreter

@@ -23,5 +23,7 @@ bool ends_block(const ptx::Instruction& i);
 // Reverse post order in which the blocks of a loop precede the loop's exits. Lanes that run
 // lowest-block-first then reconverge where control flow joins. Unreachable blocks are left out.
 std::vector<std::uint32_t> order(const std::vector<BasicBlock>& blocks);
+// Whether control can return to a block, given the blocks in that order.
+bool has_loop(const std::vector<BasicBlock>& blocks, const std::vector<std::uint32_t>& ordered);
 
 }  // namespace cupola::cpu::interpreter

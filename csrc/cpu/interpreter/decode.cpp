@@ -80,6 +80,7 @@ void KernelDecoder::decode() {
             {module.functions[part.function].name, part.start, std::move(part.registers)});
     symbols_.describe();
     const bool recursive = functions_.is_recursive();
+    kernel_.loops |= recursive;
     kernel_.frame_bytes = parts.back().deepest;
     kernel_.stack_bytes = static_cast<std::uint32_t>(
         rounded(parts.back().deepest + (recursive ? recursion_bytes : 0), kernel_.local_align));
@@ -132,6 +133,7 @@ void KernelDecoder::function(DecodedFunction& part) {
     if (shared_.counters) kernel_.counters.add_function(part.function);
     const std::vector<BasicBlock> list = control_.begin();
     const std::vector<std::uint32_t> laid = order(list);
+    kernel_.loops |= has_loop(list, laid);
     part.block_start.assign(list.size(), ptx::absent);
     for (std::size_t n = 0; n < laid.size(); ++n) {
         const BasicBlock& block = list[laid[n]];

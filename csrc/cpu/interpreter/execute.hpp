@@ -98,6 +98,9 @@ class Kernel {
     virtual bool uses_device_runtime() const = 0;
     virtual bool launches_work() const = 0;  // kernels, copies or fills: dynamic parallelism
     virtual bool launches_graphs() const = 0;
+    // Whether a thread may execute an instruction several times: loops or recursion. Without that,
+    // a block cannot wait for another block.
+    virtual bool has_loops() const = 0;
 
     // The last measured time of a cluster; the scheduler uses it.
     mutable std::atomic<float> seconds_per_cluster{0};

@@ -114,6 +114,7 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     bool uses_device_runtime() const override { return calls_runtime; }
     bool launches_work() const override { return calls_stream; }
     bool launches_graphs() const override { return calls_graph; }
+    bool has_loops() const override { return loops; }
 
     std::string name_;
     std::vector<Parameter> parameters_;
@@ -129,6 +130,7 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::uint32_t cluster_limit = 0;
     bool cluster_explicit = false, calls_runtime = false;
     bool calls_stream = false, calls_graph = false;  // functions of these kinds
+    bool loops = false;                              // or recursion
     int version = 0, sm = 0;
     std::string_view source;  // the PTX text, owned by the image
     std::vector<FunctionCode> functions;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "cpu/device/scheduler/cluster_queue.hpp"
 #include "cpu/interpreter/execute.hpp"
 
 namespace cupola::cpu {
@@ -22,7 +23,7 @@ struct Grid {
     int priority = 0;
 
     std::uint64_t clusters = 0;
-    std::atomic<std::uint64_t> next{0};
+    ClusterQueue queue;  // of a grid whose clusters run one after another on each worker
     std::shared_ptr<CooperativeGrid> cooperative;  // only for a cooperative grid
     // The workspace of cooperative groups: its size in bytes, and the barrier.
     std::uint32_t workspace[2] = {sizeof workspace, 0};

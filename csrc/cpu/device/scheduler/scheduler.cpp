@@ -29,7 +29,7 @@ void renew(std::unique_ptr<ClusterRunner>& runner, const Launch& launch) {
 
 bool wants_help(const Grid& grid) {
     if (grid.stop.load()) return false;
-    return grid.cooperative ? grid.cooperative->wants_help() : grid.next.load() < grid.clusters;
+    return grid.cooperative ? grid.cooperative->wants_help() : !grid.queue.empty();
 }
 
 void attach_observers(Grid& grid) {
@@ -46,20 +46,14 @@ void attach_observers(Grid& grid) {
 // A worker takes as many clusters at a time as run in about `turn`. That is long against the cost
 // of taking them and against the prefetch distance of a core, and short enough to balance the end.
 // A kernel may be compiled meanwhile: then the next clusters run as machine code.
-void Scheduler::work(Grid& grid, std::unique_ptr<ClusterRunner>& runner) {
+void Scheduler::work(Grid& grid, std::unique_ptr<ClusterRunner>& runner, unsigned worker) {
     constexpr std::chrono::microseconds turn{50};
     std::uint64_t most = 1;
     auto begin = Clock::now();
     while (!grid.stop.load(std::memory_order_relaxed)) {
-        // Chunks shrink towards the end: clusters may take different times, and all workers should
-        // finish together.
-        const std::uint64_t seen = grid.next.load(std::memory_order_relaxed);
-        if (seen >= grid.clusters) return;
-        const std::uint64_t fair = (grid.clusters - seen) / (2 * static_cast<unsigned>(threads_));
-        const std::uint64_t chunk = std::clamp<std::uint64_t>(fair, 1, most);
-        const std::uint64_t first = grid.next.fetch_add(chunk, std::memory_order_relaxed);
-        if (first >= grid.clusters) return;
-        const std::uint64_t end = std::min(first + chunk, grid.clusters);
+        std::uint64_t first, end;
+        if (!grid.queue.take(worker, most, first, end)) return;
+        const std::uint64_t chunk = end - first;
         if (auto fault = runner->run(first, end, grid.stop)) return grid.note(std::move(*fault));
         if (grid.launch.tick) grid.launch.tick();
         if (runner->is_outdated()) renew(runner, grid.launch);
@@ -85,7 +79,11 @@ void Scheduler::run_resident(Grid& grid) {
 // Runs clusters one after another on each worker.
 void Scheduler::run_in_turn(Grid& grid) {
     auto runner = ClusterRunner::make(grid.launch);
-    if (threads_ == 1 || grid.clusters == 1 || grid.pauses) return work(grid, runner);
+    const auto workers = static_cast<unsigned>(threads_);
+    if (threads_ == 1 || grid.clusters == 1 || grid.pauses) {
+        grid.queue.fill_in_order(0, grid.clusters, workers);
+        return work(grid, runner, 0);
+    }
     // The time of the first cluster estimates the time of each other cluster. Before the first
     // cluster has run, the kernel's last launch gives the estimate.
     std::atomic<float>& seconds = grid.launch.kernel->seconds_per_cluster;
@@ -93,17 +91,22 @@ void Scheduler::run_in_turn(Grid& grid) {
         return seconds.load(std::memory_order_relaxed) * static_cast<float>(grid.clusters - 1) >
                std::chrono::duration<float>(worth_waking).count();
     };
-    grid.next.store(1, std::memory_order_relaxed);
+    const auto share = [&] {
+        // A block with a loop may wait for the blocks before it, so these must start first.
+        if (!grid.launch.kernel->has_loops()) grid.queue.fill_ranges(1, grid.clusters, workers);
+        publish(grid);
+    };
+    grid.queue.fill_in_order(1, grid.clusters, workers);
     bool shared = others_pay();
-    if (shared) publish(grid);
+    if (shared) share();
     const auto begin = Clock::now();
     if (auto fault = runner->run(0, 1, grid.stop)) grid.note(std::move(*fault));
     seconds.store(std::chrono::duration<float>(Clock::now() - begin).count());
     if (!shared && !grid.stop.load() && others_pay()) {
         shared = true;
-        publish(grid);
+        share();
     }
-    work(grid, runner);
+    work(grid, runner, 0);
     if (shared) wait_for_helpers(grid);
 }
 
@@ -193,7 +196,7 @@ void Scheduler::wait_for_helpers(Grid& grid) {
     std::lock_guard lock(mutex_);
 }
 
-void Scheduler::help(Grid& grid) {
+void Scheduler::help(Grid& grid, unsigned worker) {
     if (grid.cooperative) return grid.cooperative->work();
     std::unique_ptr<ClusterRunner> runner;
     try {
@@ -202,7 +205,7 @@ void Scheduler::help(Grid& grid) {
         return;  // the grid's own thread works without this helper
     }
     try {
-        work(grid, runner);
+        work(grid, runner, worker);
     } catch (const std::bad_alloc&) {
         grid.note(no_memory());
     }
@@ -215,6 +218,8 @@ void* Scheduler::helper_main(void* scheduler) {
 
 void Scheduler::helper_loop() {
     std::unique_lock lock(mutex_);
+    // Worker 0 is the thread that the grid was given to.
+    const unsigned worker = ++numbered_;
     for (;;) {
         Grid* grid = nullptr;
         if (stopping_) {
@@ -242,7 +247,7 @@ void Scheduler::helper_loop() {
         }
         grid->helpers.fetch_add(1);
         lock.unlock();
-        help(*grid);
+        help(*grid, worker);
         lock.lock();
         grid->helpers.fetch_sub(1);
         left_.notify_all();

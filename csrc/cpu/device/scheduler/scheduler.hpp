@@ -32,8 +32,8 @@ class Scheduler {
 
     void run_resident(Grid& grid);
     void run_in_turn(Grid& grid);
-    void work(Grid& grid, std::unique_ptr<ClusterRunner>& runner);
-    void help(Grid& grid);
+    void work(Grid& grid, std::unique_ptr<ClusterRunner>& runner, unsigned worker);
+    void help(Grid& grid, unsigned worker);
     void publish(Grid& grid);
     void wait_for_helpers(Grid& grid);
     static void* helper_main(void* scheduler);
@@ -49,6 +49,7 @@ class Scheduler {
     std::list<Grid*> shared_;     // grids with work for helpers, highest priority first
     std::atomic<int> offers_{0};  // number of shared grids, readable without the lock
     int helpers_ = 0;             // threads started
+    unsigned numbered_ = 0;       // threads that have their number as a worker
     int asleep_ = 0;
     bool watched_ = false;
     bool stopping_ = false;
