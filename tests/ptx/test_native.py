@@ -67,6 +67,15 @@ def test_machine_code_agrees_with_the_interpreter(compiled, folder):
     )  # the last ones are faults
 
 
+def test_the_quick_tier_agrees_with_the_interpreter(tmp_path):
+    done, interpreted = (run(mode, tmp_path / mode) for mode in ("quick", "interpret"))
+    assert done.returncode == interpreted.returncode == 0, done.stderr
+    lines, expected = done.stdout.splitlines(), interpreted.stdout.splitlines()
+    quick = " compiled, quick tier "
+    assert [line.replace(quick, " interpreted ") for line in lines] == expected
+    assert all(quick in line for line in lines[: -len(FAULTS)])
+
+
 CUB = ("reductions", "scans", "sorting", "histograms", "warps")
 
 

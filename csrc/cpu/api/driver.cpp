@@ -47,8 +47,10 @@ CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_load_error().
 // The number of different findings of CUPOLA_CPU_CHECK so far.
 CUPOLA_API unsigned long long cupola_cpu_findings(void) { return sanitizer::findings(); }
 
-// How a kernel's next launches run: "compiled", "interpreted", or the reason why it has no machine
-// code. The text is valid until the thread's next call. nullptr: the handle is invalid.
+// How a kernel's next launches run: "compiled", "compiled, quick tier", "interpreted", or the
+// reason why it has no machine code. After the second, a colon and the reason why the full tier
+// failed may follow. The text is valid until the thread's next call. nullptr: the handle is
+// invalid.
 CUPOLA_API const char* cupola_cpu_execution(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {

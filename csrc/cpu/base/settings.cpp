@@ -51,12 +51,13 @@ bool known_mode(const char* name, Mode& out, std::string& error) {
     if (text.empty()) return true;
     for (const auto& [word, meant] :
          {std::pair("interpret", Mode::interpret), std::pair("ahead", Mode::ahead),
-          std::pair("compile", Mode::compile), std::pair("auto", Mode::automatic)})
+          std::pair("quick", Mode::quick), std::pair("compile", Mode::compile),
+          std::pair("auto", Mode::automatic)})
         if (text == word) {
             out = meant;
             return true;
         }
-    error = environment::refusal(name, text, "interpret, ahead, compile or auto");
+    error = environment::refusal(name, text, "interpret, ahead, quick, compile or auto");
     return false;
 }
 

@@ -27,9 +27,14 @@ using interpreter::KernelCode;
 constexpr std::size_t processors_each = 4, max_compilers = 4;
 constexpr std::chrono::milliseconds poll{100};
 
+// The code of a kernel whose source is larger is made in two tiers. A compiler needs about a second
+// for a source of this many bytes.
+constexpr std::size_t min_tiered_bytes = 30'000;
+
 struct KeyedJob {
     Job job;
     std::string key;
+    std::unique_ptr<KeyedJob> next;  // the full tier, after the quick one
 };
 
 struct CompileQueue {
@@ -37,6 +42,7 @@ struct CompileQueue {
     Condition work;
     std::vector<std::shared_ptr<const KernelCode>> kernels;
     std::vector<KeyedJob> locked;  // jobs that another process compiles
+    std::vector<KeyedJob> full;    // full tiers of kernels that have the code of the quick tier
     std::size_t threads = 0, idle = 0;
     std::atomic<bool> stopping{false};
 };
@@ -70,6 +76,30 @@ void* compiled_library(const Job& job, const std::string& key, Cache::Lock& lock
     return library;
 }
 
+// Adds the quick tier before the full one, where the compiler needs long for the latter and the
+// cache does not have it.
+void add_quick_tier(const KernelCode& kernel, KeyedJob& keyed) {
+    if (keyed.job.source.size() < min_tiered_bytes) return;
+    if (void* library = cache().load(keyed.key)) {
+        keyed.job.install(library, "");
+        keyed.job.slots.clear();
+        return;
+    }
+    KeyedJob quick{Job(Tier::quick), {}, {}};
+    quick.job.add(kernel);
+    if (quick.job.slots.empty()) return keyed.job.slots.clear();
+    quick.key = key_of(quick.job, identity());
+    quick.next = std::make_unique<KeyedJob>(std::move(keyed));
+    keyed = std::move(quick);
+}
+
+// The full tier follows when no kernel waits for its first code.
+void queue_next_tier(CompileQueue& queue, KeyedJob& keyed) {
+    if (!keyed.next || keyed.job.slots[0]->ready.load() == nullptr) return;
+    std::lock_guard lock(queue.mutex);
+    queue.full.push_back(std::move(*keyed.next));
+}
+
 // Returns false if another process compiles the kernels; this process then tries again later.
 bool try_complete(KeyedJob& keyed) try {
     std::string why;
@@ -82,6 +112,7 @@ bool try_complete(KeyedJob& keyed) try {
         if (!library) library = compiled_library(keyed.job, keyed.key, lock, why);
     }
     keyed.job.install(library, why);
+    queue_next_tier(compile_queue(), keyed);
     return true;
 } catch (const std::exception& error) {
     keyed.job.fail_all(error.what());
@@ -94,7 +125,9 @@ void prepare(const KernelCode& kernel, KeyedJob& keyed) try {
     if (why.empty() && !compiler().found()) why = compiler().missing;
     if (!why.empty()) return fail(*kernel.native, why);
     keyed.job.add(kernel);
-    if (!keyed.job.slots.empty()) keyed.key = key_of(keyed.job, identity());
+    if (keyed.job.slots.empty()) return;
+    keyed.key = key_of(keyed.job, identity());
+    add_quick_tier(kernel, keyed);
 } catch (const std::exception& error) {
     keyed.job.slots.clear();
     fail(*kernel.native, error.what());
@@ -122,6 +155,10 @@ void* compile_kernels(void*) {
             jobs.emplace_back();
             prepare(*kernel, jobs[0]);
             kernel.reset();
+        } else if (!queue.full.empty()) {
+            jobs.push_back(std::move(queue.full.front()));
+            queue.full.erase(queue.full.begin());
+            lock.unlock();
         } else {
             ++queue.idle;
             if (queue.locked.empty())
@@ -129,7 +166,7 @@ void* compile_kernels(void*) {
             else
                 queue.work.wait_for(lock, poll);
             --queue.idle;
-            if (!queue.kernels.empty() || queue.locked.empty()) continue;
+            if (!queue.kernels.empty() || !queue.full.empty() || queue.locked.empty()) continue;
             jobs.swap(queue.locked);
             lock.unlock();
         }

@@ -60,10 +60,10 @@ std::string Compiler::version() const {
     return capture_output(words);
 }
 
-std::vector<std::string> flags(const std::string& level) {
+std::vector<std::string> flags(const std::string& level, Tier tier) {
     // The same flags as csrc/recipe.py's, which the interpreter was built with.
     std::vector<std::string> all = {"-std=c++17",
-                                    "-O3",
+                                    tier == Tier::quick ? "-O1" : "-O3",
                                     "-DNDEBUG",
                                     "-ffp-contract=off",
                                     "-fno-math-errno",
@@ -145,7 +145,7 @@ Commands commands_of_zig(const Compiler& compiler, const Sources& sources,
     all.folder = library + ".zig";
     Words command = {"/usr/bin/env", "ZIG_LOCAL_CACHE_DIR=" + all.folder,
                      "ZIG_GLOBAL_CACHE_DIR=" + all.folder};
-    command = command + compiler.command + flags(level) + Words{"-g0"};
+    command = command + compiler.command + flags(level, sources.tier) + Words{"-g0"};
     if (level.empty()) command.push_back("-mcpu=baseline");
 #if defined(__aarch64__)
     // Clang would call a library for atomic operations, which this link does not have.
@@ -167,13 +167,15 @@ Commands commands_of_zig(const Compiler& compiler, const Sources& sources,
 
 Commands commands_of(const Compiler& compiler, const Sources& sources, const std::string& library) {
     if (compiler.is_zig) return commands_of_zig(compiler, sources, library);
-    const Words plain = compiler.command + flags(sources.level);
+    const Words plain = compiler.command + flags(sources.level, sources.tier);
     Words command = plain;
     Commands all;
     if (!sources.header.empty()) {
         if (access(precompiled(sources).c_str(), R_OK) != 0) {
             all.header = library + ".gch";
-            all.precompile = plain + Words{"-x", "c++-header", "-o", all.header, sources.header};
+            // The header is the same for both tiers: g++ accepts it at each -O.
+            all.precompile = compiler.command + flags(sources.level) +
+                             Words{"-x", "c++-header", "-o", all.header, sources.header};
         }
         // Without the precompiled file the compiler reads the header itself.
         command = plain + Words{"-include", sources.header};

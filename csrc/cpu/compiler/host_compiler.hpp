@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cpu/emitter/tier.hpp"
+
 namespace cupola::cpu::compiler {
 
 struct Compiler {
@@ -24,7 +26,7 @@ struct Compiler {
 
 // The flags that compile emitted sources, the same as for the semantics. `level` is the value of
 // -march, such as "x86-64-v3"; or empty, on a host that has only one level.
-std::vector<std::string> flags(const std::string& level);
+std::vector<std::string> flags(const std::string& level, Tier tier = Tier::full);
 // The level of this device's own handlers.
 std::string device_level();
 
@@ -36,6 +38,7 @@ struct Sources {
     // A file that is included first, and that the compiler precompiles beside it (HEADER.gch);
     // empty: none.
     std::string header;
+    Tier tier = Tier::full;
 };
 
 // Compiles the sources to a library, and waits. If it returns false, `why` has the reason. The

@@ -45,9 +45,10 @@ std::unique_ptr<MachineCode> frame_of(const KernelAnalysis& analysis) {
 }
 
 // Launches use the machine code from now on.
-void publish(MachineCodeSlot& slot, std::unique_ptr<MachineCode> made) {
-    slot.made = std::move(made);
-    slot.ready.store(slot.made.get(), std::memory_order_release);
+void publish(MachineCodeSlot& slot, Tier tier, std::unique_ptr<MachineCode> made) {
+    auto& owner = tier == Tier::quick ? slot.quick : slot.made;
+    owner = std::move(made);
+    slot.ready.store(owner.get(), std::memory_order_release);
     slot.state.store(State::ready, std::memory_order_release);
 }
 
@@ -59,7 +60,8 @@ void fail(MachineCodeSlot& slot, const std::string& why) noexcept {
     } catch (const std::bad_alloc&) {
         slot.failure = "no memory";  // a name this short needs no allocation
     }
-    slot.state.store(State::failed, std::memory_order_release);
+    slot.failed.store(true, std::memory_order_release);
+    if (slot.ready.load() == nullptr) slot.state.store(State::failed, std::memory_order_release);
 }
 
 void Job::fail_all(const char* why) noexcept {
@@ -71,7 +73,7 @@ void Job::add(const KernelCode& kernel) {
     try {
         const KernelAnalysis analysis = analyse(kernel);
         auto frame = frame_of(analysis);
-        Source emitted = source_of(analysis, slots.size());
+        Source emitted = source_of(analysis, slots.size(), tier);
         hint += hint_of(kernel);
         slots.reserve(slots.size() + 1);
         frames.reserve(frames.size() + 1);
@@ -87,7 +89,7 @@ void Job::add(const KernelCode& kernel) {
 
 void Job::install(MachineCodeRun run) {
     frames[0]->run = run;
-    publish(*slots[0], std::move(frames[0]));
+    publish(*slots[0], tier, std::move(frames[0]));
 }
 
 void Job::install(void* library, const std::string& why) {
@@ -98,7 +100,7 @@ void Job::install(void* library, const std::string& why) {
             continue;
         }
         frames[n]->run = reinterpret_cast<MachineCodeRun>(run);
-        publish(*slots[n], std::move(frames[n]));
+        publish(*slots[n], tier, std::move(frames[n]));
     }
 }
 

@@ -13,10 +13,13 @@ namespace cupola::cpu::compiler {
 using interpreter::MachineCode;
 using interpreter::MachineCodeSlot;
 
-// The kernel stays interpreted.
+// The kernel stays interpreted, or keeps the code of the quick tier.
 void fail(MachineCodeSlot& slot, const std::string& why) noexcept;
 
 struct Job {
+    explicit Job(Tier of = Tier::full) : tier(of) {}
+
+    Tier tier;
     std::string hint;
     Source source;
     std::vector<std::shared_ptr<MachineCodeSlot>> slots;

@@ -62,8 +62,9 @@ void* build_library(const Job& job, std::string& why) {
 
 void set_processor_count(int count) { set_processors(static_cast<std::size_t>(count)); }
 
-void compile_all(const std::vector<const Kernel*>& kernels) {
-    Job job;
+bool compile_before_launch(const std::vector<const Kernel*>& kernels, Mode mode) {
+    if (mode != Mode::compile && mode != Mode::quick) return false;
+    Job job(mode == Mode::quick ? Tier::quick : Tier::full);
     try {
         for (const Kernel* kernel : kernels) {
             const auto& code = static_cast<const KernelCode&>(*kernel);
@@ -82,6 +83,7 @@ void compile_all(const std::vector<const Kernel*>& kernels) {
     for (const Kernel* kernel : kernels)
         while (static_cast<const KernelCode*>(kernel)->native->state.load() == State::making)
             usleep(1000);
+    return true;
 }
 
 // The cache of earlier processes, if that cache may have the kernel; else nullptr.
@@ -147,7 +149,10 @@ std::string state_of(const Kernel& kernel) {
     const MachineCodeSlot& slot = *static_cast<const KernelCode&>(kernel).native;
     switch (slot.state.load(std::memory_order_acquire)) {
         case State::ready:
-            return compiled;
+            if (slot.ready.load() != slot.quick.get()) return compiled;
+            return slot.failed.load(std::memory_order_acquire)
+                       ? std::string(compiled_quickly) + ": " + slot.failure
+                       : compiled_quickly;
         case State::failed:
             return slot.failure;
         case State::none:
@@ -167,6 +172,10 @@ std::string emitted_source(const Kernel& kernel) {
 }
 
 namespace {
+
+const char* name_of(Mode mode) {
+    return mode == Mode::quick ? "quick" : mode == Mode::compile ? "compile" : "auto";
+}
 
 std::string compiler_line() {
     if (const std::string objection = objection_to_compiling(); !objection.empty())
@@ -198,12 +207,13 @@ std::string description(Mode mode) {
             return "machine code: interpret, none is used";
         case Mode::ahead:
             return "machine code: ahead, only what packages were built with";
+        case Mode::quick:
         case Mode::compile:
         case Mode::automatic:
             break;
     }
-    return std::string("machine code: ") + (mode == Mode::compile ? "compile" : "auto") + ", " +
-           compiler_line() + "\nmachine code is kept in: " + cache_line();
+    return std::string("machine code: ") + name_of(mode) + ", " + compiler_line() +
+           "\nmachine code is kept in: " + cache_line();
 }
 
 void stop() {

@@ -112,9 +112,9 @@ std::string cached_identity(const Cache& cache) {
 
 namespace {
 
-std::string all_flags() {
+std::string all_flags(Tier tier) {
     std::string text;
-    for (const auto& flag : flags(device_level())) text += flag + " ";
+    for (const auto& flag : flags(device_level(), tier)) text += flag + " ";
     return text;
 }
 
@@ -123,16 +123,16 @@ std::string all_flags() {
 std::string shared_header() {
     const std::string about = identity();
     if (about.find("Free Software Foundation") == std::string::npos) return "";
-    const std::string key =
-        sha256("header\n" + about + "\n" + all_flags() + "\n" + std::string(semantics_hash()));
+    const std::string key = sha256("header\n" + about + "\n" + all_flags(Tier::full) + "\n" +
+                                   std::string(semantics_hash()));
     return cache().header(key, semantics());
 }
 
 }  // namespace
 
 std::string key_of(const Job& job, const std::string& identity) {
-    const std::string text = identity + "\n" + all_flags() + "\n" + std::string(semantics_hash()) +
-                             "\n" + job.source.text();
+    const std::string text = identity + "\n" + all_flags(job.tier) + "\n" +
+                             std::string(semantics_hash()) + "\n" + job.source.text();
     const std::string hint = job.slots.size() == 1 ? job.hint : sha256(job.hint);
     return hint.substr(0, Cache::hint_digits) +
            sha256(text).substr(0, Cache::key_digits - Cache::hint_digits);
@@ -141,6 +141,7 @@ std::string key_of(const Job& job, const std::string& identity) {
 bool write_source(const Job& job, Sources& sources, std::string& stem, std::string& why) {
     static std::atomic<unsigned> made{0};
     sources.level = device_level();
+    sources.tier = job.tier;
     sources.count = job.source.files(processors());
     sources.header = shared_header();
     const std::string text = job.source.text(sources.count);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cpu/emitted/access.hpp"
+#include "cpu/emitted/handler_runs.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
@@ -24,15 +25,6 @@ template <class T>
 CUPOLA_INLINE void spill_operand(Uniform<T> o, std::byte* r, std::int32_t offset) {
     if (offset != 0) spill_uniform(o.value, r, offset);
 }
-inline const DecodedOp* run_handler(Warp& w, std::uint32_t mask, std::byte* r,
-                                    const RuntimeCallbacks& s, std::uint32_t n) {
-    const std::uint32_t running = w.mask;
-    if (mask != running) s.set_mask(w, mask);
-    const DecodedOp* const next = s.handlers[n](s.code + n, w, r);
-    if (mask != running && next == s.code + n + 1) s.set_mask(w, running);
-    return next;
-}
-
 // The caller passes copies of its operands, so no variable's address escapes.
 template <class T, Window W, std::int64_t S, class A, class... D>
 [[gnu::noinline]] const DecodedOp* load_outlined(Warp& w, std::uint32_t mask, std::byte* r,

@@ -51,7 +51,10 @@ void BasicBlocks::emit_body(std::uint32_t b) {
         out_.emit("} else {");
         accesses_.set_outlines(large);
     }
-    statements_.emit_block(b);
+    if (tier_ == Tier::quick && !addresses_.groups().empty() && handlers_.may_run(b))
+        handlers_.emit_block(b);
+    else
+        statements_.emit_block(b);
     accesses_.set_outlines(part_.is_split());
     if (!addresses_.groups().empty()) out_.emit("}");
     // A barrier ends its block.
@@ -66,7 +69,7 @@ void BasicBlocks::emit_body(std::uint32_t b) {
 // access: each check has a branch that leaves the block with all live registers.
 bool BasicBlocks::is_large(const Block& block) const {
     constexpr std::uint32_t max_ops = 60, max_kernel_ops = 100;
-    return part_.is_split() || block.end - block.first > max_ops ||
+    return tier_ == Tier::quick || part_.is_split() || block.end - block.first > max_ops ||
            (block.loop < 0 && analysis_.ops.size() > max_kernel_ops);
 }
 

@@ -6,6 +6,7 @@
 #include "cpu/analysis/kernel_analysis.hpp"
 #include "cpu/emitter/control_flow.hpp"
 #include "cpu/emitter/statements.hpp"
+#include "cpu/emitter/tier.hpp"
 
 namespace cupola::cpu::compiler {
 
@@ -13,7 +14,8 @@ class BasicBlocks {
   public:
     BasicBlocks(const KernelAnalysis& analysis, CppText& out, Operands& operands,
                 const FunctionPart& part, AddressChecks& addresses, LoopBatches& loops,
-                ControlFlow& flow, MemoryAccesses& accesses, Statements& statements)
+                ControlFlow& flow, MemoryAccesses& accesses, Statements& statements,
+                HandlerCalls& handlers, Tier tier)
         : analysis_(analysis),
           out_(out),
           operands_(operands),
@@ -22,7 +24,9 @@ class BasicBlocks {
           loops_(loops),
           flow_(flow),
           accesses_(accesses),
-          statements_(statements) {}
+          statements_(statements),
+          handlers_(handlers),
+          tier_(tier) {}
 
     void emit(std::uint32_t b);
 
@@ -39,6 +43,8 @@ class BasicBlocks {
     ControlFlow& flow_;
     MemoryAccesses& accesses_;
     Statements& statements_;
+    HandlerCalls& handlers_;
+    const Tier tier_;
 };
 
 }  // namespace cupola::cpu::compiler

@@ -1,6 +1,9 @@
 // csrc/cpu/emitter/handler_calls.cpp - calls of the interpreter's handlers.
 #include "cpu/emitter/handler_calls.hpp"
 
+#include <algorithm>
+#include <set>
+
 namespace cupola::cpu::compiler {
 
 using std::to_string;
@@ -34,6 +37,72 @@ void HandlerCalls::emit_else(std::uint32_t b, std::uint32_t n) {
     out_.emit("} else {");
     emit(b, n);
     out_.emit("}");
+}
+
+// The operation before which a run of block b's handlers ends.
+std::uint32_t HandlerCalls::end_of_run(std::uint32_t b) const {
+    const std::uint32_t end = analysis_.blocks[b].end;
+    switch (analysis_.ops[end - 1].kind) {
+        case Kind::branch:
+        case Kind::jump:
+        case Kind::join:
+            return end - 1;
+        default:
+            return end;
+    }
+}
+
+bool HandlerCalls::may_run(std::uint32_t b) const {
+    for (std::uint32_t n = analysis_.blocks[b].first; n < end_of_run(b); ++n)
+        switch (analysis_.ops[n].kind) {
+            case Kind::lanes:
+            case Kind::logic:
+            case Kind::pack:
+            case Kind::unpack:
+            case Kind::parameter:
+            case Kind::load:
+            case Kind::store:
+            case Kind::guard_begin:
+            case Kind::guard_end:
+                break;
+            default:
+                return false;
+        }
+    return true;
+}
+
+bool HandlerCalls::reads(std::uint32_t n, const Register& r) const {
+    const std::vector<Access>& all = analysis_.ops[n].accesses;
+    return std::any_of(all.begin(), all.end(), [&](const Access& access) {
+        return !access.write && access.offset == r.offset;
+    });
+}
+
+void HandlerCalls::emit_block(std::uint32_t b) {
+    const Block& block = analysis_.blocks[b];
+    const std::uint32_t end = end_of_run(b);
+    std::set<std::int32_t> spilled, filled;
+    std::string fills;
+    for (std::uint32_t n = block.first; n < end; ++n)
+        for (const Access& access : analysis_.ops[n].accesses) {
+            const Register* r = analysis_.at(access.offset);
+            if (!r || r->in_file || r->constant || r->special) continue;
+            if (r->uniform) {
+                if (!access.write && spilled.insert(r->offset).second)
+                    out_.emit(r->bytes == 0 ? spill(*r) : spill_uniform(*r));
+                continue;
+            }
+            // The handlers keep the values of inactive lanes, so results are spilled too. A
+            // register that is not live between blocks has no value yet.
+            if (r->live_across_blocks && spilled.insert(r->offset).second) out_.emit(spill(*r));
+            const bool wanted = r->live_across_blocks || (end < block.end && reads(end, *r));
+            if (access.write && wanted && filled.insert(r->offset).second) fills += fill(*r);
+        }
+    out_.emit("next = run_handlers(w, mask, r, s, " + to_string(block.first) + ", " +
+              to_string(end) + ");");
+    if (!fills.empty()) out_.emit(fills);
+    out_.emit("if (__builtin_expect(next != code + " + to_string(end) + ", 0)) " +
+              flow_.jump_to_active(b));
 }
 
 }  // namespace cupola::cpu::compiler

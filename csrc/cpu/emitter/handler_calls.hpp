@@ -19,8 +19,15 @@ class HandlerCalls {
     void emit(std::uint32_t b, std::uint32_t n);
     // Ends the statement of a fast path, which begins with a condition: otherwise the handler runs.
     void emit_else(std::uint32_t b, std::uint32_t n);
+    // Whether the handlers may run block b: its operations only compute and access memory.
+    bool may_run(std::uint32_t b) const;
+    // Calls the handlers of block b's operations in a loop, up to its branch.
+    void emit_block(std::uint32_t b);
 
   private:
+    std::uint32_t end_of_run(std::uint32_t b) const;
+    bool reads(std::uint32_t n, const Register& r) const;
+
     const KernelAnalysis& analysis_;
     CppText& out_;
     const Operands& operands_;

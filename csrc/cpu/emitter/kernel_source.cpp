@@ -77,8 +77,8 @@ std::string in_namespace(const std::string& text) {
 
 class KernelEmitter {
   public:
-    KernelEmitter(const KernelAnalysis& analysis, std::string name)
-        : analysis_(analysis), name_(std::move(name)) {}
+    KernelEmitter(const KernelAnalysis& analysis, std::string name, Tier tier)
+        : analysis_(analysis), name_(std::move(name)), tier_(tier) {}
     Source emit();
 
   private:
@@ -95,6 +95,7 @@ class KernelEmitter {
 
     const KernelAnalysis& analysis_;
     const std::string name_;
+    const Tier tier_;
     Source source_;
     // The constructor of each object uses the objects before it.
     CppText out_;
@@ -112,8 +113,8 @@ class KernelEmitter {
     KernelVariables variables_{analysis_, out_, part_, computations_};
     BlockBatch block_batch_{analysis_,     out_,      operands_, addresses_,
                             computations_, accesses_, variables_};
-    BasicBlocks blocks_{analysis_, out_,  operands_, part_,      addresses_,
-                        loops_,    flow_, accesses_, statements_};
+    BasicBlocks blocks_{analysis_, out_,      operands_,   part_,     addresses_, loops_,
+                        flow_,     accesses_, statements_, handlers_, tier_};
 };
 
 void KernelEmitter::begin() {
@@ -278,8 +279,8 @@ Source KernelEmitter::emit() {
 
 std::string name_of_kernel(std::size_t n) { return "cupola_kernel_" + to_string(n); }
 
-Source source_of(const KernelAnalysis& analysis, std::size_t n) {
-    return KernelEmitter(analysis, name_of_kernel(n)).emit();
+Source source_of(const KernelAnalysis& analysis, std::size_t n, Tier tier) {
+    return KernelEmitter(analysis, name_of_kernel(n), tier).emit();
 }
 
 }  // namespace cupola::cpu::compiler

@@ -63,7 +63,7 @@ class BlockState final : public Block {
     void give_up();
     Fault take_fault() { return std::move(*fault_); }
     bool is_outdated() const {
-        return !native_ && !stepped_ && kernel_.native->ready.load(std::memory_order_relaxed);
+        return !stepped_ && native_ != kernel_.native->ready.load(std::memory_order_relaxed);
     }
 
     bool resolve(Warp& w, const DecodedOp* ip, unsigned bytes, bool write) override;

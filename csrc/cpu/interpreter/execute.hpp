@@ -172,8 +172,8 @@ class ClusterRunner {
     // Runs a time slice of each warp that is ready.
     virtual Progress advance() = 0;
     virtual Fault take_fault() = 0;
-    // Whether a new runner would have machine code and this runner has none. The new runner may
-    // take over between clusters.
+    // Whether a new runner would have other machine code than this runner. The new runner may take
+    // over between clusters.
     virtual bool is_outdated() const = 0;
 
     // Runs clusters one after another, each to its end or until `stop` is set.

@@ -78,7 +78,10 @@ struct MachineCodeSlot {
     std::atomic<State> state{State::none};
     std::atomic<std::uint64_t> nanoseconds{0};  // time in the interpreter so far
     std::unique_ptr<const MachineCode> made;    // owner of `ready`
-    std::string failure;                        // why compilation failed
+    // The code of the quick tier, which blocks may still run when better code is ready.
+    std::unique_ptr<const MachineCode> quick;
+    std::string failure;              // why compilation failed
+    std::atomic<bool> failed{false};  // `failure` is set
 };
 
 // A function's part of the code, for debuggers.

@@ -68,11 +68,12 @@ std::string_view text_of(const image::Entry& entry, std::string& unpacked, JitOp
     return std::string_view(unpacked).substr(0, unpacked.find('\0'));
 }
 
-// For CUPOLA_CPU_MODE=compile: a kernel without machine code is an error; it is not interpreted.
-void compile_now(const Kernel& kernel) {
-    compiler::compile_all({&kernel});
+// Where CUPOLA_CPU_MODE compiles before the first launch, a kernel without machine code is an
+// error; it is not interpreted.
+void compile_now(const Kernel& kernel, Mode mode) {
+    if (!compiler::compile_before_launch({&kernel}, mode)) return;
     const std::string state = compiler::state_of(kernel);
-    if (state != compiler::compiled)
+    if (state != (mode == Mode::quick ? compiler::compiled_quickly : compiler::compiled))
         fail_load(CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
                   "cupola: kernel " + title(kernel.name()) + " is not compiled: " + state);
 }
@@ -138,7 +139,7 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
         if (ptx.size() >= much_ptx && !loads_eagerly() && !counted)
             if (auto image = LazyImage::build(ptx, memory)) return image;
         std::shared_ptr<Image> image = Image::build(ptx, std::move(memory));
-        if (device.driver().settings.mode == Mode::compile) compiler::compile_all(image->kernels());
+        compiler::compile_before_launch(image->kernels(), device.driver().settings.mode);
         return image;
     } catch (const image::Error& error) {
         options.errors = std::string("cupola: ") + error.what();
@@ -235,7 +236,7 @@ std::shared_ptr<Function> Module::make_function(std::size_t index) {
     const Mode mode = context_->driver().settings.mode;
     if (mode == Mode::ahead || mode == Mode::automatic)
         compiler::load_compiled(kernel, mode == Mode::automatic);
-    if (mode == Mode::compile) compile_now(kernel);
+    compile_now(kernel, mode);
     auto made = std::make_shared<Function>(*this, image_, kernel);
     if (set_attributes_) set_attributes_(*made);
     if (!closed_) context_->driver().functions.add(made);

@@ -1,0 +1,72 @@
+"""Kernels that run as machine code of the quick tier until the full tier is ready."""
+
+from . import test_native
+from .compiler_process import files_in, real_compiler, run, script
+
+pytestmark = test_native.COMPILED
+
+# Row ends between the lanes of a warp: there the checks in advance fail. The last warp of a block
+# has inactive lanes.
+LARGE = """
+import re
+WORK = "mul.lo.u32 %r5, %r5, %r0; xor.b32 %r5, %r5, %r7;" * 100
+ROWS = ("rem.u32 %r6, %r4, 40; sub.u32 %r8, %r4, %r6; add.u32 %r6, %r6, -1; max.s32 %r6, %r6, 0;"
+        "add.u32 %r6, %r6, %r8; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd7, %rd1, %rd6;"
+        "mov.u32 %r9, 0; mov.u32 %r5, %r4;"
+        "ON: ld.global.u32 %r7, [%rd7]; @!%p0 add.u32 %r7, %r7, 3;" + WORK +
+        "add.u32 %r9, %r9, 1; setp.lt.u32 %p0, %r9, 3; @%p0 bra ON; st.global.u32 [%rd5], %r5;")
+module = driver.load(text_of({"endure": "setp.ne.u32 %p0, %r1, 1;" + ROWS}))
+def results():
+    given, out = np.arange(4096, dtype=np.uint32) * 7919, np.zeros(4096, np.uint32)
+    module.run("endure", 5, 90, [given, out, np.uint32(12345)])
+    return out.tobytes().hex()
+def launch_until(pattern):
+    until = time.monotonic() + 120
+    while not re.fullmatch(pattern, execution(module, "endure"), re.S):
+        results()
+        assert time.monotonic() < until, execution(module, "endure")
+"""
+AUTO = """
+launch_until("compiled, quick tier")
+print(results())
+open(os.environ["CUPOLA_CACHE_DIR"] + "/../go", "w").close()
+launch_until(WANTED)
+print(execution(module, "endure"))
+print(results())
+"""
+
+
+def compiler(folder, then):
+    """A compiler that compiles the full tier when the file `go` is there."""
+    return script(
+        folder / "c++",
+        f"""
+        case "$*" in
+            --version | *c++-header*) ;;
+            *" -O3 "*) while ! test -e {folder}/go; do sleep 0.02; done; {then} ;;
+        esac
+        exec {real_compiler()} "$@"
+        """,
+    )
+
+
+def test_launches_take_the_quick_tier_and_then_the_full_one(tmp_path):
+    cache = tmp_path / "cache"
+    (expected,) = run(LARGE + "print(results())", "interpret", cache)
+    named = {"CXX": compiler(tmp_path, "true")}
+    program = LARGE + AUTO.replace("WANTED", '"compiled"')
+    assert run(program, "auto", cache, **named) == [expected, "compiled", expected]
+    assert [file.suffix for file in files_in(cache)] == [".so", ".so"]
+    # The next process takes the full tier from the cache.
+    again = run(LARGE + 'print(execution(module, "endure"), results())', "auto", cache, **named)
+    assert again == [f"compiled {expected}"]
+
+
+def test_the_quick_tier_stays_where_the_full_one_fails(tmp_path):
+    cache = tmp_path / "cache"
+    (expected,) = run(LARGE + "print(results())", "interpret", cache)
+    named = {"CXX": compiler(tmp_path, "echo no room >&2; exit 1")}
+    program = LARGE + AUTO.replace("WANTED", '"compiled, quick tier: .*"')
+    first, how, *_, last = run(program, "auto", cache, **named)
+    assert first == last == expected
+    assert how.startswith("compiled, quick tier: ") and "no room" in how
