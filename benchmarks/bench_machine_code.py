@@ -3,9 +3,11 @@
 python benchmarks/bench_machine_code.py [--out FOLDER] [PTX ...]
 
 Each kernel is loaded by itself, in a process of its own, interpreted and compiled, twice; the
-difference of the fastest is the compiler's. Without PTX files, the kernels are those that cupola
-ships and those of bench_cpu_device.py, compiled by nvcc. The instructions' semantics are
-precompiled already, as after the first kernel of a cache.
+difference of the fastest is the compiler's. The first code of a kernel is that of the quick tier,
+or of the full tier where the source is small: what a launch at default settings gets first. The
+processes use one processor, and the times are processor time. Without PTX files, the kernels are
+those that cupola ships and those of bench_cpu_device.py, compiled by nvcc. The instructions'
+semantics are precompiled already, as after the first kernel of a cache.
 """
 
 import os
@@ -22,12 +24,19 @@ from cupola.build import ptx
 
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE.parent / "csrc" / "kernels"
+# compile_queue.cpp, min_tiered_bytes: smaller sources have no quick tier.
+TIERED_BYTES = 30_000
 LOAD = """
-import sys, time, cupola
+import ctypes, os, sys, cupola
+from cupola import paths
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 cupola.empty(1, "u1")
-start = time.monotonic()
-cupola.load(sys.argv[1])[sys.argv[2]]
-print(time.monotonic() - start)
+start = sum(os.times()[:4])
+kernel = cupola.load(sys.argv[1])[sys.argv[2]]
+print(sum(os.times()[:4]) - start)
+printed = ctypes.CDLL(paths.cpu_driver()).cupola_cpu_printed
+printed.restype, printed.argtypes = ctypes.c_char_p, [ctypes.c_void_p]
+print(len(printed(kernel.handle)))
 """
 
 
@@ -50,15 +59,23 @@ def measured(folder):
     return compiled(folder, [HERE / f"{name}.cu" for name in bench_cpu_device.FILES])
 
 
-def seconds(cache, path, name, mode, **more):
-    """To load it, with no library in the cache."""
+def loaded(cache, path, name, mode, **more):
+    """Seconds of processor time to load it, with no library in the cache, that of the compiler
+    included, and the bytes of its emitted source.
+    """
     for library in cache.glob("cpu/*.so"):
         library.unlink()
     settings = {"CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_MODE": mode, "CUPOLA_CACHE_DIR": str(cache)}
+    settings["CUPOLA_CPU_THREADS"] = "1"
     command = [sys.executable, "-c", LOAD, str(path), name]
     environment = {**os.environ, **settings, **more}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    took, size = done.stdout.split()
+    return float(took), int(size)
+
+
+def seconds(cache, path, name, mode, **more):
+    return loaded(cache, path, name, mode, **more)[0]
 
 
 def instructions(text):
@@ -66,24 +83,35 @@ def instructions(text):
 
 
 def run(given):
-    rows = []
+    quick, full = [], []
     with tempfile.TemporaryDirectory(prefix="cupola-ptx-") as folder:
         alone, cache = Path(folder) / "one.ptx", Path(folder) / "cache"
         for path in given or [*shipped(Path(folder)), *measured(Path(folder))]:
             for name, text in ptx.cut(path.read_text()).items():
                 alone.write_text(text)
-                if not rows:
+                if not full:
                     seconds(cache, alone, name, "compile")  # precompiles the semantics
-                fastest = [
-                    min(seconds(cache, alone, name, mode) for _ in range(2))
-                    for mode in ("compile", "interpret")
-                ]
-                took, note = fastest[0] - fastest[1], f"{instructions(text)} instructions"
-                rows.append(records.Row(f"{path.stem}: {name}", took, "s", note=note))
-    rows.sort(key=lambda row: -row.value)
-    quick = sum(row.value <= 1 for row in rows) / len(rows)
-    share = records.Row("kernels compiled within 1 s", 100 * quick, "%", goal="value >= 90")
-    return [share, *rows]
+                took = {
+                    mode: min(seconds(cache, alone, name, mode) for _ in range(2))
+                    for mode in ("compile", "quick")
+                }
+                loading, size = min(loaded(cache, alone, name, "interpret") for _ in range(2))
+                first = took["quick" if size >= TIERED_BYTES else "compile"] - loading
+                what, note = f"{path.stem}: {name}", f"{instructions(text)} instructions"
+                full.append(records.Row(what, took["compile"] - loading, "s", note=note))
+                quick.append(records.Row(f"{what}, first code", first, "s", note=note))
+    shares = [
+        records.Row(
+            "kernels compiled within 1 s", share_within(1, quick), "%", goal="value >= 90",
+            note="to their first code",
+        ),
+        records.Row("kernels whose full tier is compiled within 1 s", share_within(1, full), "%"),
+    ]  # fmt: skip
+    return shares + sorted(quick + full, key=lambda row: -row.value)
+
+
+def share_within(limit, rows):
+    return 100 * sum(row.value <= limit for row in rows) / len(rows)
 
 
 if __name__ == "__main__":
