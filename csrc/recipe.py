@@ -91,12 +91,6 @@ if PORTABLE:
     SYSTEM = ("-Wl,--no-as-needed", "-l:libdl.so.2", "-l:libpthread.so.0", "-Wl,--as-needed")
 
 
-def oldest_of_each_generation(architectures: Any) -> list[Any]:
-    """Machine code for 8.0 runs on all of 8.x; another for 8.6 would change little."""
-    major = {one.number // 10: one for one in sorted(architectures.cubins, reverse=True)}
-    return sorted(major.values())
-
-
 @dataclass(frozen=True)
 class Recipe:
     """The steps of one build, and where its products go below the installed package."""
@@ -311,7 +305,7 @@ class Recipe:
         """
         image = self.build.image
         options = (*image.STANDARD, "-fmad=false", "-Icsrc/kernels/array")
-        cubins = oldest_of_each_generation(architectures)
+        cubins = architectures.generations
         ptx, texts, code = [], [], []
         for source in self.sources("kernels/array/*.cu"):
             target = ARRAYS.parent / "array" / source.stem
@@ -338,7 +332,7 @@ class Recipe:
         """
         image = self.build.image
         options = (*image.STANDARD, "-Icsrc/kernels/algorithms", "-Icsrc/kernels/array")
-        cubins, made = oldest_of_each_generation(architectures), []
+        cubins, made = architectures.generations, []
         for source in self.sources("kernels/algorithms/*.cu"):
             target = ALGORITHMS / source.stem
             ptx, fatbin = target.with_suffix(".ptx"), target.with_suffix(".fatbin")

@@ -46,6 +46,14 @@ def test_the_full_list_of_aarch64_has_jetsons():
     assert targets("75 80 86 89 90 100 120") == tuple(full_list("linux-x86_64"))
 
 
+def test_generations():
+    """Machine code of array kernels is for these targets."""
+    assert chosen("all").generations == [*targets("75 80 90 100 120")]
+    jetsons = chosen("75,80,86,87,89,90,100,110,120").generations
+    assert jetsons == [*targets("75 80 87 90 100 110 120")]
+    assert chosen("86,87,89,90a,110f").generations == [*targets("86 87 90a 110f")]
+
+
 def test_what_the_compiler_cannot_do_is_left_out_and_said():
     found = chosen("all", supported=targets("50 75 80 86 89 90 90a"))  # nvcc 12.4
     assert said(found) == ("75 80 86 89 90", "75 90")

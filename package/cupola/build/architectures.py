@@ -38,6 +38,17 @@ class Architectures:
         """The oldest level of PTX, for which the kernels are described."""
         return min(self.ptx)
 
+    @property
+    def generations(self) -> list[Target]:
+        """The oldest target of each generation: machine code for 8.0 runs on all of 8.x, and
+        another for 8.6 would change little. A Jetson runs no code of other GPUs, so its target is
+        always among them.
+        """
+        oldest: dict[Target | int, Target] = {}
+        for one in sorted(self.cubins, reverse=True):
+            oldest[one if one in JETSON else one.number // 10] = one
+        return sorted(oldest.values())
+
     def options(self) -> list[str]:
         """nvcc's -gencode options."""
         options = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in self.cubins]
