@@ -72,6 +72,7 @@ def install_system() -> None:
     if (SYSTEM / "ready").exists():
         return
     shutil.rmtree(SYSTEM, ignore_errors=True)
+    HERE.mkdir(parents=True, exist_ok=True)  # mmdebstrap makes only the last folder
     suite = SUITES[sys.version_info[:2]]
     print(f"unpacking {PYTHON} of Debian {suite} for arm64", flush=True)
     options = ("--quiet", "--architectures=arm64", "--variant=extract")
