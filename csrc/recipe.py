@@ -306,7 +306,7 @@ class Recipe:
         image = self.build.image
         options = (*image.STANDARD, "-fmad=false", "-Icsrc/kernels/array")
         cubins = architectures.generations
-        ptx, texts, code = [], [], []
+        ptx, texts, code, fatbins = [], [], [], []
         for source in self.sources("kernels/array/*.cu"):
             target = ARRAYS.parent / "array" / source.stem
             text = target.with_suffix(".ptx")
@@ -314,8 +314,8 @@ class Recipe:
             texts.append(text)
             if architectures.cubins:
                 fatbin = target.with_suffix(".fatbin")
-                code.append(image.compile_code(toolkit, source, fatbin, options, cubins))
-        fatbins = [step.target for step in code]
+                code += image.compile_code(toolkit, source, fatbin, options, cubins, self.root)
+                fatbins.append(fatbin)
         pack = self.build.step.Step(
             target=ARRAYS,
             inputs=(*texts, *fatbins, Path(self.build.ptx.__file__), *self._packers()),
@@ -339,7 +339,7 @@ class Recipe:
             made += image.compile_ptx(toolkit, source, ptx, options, self.root)
             made += [self._entries(ptx), self._packed_text(ptx)]
             if cubins:
-                made.append(image.compile_code(toolkit, source, fatbin, options, cubins))
+                made += image.compile_code(toolkit, source, fatbin, options, cubins, self.root)
             else:
                 made.append(self._empty(fatbin))
         return made

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from cupola.build import backend, image, toolkit
+from cupola.build import backend, executor, image, toolkit
 from cupola.build.error import BuildError
 from cupola.build.targets import Target, names
+from cupola.image import reader
 
 
 @pytest.fixture
@@ -159,10 +160,17 @@ def test_the_toolkit_of_this_build():
     assert found.nvcc.stat().st_mode & stat.S_IXUSR
 
 
-@pytest.mark.parametrize(
-    ("release", "expected"), [("12.4.131", []), ("12.8.93", ["--compress-mode=size"])]
-)
-def test_nvcc_gets_no_option_that_it_does_not_know(release, expected):
-    found = toolkit.Toolkit(Path("nvcc"), release, (8, 4), (), "")
-    step = image.compile_code(found, Path("k.cu"), Path("k.fatbin"), [], [Target(90)])
-    assert [word for word in step.command if "compress" in word] == expected
+def test_machine_code_of_several_architectures_is_packed_together(tmp_path):
+    source = tmp_path / "k.cu"
+    source.write_text('extern "C" __global__ void f(int* x) { x[threadIdx.x] += 1; }')
+    targets = [Target(75), Target(80)]
+    steps = image.compile_code(
+        toolkit.find(), Path("k.cu"), Path("k.fatbin"), [], targets, tmp_path
+    )
+    executor.run(steps, tmp_path)
+    packed = (tmp_path / "k.fatbin").read_bytes()
+    assert reader.is_packed(packed)
+    kinds = [(entry.kind, entry.architecture) for entry in reader.read_image(packed).entries]
+    assert kinds == [("cubin", 75), ("cubin", 80)]
+    plain = (tmp_path / "k.compiled.fatbin").read_bytes()
+    assert not reader.is_packed(plain) and len(packed) < len(plain) / 3

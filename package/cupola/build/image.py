@@ -256,15 +256,20 @@ def compile_ptx(
 
 
 def compile_code(
-    toolkit: Toolkit, source: Path, target: Path, options: Sequence[str], cubins: Sequence[Target]
-) -> Step:
-    """A step that makes a compressed fatbin of only machine code. Kernels of one template are
-    similar, so it has half the size that a wheel's own compression reaches.
+    toolkit: Toolkit,
+    source: Path,
+    target: Path,
+    options: Sequence[str],
+    cubins: Sequence[Target],
+    root: Path,
+) -> list[Step]:
+    """Steps that make a packed fatbin of only machine code. The code of several architectures is
+    similar: packed together it is a fifth smaller than nvcc's compression makes it.
     """
+    made = as_compiled(target)
     code = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in cubins]
-    smallest = ["--compress-mode=size"] if toolkit.version >= (12, 8) else []
-    arguments = [*options, "-I.", "-fatbin", *smallest, *code]
-    return compile_source(toolkit, source, target, arguments)
+    arguments = [*options, "-I.", "-fatbin", "-no-compress", *code]
+    return [compile_source(toolkit, source, made, arguments), _pack(made, target, root)]
 
 
 def _join(sources: Sequence[Path], target: Path, root: Path, more: str = "") -> Step:
