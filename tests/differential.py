@@ -3,11 +3,18 @@
 ``python differential.py --programs N --seed S`` (in tests) runs programs S to S + N - 1. Each is a
 few operations on arrays of random types, byte orders, alignments and layouts; half of the programs
 run in a capture. A seed makes the same program on each machine.
+
+``--record FILE`` keeps digests of all results, and ``--compare FILE`` compares them with those of
+another machine: the bits of the CPU device do not depend on the processor.
 """
 
 import argparse
+import hashlib
+import json
 import random
 import warnings
+from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 
@@ -338,7 +345,14 @@ def compute(operation, module, arrays, seed):
         return None, error
 
 
+def digest(found):
+    """Of an array's type, shape and bytes."""
+    about = f"{found.dtype.str} {found.shape} ".encode()
+    return hashlib.sha256(about + found.tobytes()).hexdigest()[:16]
+
+
 def compare(found, expected, exact):
+    """Raise a Mismatch, or return the digest of the result."""
     expected = np.asarray(expected)
     found = found.get() if isinstance(found, cupola.Array) else np.asarray(found)
     # A move of swapped elements keeps their order.
@@ -351,6 +365,7 @@ def compare(found, expected, exact):
         same = np.allclose(found, expected, rtol=near, atol=near, equal_nan=True)
     if not same:
         raise Mismatch(f"got {found.tolist()}, not {expected.tolist()}")
+    return digest(found)
 
 
 class Program:
@@ -360,6 +375,7 @@ class Program:
         self.seed, self.choose = seed, random.Random(seed)
         self.captured = self.choose.random() < 0.5
         self.lines = []
+        self.results = []  # an operation and the digest of its result
 
     def __str__(self):
         where = "in a capture" if self.captured else "outside of captures"
@@ -386,8 +402,7 @@ class Program:
         if not self.captured:
             for _ in range(choose.randint(1, 4)):
                 self._step(live, checks)
-                for check in checks:
-                    compare(*check)
+                self._compare(checks)
                 checks.clear()
             return
         stream = cupola.Stream()
@@ -397,8 +412,11 @@ class Program:
                 self._step(live, checks)
         graph.instantiate().launch(stream)
         stream.synchronize()
-        for check in checks:
-            compare(*check)
+        self._compare(checks)
+
+    def _compare(self, checks):
+        for name, *check in checks:
+            self.results.append([name, compare(*check)])
 
     def _step(self, live, checks):
         choose = self.choose
@@ -422,7 +440,7 @@ class Program:
             raise Mismatch(f"NumPy refuses: {refused}")
         if self.captured and isinstance(found, cupola.Array):
             found = found.copy()  # copies a view before a later operation writes its memory
-        checks.append((found, expected.copy(), operation.exact))
+        checks.append((name, found, expected.copy(), operation.exact))
         expected = np.asarray(expected)
         small = expected.size < 3000 and np.all(np.abs(expected.astype(complex)) <= MOST)
         if operation.exact and isinstance(found, cupola.Array) and small and not operation.writes:
@@ -451,20 +469,43 @@ class Program:
         raise Mismatch(f"{name} is refused: {type(error).__name__}: {error}")
 
 
+def other_bits(here, there):
+    """The operations whose results have other bits here than on the other machine."""
+    if [*here] != [*there]:
+        raise SystemExit("the record has other programs: name the same --programs and --seed")
+    found = []
+    for seed, results in here.items():
+        for ours, theirs in zip_longest(results, there[seed], fillvalue=("nothing", "")):
+            if [*ours] != [*theirs]:
+                found.append(f"program {seed}: {ours[0]} here, {theirs[0]} there")
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", help="keep digests of the results in this file")
+    parser.add_argument("--compare", help="compare digests with those of this file")
     options = parser.parse_args()
-    failed = 0
+    failed, results = 0, {}
     for seed in range(options.seed, options.seed + options.programs):
+        program = Program(seed)
         try:
-            Program(seed).run()
+            program.run()
         except Mismatch as error:
             failed += 1
             print(error, end="\n\n", flush=True)
+        results[str(seed)] = program.results
+    if options.record:
+        Path(options.record).write_text(json.dumps(results))
     print(f"{options.programs} programs, {failed} failed")
-    return int(failed > 0)
+    differing = []
+    if options.compare:
+        differing = other_bits(results, json.loads(Path(options.compare).read_text()))
+        count = sum(map(len, results.values()))
+        print(*differing[:50], f"{len(differing)} of {count} results have other bits", sep="\n")
+    return int(failed > 0 or len(differing) > 0)
 
 
 if __name__ == "__main__":

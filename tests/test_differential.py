@@ -1,5 +1,8 @@
 """A slice of the random programs of `make differential`, which are the same in each run."""
 
+import json
+import sys
+
 import differential
 import pytest
 
@@ -51,3 +54,25 @@ def test_a_missing_refusal_is_found(driver, monkeypatch):
         return x
 
     found_by(monkeypatch, function, "NumPy refuses: no")
+
+
+def test_other_bits_of_another_machine_are_found(driver, monkeypatch, tmp_path, capsys):
+    file = tmp_path / "results.json"
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["differential.py", "--programs", "20", *words])
+        return differential.main()
+
+    assert run("--record", str(file)) == 0
+    assert run("--compare", str(file)) == 0
+    there = json.loads(file.read_text())
+    seed = next(seed for seed, results in there.items() if results)
+    name, _ = there[seed][0]
+    there[seed][0][1] = "0" * 16
+    file.write_text(json.dumps(there))
+    capsys.readouterr()
+    assert run("--compare", str(file)) == 1
+    assert f"program {seed}: {name} here, {name} there\n1 of " in capsys.readouterr().out
+    file.write_text("{}")
+    with pytest.raises(SystemExit, match="the same --programs"):
+        run("--compare", str(file))
