@@ -237,9 +237,10 @@ pycuda-suite: build
 array-api: build
 	@$(BIN)/python tools/array_api_suite.py --out $(RESULTS)
 
-# The wheel for aarch64, and tests of it under qemu; PYTEST="tests/test_launch.py" runs others.
+# The wheel for aarch64, tests of it under qemu, and programs that must leave the same bits here;
+# PYTEST="tests/test_launch.py" runs other tests alone.
 aarch64: export PYTHONDONTWRITEBYTECODE :=
-aarch64: $(VENV)/wheel
+aarch64: build $(VENV)/wheel
 	@$(BIN)/python tools/aarch64.py $(PYTEST)
 
 # docs/performance.md with its pictures, docs/compatibility.md, and tables in other documents, from

@@ -7,6 +7,9 @@ processor: nvcc, and the cross compiler that CC and CXX name.
 
 The tests run in a user namespace in which the kernel starts programs for aarch64 by qemu. So
 programs that tests start are emulated as well, and nothing else on the machine changes.
+
+Without arguments, random programs then run on this machine and by emulation, and each result must
+have the same bits.
 """
 
 from __future__ import annotations
@@ -48,6 +51,16 @@ FORMATS = "/proc/sys/fs/binfmt_misc"
 EMULATE = f'mount -t binfmt_misc binfmt_misc {FORMATS} && printf "%s" "$1" > {FORMATS}/register'
 EMULATE += ' && shift && exec "$@"'
 
+# Programs whose results have the same bits on both machines: how they are recorded here and
+# compared there, their options, and CUPOLA_CPU_MODE.
+FUZZ = (("-m", "ptx.fuzz", "record"), ("-m", "ptx.fuzz", "compare"), "--patience", "3600")
+ARRAYS = (("differential.py", "--record"), ("differential.py", "--compare"))
+AGREEMENT = (
+    ("rows of the instruction table, interpreted", (*FUZZ, "--programs", "200"), "interpret"),
+    ("their machine code", (*FUZZ, "--programs", "4"), "compile"),
+    ("operations of arrays", (*ARRAYS, "--programs", "500"), "ahead"),
+)
+
 
 def check_machine() -> None:
     """Raise if this machine cannot build for aarch64 and emulate it."""
@@ -61,8 +74,10 @@ def check_machine() -> None:
         raise SystemExit(f"programs are missing: apt-get install {' '.join(missing)}")
 
 
-def run(command: list[str | Path], environment: dict[str, str] | None = None) -> None:
-    done = subprocess.run([*map(str, command)], cwd=ROOT, env=environment)
+def run(
+    command: list[str | Path], environment: dict[str, str] | None = None, folder: Path = ROOT
+) -> None:
+    done = subprocess.run([*map(str, command)], cwd=folder, env=environment)
     if done.returncode:
         raise SystemExit(done.returncode)
 
@@ -151,17 +166,32 @@ def install_environment() -> None:
     install("--no-deps", wheel)
 
 
-def emulate(command: list[str | Path]) -> None:
-    """Run a command for aarch64, in a user namespace of its own."""
+def emulate(
+    command: list[str | Path], more: dict[str, str] | None = None, folder: Path = ROOT
+) -> None:
+    """Run a command for aarch64, in a user namespace of its own, with more variables."""
     rule = f":cupola-aarch64:M::{MAGIC}:{MASK}:{shutil.which('qemu-aarch64-static')}:F"
     environment = {
         **os.environ,
         "CXX": "aarch64-linux-gnu-g++",
         "CC": "aarch64-linux-gnu-gcc",
         "QEMU_LD_PREFIX": str(SYSTEM),
+        **(more or {}),
     }
     namespace = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", EMULATE, "sh", rule)
-    run([*namespace, *command], environment)
+    run([*namespace, *command], environment, folder)
+
+
+def compare_bits() -> None:
+    """Run random programs on both machines. A result with other bits fails."""
+    python, tests = ENVIRONMENT / "bin" / "python", ROOT / "tests"
+    for title, words, mode in AGREEMENT:
+        print(f"comparing the bits of both machines: {title}", flush=True)
+        record, compare, *options = words
+        file = HERE / "bits.npz"
+        more = {"CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_MODE": mode}
+        run([sys.executable, *record, file, *options], {**os.environ, **more}, tests)
+        emulate([python, *compare, file, *options], more, tests)
 
 
 def main(arguments: list[str]) -> None:
@@ -178,6 +208,8 @@ def main(arguments: list[str]) -> None:
     else:
         tests = (ROOT / "tests" / "aarch64.txt").read_text().split()
         emulate([python, "-m", "pytest", "-q", "--driver=cpu", *(arguments or tests)])
+        if not arguments:
+            compare_bits()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The programs of the folder cuda, compiled by nvcc, on cupola's runtime and the CPU device."""
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -42,12 +43,16 @@ def run(name, source, *options, relocatable):
     """The result of a program that nvcc makes of a source."""
     toolkit = images.nvcc()
     options = [*options, "-gencode=arch=compute_75,code=compute_75"]
-    options += [f"-I{folder}" for folder in toolkit.include]
+    # With a cross compiler, which make aarch64 has, nvcc looks for headers of another system.
+    options += [f"-I{folder}{part}" for folder in toolkit.include for part in ("", "/cccl")]
+    if "CXX" in os.environ:
+        options += ["-ccbin", shlex.split(os.environ["CXX"])[0]]
     major = toolkit.version[0]
     # The toolkit's own libraries are not needed, which NVIDIA's wheels lack.
     options.append("-cudadevrt=none")
     if relocatable:
-        options += ["-rdc=true", "-cudart=shared", f"-L{PACKAGED / 'link' / str(major)}"]
+        options += ["-rdc=true", "-cudart=shared"]
+        options += [f"-L{folder}" for folder in (PACKAGED / "link" / str(major), PACKAGED)]
     else:
         options += ["-cudart=none", "-Xlinker", PACKAGED / f"libcudart.so.{major}"]
     program = images.compiled(name, source, *options)

@@ -85,8 +85,8 @@ def serve(connection):
 class Worker:
     """A process with a driver of its own, since a driver may end it."""
 
-    def __init__(self):
-        self.task, self.process = None, None
+    def __init__(self, patience):
+        self.patience, self.task, self.process = patience, None, None
 
     def give(self, task):
         if self.process is None:
@@ -100,7 +100,7 @@ class Worker:
 
     def take(self):
         """The result; None where there is none yet."""
-        late = time.monotonic() - self.since > PATIENCE
+        late = time.monotonic() - self.since > self.patience
         if not self.connection.poll() and self.process.is_alive() and not late:
             return None
         try:
@@ -126,7 +126,7 @@ class Run:
         self.options, self.first, self.expected = options, first, expected
         size, end = options.batch, first + programs
         self.waiting = [(n, min(size, end - n)) for n in range(first, end, size)][::-1]
-        workers = [Worker() for _ in range(options.jobs)]
+        workers = [Worker(options.patience) for _ in range(options.jobs)]
         while self.waiting or any(w.task for w in workers):
             if time.monotonic() - self.begun > options.seconds:
                 print(f"stopped after {options.seconds} s", flush=True)
@@ -270,6 +270,7 @@ def main():
         command.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
         command.add_argument("--seconds", type=float, default=86400)
         command.add_argument("--batch", type=int, default=50, help="programs a module")
+        command.add_argument("--patience", type=int, default=PATIENCE, help="seconds for a module")
         command.add_argument("--assemble", default="", help="by this, as in 'ptxas -arch=sm_90'")
         if function is record:
             command.add_argument("--beside", help="a record: keep what differs from it")
