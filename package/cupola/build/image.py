@@ -264,7 +264,7 @@ def compile_code(
     root: Path,
 ) -> list[Step]:
     """Steps that make a packed fatbin of only machine code. The code of several architectures is
-    similar: packed together it is a fifth smaller than nvcc's compression makes it.
+    similar: packed together it is an eighth to a fifth smaller than nvcc's compression makes it.
     """
     made = as_compiled(target)
     code = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in cubins]
