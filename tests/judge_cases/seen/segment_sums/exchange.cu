@@ -1,0 +1,16 @@
+// The lanes of a warp exchange values in shared memory, between barriers of the warp.
+extern "C" __global__ void segment_sums(const int* offsets, const float* values, float* sums,
+                                        int segments) {
+    __shared__ float exchange[4][32];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, segment = blockIdx.x * 4 + warp;
+    if (segment >= segments) return;
+    float total = 0;
+    for (int i = offsets[segment] + lane; i < offsets[segment + 1]; i += 32) total += values[i];
+    exchange[warp][lane] = total;
+    __syncwarp();
+    for (int half = 16; half > 0; half /= 2) {
+        if (lane < half) exchange[warp][lane] += exchange[warp][lane + half];
+        __syncwarp();
+    }
+    if (lane == 0) sums[segment] = exchange[warp][0];
+}
