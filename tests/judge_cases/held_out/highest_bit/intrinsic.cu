@@ -1,0 +1,4 @@
+extern "C" __global__ void highest_bit(const unsigned* x, int* bit, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) bit[i] = 31 - __clz(x[i]);
+}
