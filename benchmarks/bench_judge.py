@@ -10,6 +10,7 @@ row_sums/tree choose kernels; no record is written for them.
 
 import dataclasses
 import json
+import resource
 import statistics
 import subprocess
 import sys
@@ -34,6 +35,7 @@ class Verdict:
     verdict: str  # "none" where the process did not answer
     codes: tuple  # of findings, without advice
     seconds: float
+    processor: float  # seconds of all processes of the judge; other programs disturb it little
     text: str
 
     @property
@@ -54,8 +56,15 @@ class Verdict:
             "counted codes": self.case.codes,
             "as expected": self.right,
             "seconds": round(self.seconds, 2),
+            "processor seconds": round(self.processor, 2),
             "text": self.text,
         }
+
+
+def processor_seconds():
+    """Of the child processes that have ended, and of their child processes."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def judged(case):
@@ -64,17 +73,17 @@ def judged(case):
         answer = Path(folder, "verdict.json")
         command = [sys.executable, "-m", "cupola", "judge", case.candidate]
         command += ["--against", case.reference, "--json", answer]
-        start = time.monotonic()
+        start, used = time.monotonic(), processor_seconds()
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
             text = done.stdout + done.stderr
         except subprocess.TimeoutExpired:
             text = f"no verdict within {SECONDS} s"
-        seconds = time.monotonic() - start
+        seconds, used = time.monotonic() - start, processor_seconds() - used
         said = json.loads(answer.read_text()) if answer.exists() else {}
     findings = said.get("findings", [])
     codes = tuple(dict.fromkeys(one["code"] for one in findings if not one.get("advice")))
-    return Verdict(case, said.get("verdict", "none"), codes, seconds, text[-4000:])
+    return Verdict(case, said.get("verdict", "none"), codes, seconds, used, text[-4000:])
 
 
 def rows(title, verdicts):
@@ -106,6 +115,8 @@ def rows(title, verdicts):
     ]  # fmt: skip
     median = statistics.median(seconds)
     made.append(records.Row(f"{title}: median time to a verdict", median, "s", goal=GOAL_SECONDS))
+    used = statistics.median(each.processor for each in verdicts)
+    made.append(records.Row(f"{title}: median processor time of a verdict", used, "s"))
     return [*made, records.Row(f"{title}: longest time to a verdict", max(seconds), "s")]
 
 
