@@ -1,4 +1,4 @@
-"""Verdicts of `python -m cupola judge` on planted mistakes and on right kernels
+"""Verdicts of cupola's judge on planted mistakes and on right kernels
 
 python benchmarks/bench_judge.py [--out FOLDER] [--part PART] [--details FILE] [NAME ...]
 
@@ -149,7 +149,11 @@ def main():
     if len(parts) > 1:
         groups["all"] = verdicts
     made = [row for title, group in groups.items() for row in rows(title, group)]
-    records.publish(options.out, __file__, __doc__, made)
+    for row in made:
+        print(records.line(row), flush=True)
+    if options.out:  # the file of --details is no part of the command that a record names
+        arguments = ["--part", options.part]
+        records.write(options.out, records.made(__file__, __doc__, made, arguments=arguments))
 
 
 if __name__ == "__main__":
