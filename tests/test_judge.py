@@ -161,9 +161,31 @@ def reference(x):
     assert judge(source, reference.replace('aliases = {"y": "x"}', "")).verdict == "right"
 
 
+def test_inputs_with_other_ranges_are_not_one_array(judge):
+    """A divisor may be no 0, and the dividend may."""
+    reference = """
+operation = dict(
+    kernels="divide", inputs={"a": "int32[n]", "b": "int32[n]"}, outputs={"c": "int32[n]"},
+    arguments=["a", "b", "c", "n"], grid=["ceildiv(n, 32)"], block=[32],
+)
+sizes = {"n": (0, 100)}
+ranges = {"b": (1, 50), "a": (-5, 100)}
+
+def reference(a, b):
+    return (a / b).astype("i4")
+"""
+    source = """extern "C" __global__ void divide(const int* a, const int* b, int* c, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) c[i] = a[i] / b[i];
+}
+"""
+    found = judge(source, reference)
+    assert found.verdict == "right", str(found)
+
+
 REFUSED = {
     "include-refused": '#include "/etc/hostname"\n',
-    "declaration": "// cupola: blok = [3]\n",
+    "declaration": "// cupola: threads = [3]\n",
 }
 
 

@@ -47,6 +47,7 @@ class Case:
     scalars: dict[str, Any]
     values: Sizes = field(repr=False)
     seed: int = 0
+    own: frozenset[str] = frozenset()  # the inputs that the task's function made
 
 
 class Cases:
@@ -224,7 +225,7 @@ class Cases:
                 arrays[tensor.name] = self._within(tensor.name, dtype, shape, values, kind, rng)
             else:
                 arrays[tensor.name] = of_kind(kind, dtype, tuple(shape), rng)
-        return Case(dict(sizes), kind, types, arrays, scalars, values, seed)
+        return Case(dict(sizes), kind, types, arrays, scalars, values, seed, frozenset(own))
 
     def _scalar(self, name: str, kind: str, default: Any, sizes: Any, rng: Any) -> Any:
         if name in self.task.ranges:

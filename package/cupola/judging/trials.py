@@ -199,7 +199,10 @@ class Trials:
                 array = case.arrays[name]
                 for other in given[:place]:
                     before = case.arrays[other]
-                    if (before.shape, before.dtype) == (array.shape, array.dtype):
+                    # Values of one input need not be valid for another input.
+                    if not {name, other} & {*self.task.ranges, *case.own} and (
+                        (before.shape, before.dtype) == (array.shape, array.dtype)
+                    ):
                         same = replace(case, arrays={**case.arrays, name: before})
                         self._aliased(same, {name: other})
             if self.task.aliases:
