@@ -96,7 +96,7 @@ WRONG = {
     "memory-limit": (BODY.replace("float sum = 0;", "static __device__ float big[1u << 31]; "
                      "float sum = big[r];"), 0),
 }  # fmt: skip
-QUICK = "memory", "uninitialised", "output-not-written", "state", "timeout", "output-limit"
+QUICK = "memory", "output-not-written", "output-limit"
 
 
 @pytest.mark.parametrize("code", [
@@ -131,6 +131,7 @@ def test_an_overflow_at_large_sizes(judge):
     assert judge(SIGNATURE + BODY, large).verdict == "right"
 
 
+@pytest.mark.campaign("a verdict each")
 def test_a_launch_of_its_own_and_other_launches(judge):
     fixed = SIGNATURE + BODY.replace("blockDim.x", "32")
     launches = REFERENCE + '\nlaunches = [dict(block=[16], grid=["ceildiv(rows, 16)"])]\n'
@@ -139,6 +140,7 @@ def test_a_launch_of_its_own_and_other_launches(judge):
     assert judge(own + SIGNATURE + BODY, launches).verdict == "right"
 
 
+@pytest.mark.campaign("a verdict each")
 def test_an_input_may_be_the_output_where_the_task_says_so(judge):
     reference = """
 operation = dict(
@@ -161,6 +163,7 @@ def reference(x):
     assert judge(source, reference.replace('aliases = {"y": "x"}', "")).verdict == "right"
 
 
+@pytest.mark.campaign("a verdict each")
 def test_inputs_with_other_ranges_are_not_one_array(judge):
     """A divisor may be no 0, and the dividend may."""
     reference = """
@@ -207,6 +210,7 @@ def test_a_hidden_include(judge, text):
     assert Path("/etc/hostname").read_text().strip() not in found.json()
 
 
+@pytest.mark.campaign("a verdict each")
 def test_a_given_folder_may_be_included(judge, tmp_path):
     (tmp_path / "include").mkdir()
     (tmp_path / "include/mine.h").write_text("#define MINE 0\n")
@@ -237,6 +241,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.campaign("a verdict each")
 @pytest.mark.parametrize("code", BROKEN)
 def test_a_broken_reference(judge, code):
     found = judge(SIGNATURE + BODY, REFERENCE.replace("    return x.sum(axis=1)", BROKEN[code]))
