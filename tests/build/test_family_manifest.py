@@ -254,8 +254,8 @@ def test_a_family_without_its_default_is_refused():
          "shared: 'rates' is no size and no parameter of the kernel: did you mean 'rate'?"),
         ('block = ["TX"]', 'block = ["TX"]\nsizes = { length = "size(y)" }', 17,
          "sizes.length: size(y): 'y' is no parameter of the kernel: known are x, n, rate"),
-        ('block = ["TX"]', 'block = ["TX"]\nsizes = { length = "n" }\nkey = ["lenght"]', 18,
-         "key: 'lenght' is no size and no parameter of the kernel: did you mean 'length'?"),
+        ('block = ["TX"]', 'block = ["TX"]\nsizes = { length = "n" }\nkey = ["lengtx"]', 18,
+         "key: 'lengtx' is no size and no parameter of the kernel: did you mean 'length'?"),
         ("ceildiv(n, TX)", "ceildiv(x, TX)", 15, "grid: 'x': the parameter x of the kernel is of "
          "the kind pointer: expected an integer, or a length as in shape(x, 0)"),
         ("ceildiv(n, TX)", "size(n)", 15, "grid: 'size(n)': the parameter n of the kernel is of "
