@@ -70,7 +70,7 @@ OTHER = "int something(void) { return 0; }"
     [
         ("CUPOLA_CPU_DEVICES", "two", "a whole number from 1 to 64"),
         ("CUPOLA_CPU_THREADS", "0", "a whole number from 1 to 1024"),
-        ("CUPOLA_CPU_MODE", "fast", "interpret, ahead, compile or auto"),
+        ("CUPOLA_CPU_MODE", "fast", "interpret, ahead, quick, compile or auto"),
         ("CUPOLA_CPU_COMPUTE_CAPABILITY", "9.9", "one of 5.0 "),
         ("CUPOLA_CPU_LEVEL", "x86-64-v1", "and the processor runs: "),
         ("CUPOLA_CPU_CHECK", "rase", "memory, race, init, sync"),

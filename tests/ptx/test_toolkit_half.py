@@ -158,8 +158,8 @@ def test_eight_bits(library, driver):
     for n, t in enumerate(("e4m3x2", "e5m2x2")):
         got = (small, large)[n]
         assert got.tolist() == [
-            narrow.narrow_eight({}, t, "f32", int(v)) for v in x.view(np.uint32)
+            narrow.narrow_small({}, t, "f32", int(v)) for v in x.view(np.uint32)
         ]
-        wide = [narrow.widen_eight({}, t, int(v)) for v in got]
+        wide = [narrow.widen_small({}, "f16", t, int(v)) for v in got]
         expected = np.array(wide, np.uint16).view(np.float16).astype(np.float32)
         assert ((back[:, n] == expected) | (np.isnan(expected) & np.isnan(back[:, n]))).all()

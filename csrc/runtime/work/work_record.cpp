@@ -7,7 +7,9 @@ namespace cupola {
 
 bool WorkRecord::start() {
     const Driver& driver = stream_->context.driver;
-    if (driver.instrumented.load() & ~unsigned{Driver::recorded}) return false;
+    // A kernel that prints marks the rest of the process, and changes nothing about the work.
+    constexpr unsigned harmless = Driver::recorded | Driver::prints | Driver::beside_capture;
+    if (driver.instrumented.load() & ~harmless) return false;
     if (Flight::is_traced() || stream_->flight.capturing()) return false;
     return started_ = enter(*this);
 }

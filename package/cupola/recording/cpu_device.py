@@ -23,9 +23,9 @@ class CpuDevice:
     """The functions of the CPU device for replays."""
 
     def __init__(self, library: Any) -> None:
-        self._watch = library.cupola_cpu_watch_writes
+        self._watch = library["cupola_cpu_watch_writes"]
         self._watch.argtypes, self._watch.restype = [ctypes.c_uint64, ctypes.c_uint64], None
-        self._last_write = library.cupola_cpu_last_write
+        self._last_write = library["cupola_cpu_last_write"]
         self._last_write.restype = ctypes.c_char_p
 
     @classmethod
