@@ -3,10 +3,13 @@
 
 ``python -m ptx.native_kernels NUMBER`` prints a line for each kernel: how it ran, and a hash of its
 results. The environment says how: CUPOLA_CPU_MODE. The number chooses spellings of the table's rows.
+For another compute capability than 9.0, the kernels are those of rows for newer devices.
 """
 
 import ctypes
 import hashlib
+import itertools
+import os
 import random
 import re
 
@@ -14,6 +17,7 @@ import numpy as np
 from driver_abi import DriverError
 
 from . import test_rows
+from .device_process import VARIABLE
 from .driver import Driver
 
 HEAD = ".version 8.6\n.target sm_90\n.address_size 64\n"
@@ -285,21 +289,43 @@ BATCH = 40  # rows a module
 SHARES = 3  # shares of the rows: a compiler takes minutes for all rows
 
 
+def capability():
+    """The compute capability of this process's device."""
+    return os.environ.get(VARIABLE, "9.0")
+
+
+def rows_of(share, capability):
+    """The rows of a share for devices of a compute capability."""
+    return [row for row in test_rows.COMPUTED[share::SHARES] if row.capability == capability]
+
+
 def row_kernels(rotation):
-    """A kernel for each third row of the table that computes on registers, in one spelling.
+    """A kernel for each third row of the table that computes on registers, in one spelling, where
+    the row is for this process's device. The head of its module stands beside it.
 
     Successive values of `rotation` take the other rows, then the other spellings.
     """
     share, rotation = rotation % SHARES, rotation // SHARES
     kernels = []
-    for row in test_rows.COMPUTED[share::SHARES]:
+    for row in rows_of(share, capability()):
         constants = (0x1B, 0xE8, 0x96) if "imm" in row.shapes else (None,)
         opcodes = [(opcode, t, t2) for opcode, _, t, t2 in row.opcodes() if t != "b128"]
         if opcodes:
             spelled = opcodes[rotation % len(opcodes)]
             constant = constants[rotation % len(constants)]
-            kernels.append(test_rows.Kernel(len(kernels), row, *spelled, constant))
-    return kernels
+            made = test_rows.Kernel(len(kernels), row, *spelled, constant)
+            kernels.append((row.header, made))
+    return sorted(kernels, key=lambda one: one[0])
+
+
+def batches(kernels):
+    """The heads and the kernels of modules. Kernels of larger modules are compiled one by one, which
+    takes three times as long.
+    """
+    for head, same in itertools.groupby(kernels, key=lambda one: one[0]):
+        every = [kernel for _, kernel in same]
+        for n in range(0, len(every), BATCH):
+            yield head, every[n : n + BATCH]
 
 
 def printed(module, name):
@@ -336,26 +362,11 @@ def run_bodies(module, bodies):
 
 def main(rotation):
     driver = Driver()
+    if capability() != "9.0":
+        return run_rows(driver, rotation)
     for bodies in (BODIES, in_parts()):
         run_bodies(driver.load(text_of(bodies)), bodies)
-    kernels = row_kernels(rotation)
-    rng = random.Random(5)
-    for n, kernel in enumerate(kernels):
-        # Kernels of larger modules are compiled one by one, which takes three times as long.
-        if n % BATCH == 0:
-            text = HEAD + "".join(k.text for k in kernels[n : n + BATCH])
-            module = driver.load(text)
-        data = [
-            test_rows.sources_of("b32" if k == "cc" else k, rng) & (1 if k == "cc" else -1)
-            for k in kernel.sources
-            for _ in range(test_rows.COUNT)
-        ]
-        out = np.zeros(test_rows.COUNT * len(kernel.results), np.uint64)
-        module.run(kernel.name, 4, test_rows.COUNT // 4, [np.array(data, np.uint64), out])
-        for kind, result in zip(kernel.results, np.split(out, len(kernel.results)), strict=True):
-            if kind == "f64":  # PTX leaves the sign and payload of a NaN open
-                result[np.isnan(result.view(np.float64))] = 0x7FF8 << 48
-        print(kernel.name, execution(module, kernel.name), hashed(out))
+    run_rows(driver, rotation)
     module = driver.load(text_of(FAULTS))
     given = np.random.default_rng(7).integers(0, 1 << 31, 4096, np.uint32)
     for name in FAULTS:
@@ -366,6 +377,28 @@ def main(rotation):
             print(name, error.code, last_fault(driver))
         driver.reset()
         module = driver.load(text_of(FAULTS))
+
+
+def run_rows(driver, rotation):
+    rng = random.Random(5)
+    for head, batch in batches(row_kernels(rotation)):
+        module = driver.load(head + "".join(kernel.text for kernel in batch))
+        for kernel in batch:
+            run_row(module, kernel, rng)
+
+
+def run_row(module, kernel, rng):
+    data = [
+        test_rows.sources_of("b32" if k == "cc" else k, rng) & (1 if k == "cc" else -1)
+        for k in kernel.sources
+        for _ in range(test_rows.COUNT)
+    ]
+    out = np.zeros(test_rows.COUNT * len(kernel.results), np.uint64)
+    module.run(kernel.name, 4, test_rows.COUNT // 4, [np.array(data, np.uint64), out])
+    for kind, result in zip(kernel.results, np.split(out, len(kernel.results)), strict=True):
+        if kind == "f64":  # PTX leaves the sign and payload of a NaN open
+            result[np.isnan(result.view(np.float64))] = 0x7FF8 << 48
+    print(kernel.name, execution(module, kernel.name), hashed(out))
 
 
 def last_fault(driver):

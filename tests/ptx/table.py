@@ -50,6 +50,11 @@ class Row:
         return self.since <= RECORDED and self.targets in ON_SM_90
 
     @property
+    def capability(self):
+        """The compute capability of a device for it."""
+        return "9.0" if self.targets in ON_SM_90 else NEWER[self.targets][1]
+
+    @property
     def header(self):
         version, target = "8.6", "sm_90"
         if self.targets not in ON_SM_90:

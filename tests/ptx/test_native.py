@@ -10,10 +10,12 @@ import sys
 import pytest
 import rotation
 
-from . import native_kernels, test_rows
+from . import native_kernels
 from .compiler_process import files_in
+from .device_process import VARIABLE
 from .driver import Driver
 from .native_kernels import FAULTS
+from .table import NEWER
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 
@@ -60,7 +62,7 @@ def test_machine_code_agrees_with_the_interpreter(compiled, folder):
     interpreted = done.stdout.splitlines()
     rows = [line for line in interpreted if re.match(r"k\d+ ", line)]
     share = rotation.number() % native_kernels.SHARES
-    assert len(rows) == len(test_rows.COMPUTED[share :: native_kernels.SHARES])
+    assert len(rows) == len(native_kernels.rows_of(share, "9.0"))
     assert [line.replace(" compiled ", " interpreted ") for line in compiled] == interpreted
     assert all(
         " compiled " in line for line in compiled[: -len(FAULTS)]
@@ -74,6 +76,17 @@ def test_the_quick_tier_agrees_with_the_interpreter(tmp_path):
     quick = " compiled, quick tier "
     assert [line.replace(quick, " interpreted ") for line in lines] == expected
     assert all(quick in line for line in lines[: -len(FAULTS)])
+
+
+@pytest.mark.parametrize("capability", sorted({one for _, one in NEWER.values()}))
+def test_rows_for_newer_devices(tmp_path, capability):
+    device = {VARIABLE: capability}
+    done = {mode: run(mode, tmp_path / mode, **device) for mode in ("interpret", "compile", "quick")}
+    assert not any(one.returncode for one in done.values()), [one.stderr for one in done.values()]
+    expected = done["interpret"].stdout
+    assert re.search(r"^k\d+ interpreted ", expected, re.MULTILINE)
+    assert done["compile"].stdout.replace(" compiled ", " interpreted ") == expected
+    assert done["quick"].stdout.replace(" compiled, quick tier ", " interpreted ") == expected
 
 
 CUB = ("reductions", "scans", "sorting", "histograms", "warps")

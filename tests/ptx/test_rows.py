@@ -220,8 +220,7 @@ def test_row(row, load, driver):
 @by_name([r for r in COMPUTED if not r.recorded])
 def test_newer_row(row, newer_devices):
     """On a device of the row's target, in a process of its own."""
-    capability = table.NEWER[row.targets][1] if row.targets not in table.ON_SM_90 else "9.0"
-    newer_devices(capability).run(check_in_process, ROWS.index(row))
+    newer_devices(row.capability).run(check_in_process, ROWS.index(row))
 
 
 def check_in_process(index):
