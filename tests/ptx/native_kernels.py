@@ -363,7 +363,8 @@ def run_bodies(module, bodies):
 def main(rotation):
     driver = Driver()
     if capability() != "9.0":
-        return run_rows(driver, rotation)
+        run_rows(driver, rotation)
+        return
     for bodies in (BODIES, in_parts()):
         run_bodies(driver.load(text_of(bodies)), bodies)
     run_rows(driver, rotation)

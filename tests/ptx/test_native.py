@@ -81,7 +81,8 @@ def test_the_quick_tier_agrees_with_the_interpreter(tmp_path):
 @pytest.mark.parametrize("capability", sorted({one for _, one in NEWER.values()}))
 def test_rows_for_newer_devices(tmp_path, capability):
     device = {VARIABLE: capability}
-    done = {mode: run(mode, tmp_path / mode, **device) for mode in ("interpret", "compile", "quick")}
+    modes = "interpret", "compile", "quick"
+    done = {mode: run(mode, tmp_path / mode, **device) for mode in modes}
     assert not any(one.returncode for one in done.values()), [one.stderr for one in done.values()]
     expected = done["interpret"].stdout
     assert re.search(r"^k\d+ interpreted ", expected, re.MULTILINE)
