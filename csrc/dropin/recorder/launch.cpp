@@ -81,35 +81,35 @@ CUPOLA_LAUNCH(cuLaunchCooperativeKernel_ptsz, true, , , nullptr)
 CUPOLA_LAUNCH_EX(cuLaunchKernelEx)
 CUPOLA_LAUNCH_EX(cuLaunchKernelEx_ptsz)
 
-#define CUPOLA_GRAPH_LAUNCH(symbol)                                            \
-    CUPOLA_API CUresult symbol(CUgraphExec graph, CUstream stream) {           \
-        return count_graph(CUPOLA_REAL(symbol, cuGraphLaunch)(graph, stream)); \
+// A function that calls the real one of the given type, and passes its status to `note`.
+#define CUPOLA_NOTED(note, symbol, type, parameters, arguments)              \
+    CUPOLA_API CUresult symbol parameters {                                  \
+        return note(reinterpret_cast<type>(cupola_real_##symbol) arguments); \
     }
+
+#define CUPOLA_GRAPH_LAUNCH(symbol)                             \
+    CUPOLA_NOTED(count_graph, symbol, decltype(&cuGraphLaunch), \
+                 (CUgraphExec graph, CUstream stream), (graph, stream))
 CUPOLA_GRAPH_LAUNCH(cuGraphLaunch)
 CUPOLA_GRAPH_LAUNCH(cuGraphLaunch_ptsz)
 
-#define CUPOLA_FIRST_CAPTURE(symbol)                                                \
-    CUPOLA_API CUresult symbol(CUstream stream) {                                   \
-        using Real = CUresult (*)(CUstream);                                        \
-        return begin_capture(reinterpret_cast<Real>(cupola_real_##symbol)(stream)); \
-    }
+using FirstCapture = CUresult (*)(CUstream);
+#define CUPOLA_FIRST_CAPTURE(symbol) \
+    CUPOLA_NOTED(begin_capture, symbol, FirstCapture, (CUstream stream), (stream))
 CUPOLA_FIRST_CAPTURE(cuStreamBeginCapture)
 CUPOLA_FIRST_CAPTURE(cuStreamBeginCapture_ptsz)
 
-#define CUPOLA_CAPTURE(symbol)                                                            \
-    CUPOLA_API CUresult symbol(CUstream stream, CUstreamCaptureMode mode) {               \
-        return begin_capture(CUPOLA_REAL(symbol, cuStreamBeginCapture_v2)(stream, mode)); \
-    }
+#define CUPOLA_CAPTURE(symbol)                                              \
+    CUPOLA_NOTED(begin_capture, symbol, decltype(&cuStreamBeginCapture_v2), \
+                 (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
 CUPOLA_CAPTURE(cuStreamBeginCapture_v2)
 CUPOLA_CAPTURE(cuStreamBeginCapture_v2_ptsz)
 
 #define CUPOLA_CAPTURE_TO_GRAPH(symbol)                                                  \
-    CUPOLA_API CUresult symbol(CUstream stream, CUgraph graph, const CUgraphNode* nodes, \
-                               const CUgraphEdgeData* edges, size_t count,               \
-                               CUstreamCaptureMode mode) {                               \
-        return begin_capture(CUPOLA_REAL(symbol, cuStreamBeginCaptureToGraph)(           \
-            stream, graph, nodes, edges, count, mode));                                  \
-    }
+    CUPOLA_NOTED(begin_capture, symbol, decltype(&cuStreamBeginCaptureToGraph),          \
+                 (CUstream stream, CUgraph graph, const CUgraphNode* nodes,              \
+                  const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode), \
+                 (stream, graph, nodes, edges, count, mode))
 CUPOLA_CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph)
 CUPOLA_CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz)
 

@@ -11,15 +11,7 @@
 
 #define CUPOLA_API extern "C" __attribute__((visibility("default")))
 
-// For each symbol of the driver, the address of the real function: cupola_real_cuInit.
-#define CUPOLA_ONE(name, since, symbol) \
-    extern "C" __attribute__((visibility("hidden"))) void* cupola_real_##symbol;
-#define CUPOLA_OWN(name, since, symbol) CUPOLA_ONE(name, since, symbol)
-#define CUPOLA_ALSO(name, since, symbol)
-#include "cpu/api/symbols.def"
-#undef CUPOLA_ONE
-#undef CUPOLA_OWN
-#undef CUPOLA_ALSO
+#include "dropin/recorder/real_symbols.hpp"
 
 // The real function of a symbol, with the type of a function that has the same parameters.
 #define CUPOLA_REAL(symbol, type) reinterpret_cast<decltype(&type)>(cupola_real_##symbol)

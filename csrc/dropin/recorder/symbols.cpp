@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#define CUPOLA_ONE(name, since, symbol) \
-    extern "C" int symbol();            \
-    extern "C" __attribute__((visibility("hidden"))) void* cupola_real_##symbol;
+#include "dropin/recorder/real_symbols.hpp"
+
+#define CUPOLA_ONE(name, since, symbol) extern "C" int symbol();
 #define CUPOLA_OWN(name, since, symbol) CUPOLA_ONE(name, since, symbol)
 #define CUPOLA_ALSO(name, since, symbol)
 #include "cpu/api/symbols.def"
