@@ -7,6 +7,7 @@ import ctypes
 import os
 import struct
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -77,16 +78,11 @@ class Candidate:
             kernel = self.module.kernel(header["kernel"])
             packed = _packed(kernel.params, header["arguments"], begins)
             attributes = header["attributes"]
-            launch = lambda: launch_observer.launch(  # noqa: E731
-                kernel, tuple(header["grid"]), tuple(header["block"]), header["shared"],
-                attributes and (tuple(attributes[0]), *attributes[1:]), packed,
-            )  # fmt: skip
-            if header.get("record"):
-                with record(header["record"]):
-                    launch()
-                    Device(0).synchronize()
-            else:
-                launch()
+            with record(header["record"]) if header["record"] else nullcontext():
+                launch_observer.launch(
+                    kernel, tuple(header["grid"]), tuple(header["block"]), header["shared"],
+                    attributes and (tuple(attributes[0]), *attributes[1:]), packed,
+                )  # fmt: skip
                 Device(0).synchronize()
             found = [
                 launch_observer.read(begins[place] + at, count, 0).tobytes()
