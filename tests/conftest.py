@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -133,6 +134,9 @@ def pytest_configure(config):
     os.environ["CUPOLA_DRIVER"] = chosen(config)
     os.environ["CUPOLA_TEST_ROTATION"] = str(rotation.number())
     use_empty_cache(config)
+    # A shell's background jobs ignore interrupts, and so do processes that they start.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # Compilers in the background took a third of the processors, and when machine code replaced the
     # interpreter depended on the load. Tests of machine code set the variable themselves.
     os.environ.setdefault("CUPOLA_CPU_MODE", "ahead")

@@ -215,8 +215,8 @@ def test_a_program_with_cupola(tmp_path):
 def test_an_interrupt_is_for_the_program(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(
-        PROGRAM + "print('ready', flush=True)\n"
-        "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+        PROGRAM + "try:\n    print('ready', flush=True)\n    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    print('interrupted')\n"
     )
     path = tmp_path / "case.cupola"
     command = [sys.executable, "-m", "cupola", "record", "--cpu", "-o", path, script, images.SCALE]

@@ -211,8 +211,6 @@ def started(*actions):
     return subprocess.Popen(
         [*map(str, command)], env=sessions.environment(), stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        # A shell's background jobs ignore interrupts, and so would these.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
 
 
