@@ -19,6 +19,7 @@ from cupola.judging.candidate import TITLE, Candidate, LoadError, number
 from cupola.judging.codes import CODES
 from cupola.judging.inputs import Cases
 from cupola.judging.large import judge_large
+from cupola.judging.launches import Launches
 from cupola.judging.process import Ended, Limits, Process
 from cupola.judging.reference import BrokenReference, Reference
 from cupola.judging.task import Task, TaskError, dtype_of, task_of
@@ -150,37 +151,38 @@ class _Judgement:
             for types, text in task.declaration.kernels.items()
         }
         own = reference.inputs if task.has_inputs else None
-        trials = Trials(
-            task, Cases(task, self.source, own), reference, candidate, kernels, self.seconds
-        )
+        launches = Launches(task, Cases(task, self.source, own), reference, candidate, kernels)
+        trials = Trials(launches, self.seconds)
         try:
             trials.run()
         finally:
-            self.findings += trials.findings
-        if not trials.findings:
-            self.findings += judge_large(task, trials.cases, ptx, kernels, self.limits)
-        self._advise(task, trials, candidate, told["resources"])
-        self.about["cases"] = {"values": trials.kinds, "skipped": trials.skipped}
+            self.findings += launches.findings
+        if not launches.findings:
+            self.findings += judge_large(task, launches.cases, ptx, kernels, self.limits)
+        self._advise(trials, told["resources"])
+        self.about["cases"] = {"values": launches.kinds, "skipped": launches.skipped}
         types = next(iter(kernels))
         for one in task.declaration.outputs:
             rtol, atol = task.tolerance(dtype_of(task.declaration, one, types))
             self.about.setdefault("tolerances", {})[one.name] = {"rtol": rtol, "atol": atol}
-        if not trials.kinds:
-            self.findings.append(Finding("task", f"no case could be run: {trials.skipped}"))
+        if not launches.kinds:
+            self.findings.append(Finding("task", f"no case could be run: {launches.skipped}"))
         if cases is not None:
-            self._write_cases(trials, candidate, Path(cases))
+            self._write_cases(launches, Path(cases))
 
-    def _advise(self, task: Task, trials: Trials, candidate: Candidate, resources: Any) -> None:
+    def _advise(self, trials: Trials, resources: Any) -> None:
         """Add resources and coverage, and what they suggest."""
-        self.about["coverage"], uncovered = of_coverage(candidate.counts())
-        if not trials.faults:
+        launches = trials.launches
+        self.about["coverage"], uncovered = of_coverage(launches.candidate.counts())
+        if not launches.faults:
             self.findings += uncovered
         basis = trials.largest
         if basis is None:
             return
-        kernel = trials.names[basis.types]
-        block = [number(one, basis) for one in task.declaration.launch["block"]]
-        dynamic = sum(number(one, basis) for one in task.declaration.launch.get("shared", ()))
+        kernel = launches.names[basis.types]
+        launch = launches.task.declaration.launch
+        block = [number(one, basis) for one in launch["block"]]
+        dynamic = sum(number(one, basis) for one in launch.get("shared", ()))
         about, found = of_resources(resources.get(kernel, {}), math.prod(block), dynamic)
         self.about["resources"] = about
         self.findings += found
@@ -226,18 +228,18 @@ class _Judgement:
             Finding("compile-error", f"there is no kernel {text}: the source defines {known}")
         )
 
-    def _write_cases(self, trials: Trials, candidate: Candidate, folder: Path) -> None:
+    def _write_cases(self, launches: Launches, folder: Path) -> None:
         """Run the launches of findings again, each in a new process, and keep their recordings."""
         folder.mkdir(parents=True, exist_ok=True)
         for place, finding in enumerate(self.findings):
-            origin = trials.origins.get(id(finding))
+            origin = launches.origins.get(id(finding))
             if origin is None or origin.layout.aliases:
                 continue
-            candidate.restart()
-            candidate.run(
+            launches.candidate.restart()
+            launches.candidate.run(
                 origin.task, origin.kernel, origin.case, origin.layout, origin.seed, "case.cupola"
             )
-            made = candidate.written("case.cupola")
+            made = launches.candidate.written("case.cupola")
             if made.is_file() and not made.is_symlink() and made.stat().st_size <= _MOST_CASE:
                 path = folder / f"{place + 1:02d}-{finding.code}.cupola"
                 shutil.copyfile(made, path)
