@@ -23,7 +23,7 @@ CODES = {
     *("compile-error", "launch-error", "wrong-result", "wrong-result-at-edge", "not-deterministic"),
     *("depends-on-order", "memory", "race", "uninitialised", "barrier", "writes-input", "exit"),
     *("writes-outside", "output-not-written", "output-constant", "nan-swallowed", "special-values"),
-    *("overflow", "aliasing", "block-size", "timeout", "memory-limit", "output-limit"),
+    *("overflow", "aliasing", "view", "block-size", "timeout", "memory-limit", "output-limit"),
     "touches-process",
 }
 SEED = 20261129  # of the draw

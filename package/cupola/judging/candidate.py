@@ -177,24 +177,23 @@ class Candidate:
             if tensor.name in layout.aliases:
                 continue
             dtype = dtype_of(declaration, tensor, case.types)
-            data = case.arrays.get(tensor.name)
-            if data is None:
-                nbytes = math.prod(values.shape(tensor)) * dtype.itemsize
-            else:
-                nbytes = data.nbytes
+            data = None
+            if tensor.name in case.arrays:
+                data = _memory(case.arrays[tensor.name], case.strides.get(tensor.name))
+            nbytes = math.prod(values.shape(tensor)) * dtype.itemsize if data is None else data.size
             guarded = layout.fill is not None and tensor.role != "workspace"
             shift = dtype.itemsize if declaration.align <= dtype.itemsize else declaration.align
             at = GUARD + shift if guarded else 0
             places[tensor.name] = len(memory), at, nbytes
             if guarded:
                 whole = np.full(at + nbytes + GUARD, GUARD_BYTE, np.uint8)
-                whole[at : at + nbytes] = layout.fill if data is None else _bytes(data)
+                whole[at : at + nbytes] = layout.fill if data is None else data
                 memory.append({"nbytes": whole.size, "written": [0]})
                 pieces.append(whole)
             else:
                 written = [0] if data is not None and nbytes else []
                 memory.append({"nbytes": nbytes, "written": written})
-                pieces += [_bytes(data)] if written and data is not None else []
+                pieces += [data] if written and data is not None else []
         for name, other in layout.aliases.items():
             places[name] = places[other]
         launch = {key: [number(one, case) for one in each]
@@ -284,7 +283,15 @@ class Candidate:
             shape = case.values.shapes.get(tensor.name)
             shape = case.values.shape(tensor) if shape is None else shape
             dtype = dtype_of(declaration, tensor, case.types)
-            made.arrays[tensor.name] = content[at : at + nbytes].view(dtype).reshape(shape)
+            elements = content[at : at + nbytes].view(dtype)
+            if tensor.name in case.strides:
+                view = _view(elements, shape, case.strides[tensor.name])
+                given = _memory(view, case.strides[tensor.name])
+                if given.tobytes() != elements.tobytes():
+                    made.outside.append(f"between the elements of {tensor.name}")
+                made.arrays[tensor.name] = view.copy()
+            else:
+                made.arrays[tensor.name] = elements.reshape(shape)
 
     def counts(self) -> dict[str, Any]:
         """The counts of the candidate's lines and branches; empty where its process ended."""
@@ -327,7 +334,9 @@ def number(expression: Expression, case: Case) -> int:
             shape = case.values.shapes[given[0]]
             tensor = case.values.declaration.tensor(given[0])
             axis = len(shape) - len(tensor.type.lengths) + int(given[1])  # type: ignore[union-attr]
-            values[symbol] = 0 if shape[axis] == 1 else math.prod(shape[axis + 1 :])
+            strides = case.strides.get(given[0])
+            step = math.prod(shape[axis + 1 :]) if strides is None else strides[axis]
+            values[symbol] = 0 if shape[axis] == 1 else step
         elif name == "present":
             values[symbol] = int(given[0] in case.arrays)
         elif name == "sizeof":
@@ -340,8 +349,22 @@ def number(expression: Expression, case: Case) -> int:
         raise ArgumentValueError(f"{expression.text} can't be computed: {error}") from None
 
 
-def _bytes(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+def _memory(data: np.ndarray[Any, Any], strides: tuple[int, ...] | None) -> Any:
+    """The bytes of an array in memory; those between the elements of a view are guards."""
+    if strides is None:
+        return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    steps = sum((length - 1) * stride for length, stride in zip(data.shape, strides, strict=True))
+    made = np.full((steps + 1) * data.itemsize if data.size else 0, GUARD_BYTE, np.uint8)
+    if data.size:
+        _view(made.view(data.dtype), data.shape, strides)[...] = data
+    return made
+
+
+def _view(elements: np.ndarray[Any, Any], shape: Any, strides: tuple[int, ...]) -> Any:
+    """The array of a shape whose strides are in elements."""
+    return np.lib.stride_tricks.as_strided(
+        elements, shape, [one * elements.itemsize for one in strides]
+    )
 
 
 def _three(axes: list[int]) -> list[int]:

@@ -65,7 +65,6 @@ class Candidate:
 
     def run(self, header: dict[str, Any], pieces: list[bytearray]) -> Any:
         """Launch a kernel, and return the bytes of all memory after it."""
-        assert self.module is not None
         seed = header["seed"]
         self.library.cupola_cpu_set_seed(seed is not None, seed or 0)
         given, owners, begins = iter(pieces), [], []
@@ -75,15 +74,8 @@ class Candidate:
                 begins.append(owners[-1].address if owners[-1] is not None else 0)
                 for at in one.get("written", ()):
                     launch_observer.write(begins[-1] + at, _bytes(next(given)), 0)
-            kernel = self.module.kernel(header["kernel"])
-            packed = _packed(kernel.params, header["arguments"], begins)
-            attributes = header["attributes"]
             with record(header["record"]) if header["record"] else nullcontext():
-                launch_observer.launch(
-                    kernel, tuple(header["grid"]), tuple(header["block"]), header["shared"],
-                    attributes and (tuple(attributes[0]), *attributes[1:]), packed,
-                )  # fmt: skip
-                Device(0).synchronize()
+                self._launch(header, begins)
             found = [
                 launch_observer.read(begins[place] + at, count, 0).tobytes()
                 for place, at, count in header["read"]
@@ -96,28 +88,35 @@ class Candidate:
 
     def large(self, header: dict[str, Any], pieces: list[bytearray]) -> Any:
         """Launch a kernel with large memory whose contents repeat, and say how it ended."""
-        assert self.module is not None
         told: dict[str, Any] = {"error": ""}
         try:
             Device(0).synchronize()  # makes the context current
-            begins = [sparse.reserve(self.library, nbytes) for nbytes in header["memory"]]
-            kernel = self.module.kernel(header["kernel"])
-            packed = _packed(kernel.params, header["arguments"], begins)
-            launch_observer.launch(
-                kernel,
-                tuple(header["grid"]),
-                tuple(header["block"]),
-                header["shared"],
-                None,
-                packed,
-            )
-            Device(0).synchronize()
+            begins = []
+            for nbytes, element in header["memory"]:
+                begins.append(sparse.reserve(self.library, nbytes))
+                if element.strip("0"):
+                    count = min(nbytes, sparse.PIECE)  # the contents repeat
+                    content = np.frombuffer(bytes.fromhex(element), np.uint8)
+                    launch_observer.write(begins[-1], np.resize(content, count), 0)
+            self._launch(header, begins)
         except OSError as error:
             told["error"] = str(error)
         except Error as error:
             told = self._failed(error)
         told["findings"] = self._findings()
         return told, []
+
+    def _launch(self, header: dict[str, Any], begins: list[int]) -> None:
+        """Launch with the memory that begins there, and wait."""
+        assert self.module is not None
+        kernel = self.module.kernel(header["kernel"])
+        packed = _packed(kernel.params, header["arguments"], begins)
+        attributes = header["attributes"]
+        launch_observer.launch(
+            kernel, tuple(header["grid"]), tuple(header["block"]), header["shared"],
+            attributes and (tuple(attributes[0]), *attributes[1:]), packed,
+        )  # fmt: skip
+        Device(0).synchronize()
 
     def _failed(self, error: Error) -> dict[str, Any]:
         fault = self.library.cupola_cpu_last_fault().decode(errors="replace")

@@ -56,6 +56,8 @@ CODES = {
         "guard against infinities and overflow as the reference does, e.g. subtract the maximum"),
     "aliasing": Code("wrong", "the result is wrong where two arrays are one memory",
         "read all that a thread needs before another thread writes it; remove __restrict__"),
+    "view": Code("wrong", "the result is wrong where an input is a view with strides",
+        "multiply each index by the stride of its axis, the last axis included"),
     "block-size": Code("wrong", "the kernel is wrong for another launch that the task names",
         "use blockDim and gridDim in place of numbers; cover all elements for any block"),
     "overflow": Code("wrong", "the index arithmetic overflows 32 bits at large sizes",

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ class Case:
     values: Sizes = field(repr=False)
     seed: int = 0
     own: frozenset[str] = frozenset()  # the inputs that the task's function made
+    strides: dict[str, tuple[int, ...]] = field(default_factory=dict)  # in elements, of views
 
 
 class Cases:
@@ -166,8 +168,9 @@ class Cases:
         return int(sum(np.prod(one, dtype=object) for one in shapes))
 
     def values(
-        self, sizes: Mapping[str, int], types: tuple[str, ...], scalars: Mapping[str, Any]
-    ) -> Sizes:
+        self, sizes: Mapping[str, int], types: tuple[str, ...], scalars: Mapping[str, Any],
+        strides: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> Sizes:  # fmt: skip
         """The sizes of a call."""
         declaration = self.task.declaration
         numbers: dict[str, Any] = {**sizes}
@@ -188,7 +191,19 @@ class Cases:
         integers = {
             one.name: numbers[one.name] for one in declaration.scalars if one.kind != "float"
         }
-        return Sizes(declaration, shapes, integers, types)
+        return Sizes(declaration, shapes, integers, types, strides=strides)
+
+    def views(self, case: Case) -> Iterator[tuple[str, Case]]:
+        """The case with views in place of the inputs whose strides the kernel takes."""
+        for text, strides_of in (("every second element", _apart), ("transposed", _transposed)):
+            strides = {
+                one.name: strides_of(case.arrays[one.name].shape)
+                for one in self.task.declaration.inputs
+                if one.strided and case.arrays[one.name].ndim
+            }
+            if strides:
+                values = self.values(case.sizes, case.types, case.scalars, strides)
+                yield text, replace(case, strides=strides, values=values)
 
     def case(self, sizes: Mapping[str, int], kind: str, seed: int, types: tuple[str, ...]) -> Case:
         """Inputs of these sizes.
@@ -267,6 +282,19 @@ class Cases:
         return made.astype(dtype)
 
 
+def _apart(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of every second element of rows that have three more."""
+    strides = [2]
+    for length in shape[:0:-1]:
+        strides.append(strides[-1] * length + 3)
+    return tuple(strides[::-1])
+
+
+def _transposed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides with the first axis innermost."""
+    return tuple(math.prod(shape[:axis]) for axis in range(len(shape)))
+
+
 def of_kind(kind: str, dtype: np.dtype[Any], shape: tuple[int, ...], rng: Any) -> Any:
     """An array of values of a kind."""
     if dtype.kind == "b":
@@ -311,7 +339,8 @@ def _floats(kind: str, dtype: np.dtype[Any], shape: tuple[int, ...], rng: Any) -
     if kind == "large":
         return (made * 200).astype(dtype)
     if kind == "denormal":
-        return (made * float(about.smallest_subnormal) * 8).astype(dtype)
+        exponents = rng.uniform(np.log2(float(about.smallest_subnormal)), about.minexp, shape)
+        return np.copysign(np.exp2(exponents), made).astype(dtype)
     made = made.astype(dtype)
     flat = made.reshape(-1)
     some = max(1, flat.size // 16)

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from cupola.declare.operation import Tensor
 from cupola.exceptions import ArgumentValueError
 from cupola.judging.candidate import Candidate, LoadError, Run, number
 from cupola.judging.inputs import Case, Cases
@@ -36,8 +39,8 @@ def judge_large(
         try:
             case = _case(task, cases, sizes, types)
             text, grid = last_blocks(ptx, task, case)
-            if not _zero_is_valid(task, case):
-                raise ArgumentValueError("inputs of zeros are not in the task's ranges")
+            if task.has_inputs:
+                raise ArgumentValueError("the task's function makes the inputs")
         except ArgumentValueError as error:
             yield Finding("not-judged", f"large sizes: {error}", sizes=dict(sizes))
             continue
@@ -99,10 +102,19 @@ def _case(task: Task, cases: Cases, sizes: dict[str, int], types: tuple[str, ...
     return Case(dict(sizes), "zeros", types, {}, scalars, cases.values(sizes, types, scalars))
 
 
-def _zero_is_valid(task: Task, case: Case) -> bool:
-    """Whether inputs of zeros are what the task's kernel may get."""
-    ends = [[Cases.end(one, case.values.values) for one in pair] for pair in task.ranges.values()]
-    return not task.has_inputs and all(low <= 0 < high for low, high in ends)
+def _filled(task: Task, tensor: Tensor, case: Case) -> bytes:
+    """The bytes of each element of an input: its last integer, else 0 or the first value.
+
+    The last of the integers are what indices overflow with.
+    """
+    dtype = dtype_of(task.declaration, tensor, case.types)
+    low, high = 0, 1
+    if tensor.name in task.ranges:
+        low, high = (Cases.end(one, case.values.values) for one in task.ranges[tensor.name])
+    if not low < high:
+        raise ArgumentValueError(f"ranges: {tensor.name} has no value from {low} to {high}")
+    value = high - 1 if dtype.kind in "iu" else 0 if low <= 0 < high else low
+    return np.full(1, value, dtype).tobytes()
 
 
 def last_blocks(ptx: bytes, task: Task, case: Case) -> tuple[bytes, list[int]]:
@@ -136,7 +148,7 @@ def last_blocks(ptx: bytes, task: Task, case: Case) -> tuple[bytes, list[int]]:
 def _launch(candidate: Candidate, task: Task, kernel: str, case: Case, grid: list[int]) -> Run:
     declaration = task.declaration
     places: dict[str, tuple[int, int, int]] = {}
-    memory: list[int] = []
+    memory: list[tuple[int, str]] = []  # bytes, those of each element
     for tensor in declaration.tensors:
         shape = case.values.shapes.get(tensor.name)
         shape = case.values.shape(tensor) if shape is None else shape
@@ -144,11 +156,13 @@ def _launch(candidate: Candidate, task: Task, kernel: str, case: Case, grid: lis
         if nbytes > _MOST_BYTES:
             return Run(error=f"{tensor.name} has {nbytes:,} bytes", fault="too large")
         places[tensor.name] = len(memory), 0, nbytes
-        memory.append(nbytes)
+        given = tensor.role == "input"
+        memory.append((nbytes, _filled(task, tensor, case).hex() if given else ""))
     launch = {key: [number(one, case) for one in each] for key, each in declaration.launch.items()}
     header = {
         "do": "large", "kernel": kernel, "memory": memory, "grid": grid,
-        "block": [*launch["block"], 1, 1][:3], "shared": launch.get("shared", [0])[0],
+        "block": [*launch["block"], 1, 1][:3],
+        "shared": launch.get("shared", [0])[0], "attributes": None,
         "arguments": candidate.arguments(task, kernel, case, places),
     }  # fmt: skip
     try:

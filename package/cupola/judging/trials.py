@@ -58,6 +58,7 @@ class Trials:
                     self._values(types)
                 self._orders()
                 self._launches()
+                self._views()
                 self._aliases()
                 self._grow()
         except Stop:
@@ -158,6 +159,21 @@ class Trials:
                     )
                     break
 
+    def _views(self) -> None:
+        """Inputs may be views where the kernel takes their strides."""
+        for case in self._chosen(3):
+            expected = self.launches.expected(case)
+            if expected is None:
+                continue
+            for text, view in self.launches.cases.views(case):
+                _, found = self.launches.compared(view, expected, EXACT)
+                if found:
+                    names = ", ".join(view.strides)
+                    self.launches.add(
+                        Finding("view", f"{names}: {text}: {found}"),
+                        self.launches.origin(view),
+                    )
+
     def _aliases(self) -> None:
         """Inputs of one type and shape may be one array; outputs as far as the task says so."""
         for case in self._chosen(3):
@@ -167,13 +183,19 @@ class Trials:
                 for other in given[:place]:
                     before = case.arrays[other]
                     # Values of one input need not be valid for another input.
-                    if not {name, other} & {*self.launches.task.ranges, *case.own} and (
+                    if self._alike(case, name, other) and (
                         (before.shape, before.dtype) == (array.shape, array.dtype)
                     ):
                         same = replace(case, arrays={**case.arrays, name: before})
                         self._aliased(same, {name: other})
             if self.launches.task.aliases:
                 self._aliased(case, self.launches.task.aliases)
+
+    def _alike(self, case: Case, *names: str) -> bool:
+        """Whether the values of inputs are chosen by one rule."""
+        ranges = self.launches.task.ranges
+        rules = [[end.text for end in ranges.get(name, ())] for name in names]
+        return rules[0] == rules[1] and not case.own.intersection(names)
 
     def _aliased(self, case: Case, aliases: Mapping[str, str]) -> None:
         expected = self.launches.expected(case)
