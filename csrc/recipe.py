@@ -578,7 +578,7 @@ class Recipe:
         driver = self.sources("cpu/device/**/*.cpp", "cpu/api/*.cpp", "cpu/base/*.cpp")
         interpreter = self.sources("cpu/interpreter/*.cpp")
         checks = self.sources(
-            *(f"cpu/{name}/*.cpp" for name in ("observe", "sanitizer", "coverage"))
+            *(f"cpu/{name}/*.cpp" for name in ("observe", "sanitizer", "coverage", "traffic"))
         )
         debugger = self.sources("cpu/debugger/*.cpp")
         folders = ("analysis", "emitter", "compiler")

@@ -121,7 +121,7 @@ def test_an_overflow_at_large_sizes(judge):
     large = REFERENCE.replace("(0, 70)", "(0, 2**31 - 1)")
     found = judge(SIGNATURE + BODY.replace("(size_t)", ""), large)
     assert found.codes == ("overflow",), str(found)
-    (one,) = found.findings
+    one = found.findings[0]  # advice follows
     assert one.line == 5 and one.sizes["rows"] * one.sizes["columns"] > 2**31
     assert judge(SIGNATURE + BODY, large).verdict == "right"
 
@@ -210,6 +210,44 @@ def reference(x):
     behind = "if (right == 2 && c + 1 < columns) x[blockIdx.x * down + c * right + 1] = 0;"
     found = judge(source.replace("    }\n}", f"    {behind}\n    }}\n}}"), reference)
     assert "writes-outside" in found.codes, str(found)
+
+
+@pytest.mark.campaign("a verdict each")
+def test_what_a_launch_moves(judge):
+    reference = """
+operation = dict(
+    kernels="transpose", inputs={"x": "float32[rows, columns]"},
+    outputs={"y": "float32[columns, rows]"}, arguments=["x", "y", "rows", "columns"],
+    grid=["ceildiv(columns, 32)", "ceildiv(rows, 32)"], block=[32, 32],
+)
+sizes = {"rows": (0, 100), "columns": (0, 100)}
+
+def reference(x):
+    return x.T
+"""
+    source = """extern "C" __global__ void transpose(const float* x, float* y, int m, int n) {
+    __shared__ float tile[32][33];
+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    if (r < m && c < n) tile[threadIdx.y][threadIdx.x] = x[r * n + c];
+    __syncthreads();
+    c = blockIdx.y * 32 + threadIdx.x, r = blockIdx.x * 32 + threadIdx.y;
+    if (r < n && c < m) y[r * m + c] = tile[threadIdx.x][threadIdx.y];
+}
+"""
+    found = judge(source, reference)
+    assert found.verdict == "right" and not found.findings, str(found)
+    moved = found.about["memory"]
+    rows, columns = (moved["sizes"][name] for name in ("rows", "columns"))
+    assert moved["output_bytes"] == 4 * rows * columns
+    assert 2 <= moved["moved_per_output_byte"] < 2.7
+    (one,) = judge(source.replace("33", "32"), reference).findings
+    assert (one.code, one.line, one.advice) == ("bank-conflicts", 7, True)
+    plain = source.replace("tile[threadIdx.y][threadIdx.x]", "y[c * m + r]")
+    plain = plain.partition("    __syncthreads")[0].replace(
+        "    __shared__ float tile[32][33];\n", ""
+    )
+    (one,) = judge(plain + "}\n", reference).findings
+    assert (one.code, one.line) == ("uncoalesced", 3)
 
 
 @pytest.mark.campaign("a verdict each")

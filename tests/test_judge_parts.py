@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cupola.judging import CODES
-from cupola.judging.advice import occupancy
+from cupola.judging.advice import occupancy, of_traffic
 from cupola.judging.candidate import Run
 from cupola.judging.comparison import wrong_elements
 from cupola.judging.inputs import KINDS, Cases, of_kind
@@ -36,7 +36,7 @@ def test_comparison_of_integers_and_complex_numbers():
 
 
 def told_of(**more):
-    """What a reference's file says: sums of rows."""
+    """The answer of a reference's process: a task of sums of rows."""
     operation = {
         "kernels": "row_sums", "inputs": {"x": "float32[rows, columns]"},
         "outputs": {"sums": "float32[rows]"}, "arguments": ["x", "sums", "rows", "columns"],
@@ -105,6 +105,21 @@ def test_reports_become_findings():
 ])  # fmt: skip
 def test_occupancy(registers, shared, threads, part):
     assert occupancy("sm_90", registers, shared, threads) == part
+
+
+def test_traffic_becomes_advice():
+    text = (
+        "access\tf\tglobal\tload\t10\t320\t1280\t320\t40\t/tmp/candidate.cu:7\n"
+        "access\tf\tglobal\tstore\t10\t320\t1280\t40\t40\t/tmp/candidate.cu:8\n"
+        "access\tf\tglobal\tatomic\t1\t32\t128\t32\t4\t/tmp/candidate.cu:9\n"
+        "access\tf\tshared\tload\t5\t160\t640\t10\t5\tPTX line 4\n"
+        "footprint\tf\t40\t44\n"
+    )
+    about, found = of_traffic(text, 1280)
+    assert about["moved_bytes"] == 392 * 32 and about["distinct_bytes"] == 84 * 32
+    assert about["moved_per_output_byte"] == 9.8 and len(about["accesses"]) == 4
+    assert [(one.code, one.line) for one in found] == [("uncoalesced", 7), ("bank-conflicts", 0)]
+    assert found[0].text.startswith("loads of global memory take 32.0 sectors a warp, and their")
 
 
 def test_codes_have_a_text_and_a_remedy():

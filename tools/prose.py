@@ -39,6 +39,7 @@ FOLDERS = [
     "csrc/cpu/isa",
     "csrc/cpu/observe",
     "csrc/cpu/sanitizer",
+    "csrc/cpu/traffic",
     "csrc/image",
     "csrc/include",
     "csrc/kernels",

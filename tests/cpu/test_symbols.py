@@ -118,6 +118,7 @@ OWN = {
     "cupola_cpu_debug_note",
     "cupola_cpu_debug_request",
     "cupola_cpu_describe",
+    "cupola_cpu_count_traffic",
     "cupola_cpu_device",
     "cupola_cpu_execution",
     "cupola_cpu_held_output",
@@ -134,6 +135,7 @@ OWN = {
     "cupola_cpu_set_seed",
     "cupola_cpu_take_findings",
     "cupola_cpu_take_output",
+    "cupola_cpu_take_traffic",
     "cupola_cpu_watch_writes",
 }
 

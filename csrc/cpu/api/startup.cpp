@@ -25,6 +25,7 @@
 #include "cpu/sanitizer/findings.hpp"
 #include "cpu/sanitizer/sanitizer.hpp"
 #include "cpu/sanitizer/write_watch.hpp"
+#include "cpu/traffic/traffic.hpp"
 #include "platform/environment.hpp"
 
 namespace cupola::cpu {
@@ -54,6 +55,7 @@ void connect_observers() {
     observe::connect(debugger::observer());
     observe::connect(sanitizer::observer());
     observe::connect(sanitizer::write_watch());
+    observe::connect(traffic::observer());
     observe::connect(coverage::observer());
 }
 

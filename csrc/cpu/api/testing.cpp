@@ -1,5 +1,5 @@
 // csrc/cpu/api/testing.cpp - exports of cupola for tests of kernels: printf, failed assertions,
-// findings of the checks, seeded orders, watched bytes.
+// findings of the checks, seeded orders, watched bytes, counted accesses.
 #include <string>
 
 #include "cpu/base/seeded_order.hpp"
@@ -7,6 +7,7 @@
 #include "cpu/device/driver/driver.hpp"
 #include "cpu/sanitizer/findings.hpp"
 #include "cpu/sanitizer/write_watch.hpp"
+#include "cpu/traffic/traffic.hpp"
 
 using namespace cupola::cpu;
 
@@ -61,5 +62,16 @@ CUPOLA_API void cupola_cpu_watch_writes(unsigned long long address, unsigned lon
 CUPOLA_API const char* cupola_cpu_last_write(void) {
     thread_local std::string text;
     text = sanitizer::last_write();
+    return text.c_str();
+}
+
+// Whether accesses to memory are counted in the launches from now on.
+CUPOLA_API void cupola_cpu_count_traffic(int on) { traffic::count(on != 0); }
+
+// The counts since the last call, as csrc/cpu/traffic/traffic.hpp describes. Valid until the
+// calling thread's next call.
+CUPOLA_API const char* cupola_cpu_take_traffic(void) {
+    thread_local std::string text;
+    text = traffic::take();
     return text.c_str();
 }

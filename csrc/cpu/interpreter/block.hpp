@@ -130,6 +130,14 @@ class BlockState final : public Block {
         return reinterpret_cast<std::byte*>(local) +
                (std::uint64_t{w.index} * lanes + lane) * local_bytes;
     }
+    // Whether an address is of a thread's local memory, or of the parameters.
+    bool is_own(std::uint64_t address) const {
+        const std::uint64_t warps = (threads_ + lanes - 1) / lanes;
+        return address - local < warps * lanes * local_bytes ||
+               address - parameters < parameter_bytes;
+    }
+    // Whether an address is of the cluster's shared memory.
+    bool is_shared(std::uint64_t address) const { return address - cluster < cluster_bytes; }
 
   private:
     void start(Warp& w, unsigned index);

@@ -95,17 +95,6 @@ void BlockChecks::allocated(std::uintptr_t begin, std::uint64_t bytes) {
 
 unsigned BlockChecks::thread(const Warp& w, unsigned lane) const { return w.index * lanes + lane; }
 
-bool BlockChecks::is_own(std::uint64_t address) const {
-    const Dim3& shape = grid_.launch.block;
-    const std::uint64_t warps = (std::uint64_t{shape.x} * shape.y * shape.z + lanes - 1) / lanes;
-    return address - block_.local < warps * lanes * block_.local_bytes ||
-           address - block_.parameters < block_.parameter_bytes;
-}
-
-bool BlockChecks::is_shared(std::uint64_t address) const {
-    return address - block_.interpreter::Block::cluster < block_.cluster_bytes;
-}
-
 const DecodedOp* BlockChecks::before(Warp& w, const DecodedOp* ip) {
     const Effect& effect = grid_.stepped->effects[grid_.stepped->index_of(ip)];
     if (effect.kind == Kind::warp_operation || effect.kind == Kind::warp_barrier)
@@ -190,14 +179,15 @@ void BlockChecks::touch(const Warp& w, const DecodedOp* ip, unsigned lane, std::
 void BlockChecks::touch_plain(const Warp& w, const DecodedOp* ip, unsigned lane,
                               std::uint64_t address, std::uint64_t bytes, Touch how, bool strong,
                               const std::byte* value) {
-    if (is_own(address)) return;
+    if (block_.is_own(address)) return;
     if (grid_.launch.checks.init) {
-        Unwritten& unwritten = is_shared(address) ? grid_.unwritten : *grid_.launch.unwritten;
+        Unwritten& unwritten =
+            block_.is_shared(address) ? grid_.unwritten : *grid_.launch.unwritten;
         const Unwritten::Place place =
             how == Touch::write ? Unwritten::Place{} : unwritten.first(address, bytes);
         if (place.address != 0 && is_news(grid_.key("init", ip->line)))
             write("init: " + bytes_text(bytes, address) + " read, and never written since " +
-                      (is_shared(address) ? "the block began" : "it was allocated"),
+                      (block_.is_shared(address) ? "the block began" : "it was allocated"),
                   {"kernel " + title(grid_.kernel.name()) + ", " + block_.line_text(ip->line),
                    thread_text(number_, thread(w, lane)), place_text(place.address)});
         if (how != Touch::read) unwritten.wrote(address, bytes);
@@ -250,7 +240,7 @@ void BlockChecks::report_race(const Access& now, bool writes, const Access& befo
                               std::uint64_t address, std::uint64_t bytes) {
     if (!is_news(grid_.key("race", now.line, before.line))) return;
     const char* const kind = writes && wrote ? "write-write" : "read-write";
-    const bool shared = is_shared(address);
+    const bool shared = block_.is_shared(address);
     write(std::string("race: ") + kind + " in " + (shared ? "shared" : "global") + " memory, " +
               bytes_text(bytes, address),
           {"kernel " + title(grid_.kernel.name()),
@@ -262,7 +252,7 @@ void BlockChecks::report_race(const Access& now, bool writes, const Access& befo
 }
 
 std::string BlockChecks::place_text(std::uint64_t address) const {
-    if (!is_shared(address)) return grid_.launch.memory->fault_location(address);
+    if (!block_.is_shared(address)) return grid_.launch.memory->fault_location(address);
     const std::uint64_t offset = address - block_.interpreter::Block::cluster;
     return "byte " + std::to_string(offset % block_.cluster_stride) + " of a block's " +
            std::to_string(block_.shared_bytes) + " of shared memory";

@@ -98,8 +98,6 @@ class BlockChecks final : public observe::BlockObserver {
     bool is_sync_news(const Op* ip);
     void write_sync(const Warp& w, const Op* ip, std::uint32_t who, const std::string& what,
                     std::vector<std::string> more = {});
-    bool is_own(std::uint64_t address) const;  // a thread's own memory, or a parameter
-    bool is_shared(std::uint64_t address) const;
     std::string place_text(std::uint64_t address) const;
     std::string thread_text(std::uint32_t block, unsigned thread) const;
 

@@ -1,11 +1,15 @@
 # cupola/judging/advice.py - what a right kernel could do better, and what was not reached.
-"""Registers, shared memory and occupancy on GPUs; lines and branches that no input reached."""
+"""Registers, shared memory and occupancy on GPUs; sectors and bank conflicts; lines and branches
+that no input reached.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from cupola.judging.candidate import TITLE
 from cupola.judging.verdict import Finding
 
 
@@ -27,6 +31,10 @@ _REGISTERS, _UNIT = 65536, 256  # of a multiprocessor; registers are given to wa
 _PARTITIONS = 4  # of a multiprocessor; a warp runs in one of them
 _RESERVED, _STEP = 1024, 128  # bytes of shared memory: those of the system, and the granularity
 _LOW = 0.25
+_SECTOR = 32  # bytes of global memory that move at once
+_PIECES = {"global": ("uncoalesced", "sectors"), "shared": ("bank-conflicts", "wavefronts")}
+_COUNTS = ("warps", "lanes", "bytes", "pieces", "least")
+_MUCH = 0.1  # of all pieces of a launch
 
 
 def occupancy(target: str, registers: int, shared: int, threads: int) -> float:
@@ -79,6 +87,47 @@ def of_resources(
                 f"{one['shared'] + dynamic:,} bytes of shared memory let {part:.0%} of the warps "
                 f"be resident{spilled}",
             ))  # fmt: skip
+    return about, found
+
+
+def of_traffic(text: str, output: int) -> tuple[dict[str, Any], list[Finding]]:
+    """Memory traffic of a launch by line, and the advice that follows.
+
+    Parameters
+    ----------
+    text : str
+        As ``csrc/cpu/traffic/traffic.hpp`` describes.
+    output : int
+        Bytes of the outputs.
+    """
+    accesses, distinct = [], 0
+    for kind, _, *fields in (line.split("\t") for line in text.splitlines()):
+        if kind == "footprint":
+            distinct += _SECTOR * sum(map(int, fields))
+        else:
+            space, how, *numbers, place = fields
+            line = re.search(rf"{re.escape(TITLE)}:(\d+)", place)
+            accesses.append({
+                "line": int(line[1]) if line else 0, "space": space, "how": how,
+                **dict(zip(_COUNTS, map(int, numbers), strict=True)),
+            })  # fmt: skip
+    pieces = {space: sum(one["pieces"] for one in accesses if one["space"] == space)
+              for space in _PIECES}  # fmt: skip
+    moved = _SECTOR * pieces["global"]
+    about = {
+        "output_bytes": output, "moved_bytes": moved, "distinct_bytes": distinct,
+        "moved_per_output_byte": round(moved / max(output, 1), 3), "accesses": accesses,
+    }  # fmt: skip
+    found = []
+    for one in accesses:
+        space, count, least = one["space"], one["pieces"], one["least"]
+        if count >= 2 * least and count - least >= _MUCH * pieces[space]:
+            code, name = _PIECES[space]
+            text = (
+                f"{one['how']}s of {space} memory take {count / one['warps']:.1f} {name} a warp, "
+                f"and their bytes fit {least / one['warps']:.1f}"
+            )
+            found.append(Finding(code, text, one["line"]))
     return about, found
 
 

@@ -54,6 +54,8 @@ class Run:
     outside : list of str
         Arrays whose guard zones were written.
     error, fault, findings : str
+    traffic : str
+        The counted accesses; empty where the caller did not want them.
     ended : Ended or None
         The process ended.
     """
@@ -63,6 +65,7 @@ class Run:
     error: str = ""
     fault: str = ""
     findings: str = ""
+    traffic: str = ""
     ended: Ended | None = None
 
     @property
@@ -143,7 +146,7 @@ class Candidate:
 
     def run(
         self, task: Task, kernel: str, case: Case, layout: Layout = EXACT, seed: int | None = None,
-        record: str = "",
+        record: str = "", traffic: bool = False,
     ) -> Run:  # fmt: skip
         """Launch a kernel with the inputs of a case.
 
@@ -153,7 +156,7 @@ class Candidate:
             The launch can't be computed from the declaration.
         """
         header, pieces, places = self._request(task, kernel, case, layout)
-        header.update(do="run", kernel=kernel, seed=seed, record=record)
+        header.update(do="run", kernel=kernel, seed=seed, record=record, traffic=traffic)
         self.runs += 1
         try:
             told, found = self._process.ask(header, pieces, self.limits.launch_seconds + _MARGIN)
@@ -163,6 +166,7 @@ class Candidate:
             return Run(ended=error)
         made = Run(error=told["error"], fault=told.get("fault", ""), findings=told["findings"])
         if not made.error:
+            made.traffic = told["traffic"]
             self._read(task, case, made, places, found)
         return made
 

@@ -33,6 +33,7 @@ class Candidate:
         self.library.cupola_cpu_set_seed.argtypes = [ctypes.c_int, ctypes.c_ulonglong]
         self.library.cupola_cpu_take_findings.restype = ctypes.c_char_p
         self.library.cupola_cpu_last_fault.restype = ctypes.c_char_p
+        self.library.cupola_cpu_take_traffic.restype = ctypes.c_char_p
         self.library.cupola_cpu_take_findings()  # from now on they are kept
         self.module: Module | None = None
 
@@ -66,6 +67,7 @@ class Candidate:
     def run(self, header: dict[str, Any], pieces: list[bytearray]) -> Any:
         """Launch a kernel, and return the bytes of all memory after it."""
         seed = header["seed"]
+        self.library.cupola_cpu_count_traffic(header["traffic"])
         self.library.cupola_cpu_set_seed(seed is not None, seed or 0)
         given, owners, begins = iter(pieces), [], []
         try:
@@ -80,10 +82,10 @@ class Candidate:
                 launch_observer.read(begins[place] + at, count, 0).tobytes()
                 for place, at, count in header["read"]
             ]
-            told: dict[str, Any] = {"error": ""}
+            told: dict[str, Any] = {"error": "", "traffic": self._text("take_traffic")}
         except Error as error:
             told, found = self._failed(error), []
-        told["findings"] = self._findings()
+        told["findings"] = self._text("take_findings")
         return told, found
 
     def large(self, header: dict[str, Any], pieces: list[bytearray]) -> Any:
@@ -103,7 +105,7 @@ class Candidate:
             told["error"] = str(error)
         except Error as error:
             told = self._failed(error)
-        told["findings"] = self._findings()
+        told["findings"] = self._text("take_findings")
         return told, []
 
     def _launch(self, header: dict[str, Any], begins: list[int]) -> None:
@@ -122,8 +124,8 @@ class Candidate:
         fault = self.library.cupola_cpu_last_fault().decode(errors="replace")
         return {"error": str(error)[:4000], "fault": fault[:2000]}
 
-    def _findings(self) -> str:
-        text: str = self.library.cupola_cpu_take_findings().decode(errors="replace")
+    def _text(self, function: str) -> str:
+        text: str = getattr(self.library, f"cupola_cpu_{function}")().decode(errors="replace")
         return text[:200000]
 
     def counts(self, header: dict[str, Any], pieces: list[bytearray]) -> Any:

@@ -96,6 +96,10 @@ CODES = {
     # Advice.
     "occupancy": Code("", "few warps fit on a processor, or registers spill",
         "use fewer registers or less shared memory, or other blocks"),
+    "uncoalesced": Code("", "warps move more sectors of 32 bytes than their bytes need",
+        "let neighbouring threads read and write neighbouring elements"),
+    "bank-conflicts": Code("", "lanes of a warp wait for each other at shared memory",
+        "pad rows of shared memory by an element, or permute the columns"),
     "uncovered": Code("", "no input reached these lines",
         "remove them, or widen the sizes and ranges of the task"),
     "not-judged": Code("", "a part was not judged", "see the text"),

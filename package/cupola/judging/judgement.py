@@ -14,7 +14,7 @@ from typing import Any
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
 from cupola.image.cxx_names import demangle
-from cupola.judging.advice import of_coverage, of_resources
+from cupola.judging.advice import of_coverage, of_resources, of_traffic
 from cupola.judging.candidate import TITLE, Candidate, LoadError, number
 from cupola.judging.codes import CODES
 from cupola.judging.inputs import Cases
@@ -185,6 +185,14 @@ class _Judgement:
         dynamic = sum(number(one, basis) for one in launch.get("shared", ()))
         about, found = of_resources(resources.get(kernel, {}), math.prod(block), dynamic)
         self.about["resources"] = about
+        self.findings += found
+        if launches.findings:
+            return
+        run = launches.candidate.run(launches.task, kernel, basis, traffic=True)
+        written = {one.name for one in launches.task.declaration.outputs}
+        output = sum(array.nbytes for name, array in run.arrays.items() if name in written)
+        about, found = of_traffic(run.traffic, output)
+        self.about["memory"] = {"sizes": basis.sizes, **about}
         self.findings += found
 
     def _compiled(
