@@ -495,21 +495,6 @@ def test_a_wild_access_is_found_on_replay(module, path):
     assert done.returncode == 1 and "the launch failed" in done.stdout
 
 
-def test_a_written_test_passes(module, path, tmp_path):
-    with cupola.record(path):
-        scale(module, 2)
-    folder = tmp_path / "made"
-    done = cli(path, "--test", folder)
-    assert done.returncode == 0, done.stderr
-    assert sorted(one.name for one in folder.iterdir()) == ["case.cupola", "test_case.py"]
-    path.unlink()
-    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "."]
-    tested = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert "2 passed" in tested.stdout, tested.stdout + tested.stderr
-    again = cli(folder / "case.cupola", "--test", folder)
-    assert again.returncode == 1 and "exists: choose another folder" in again.stderr
-
-
 KILLED = """
 import os, signal, sys
 import numpy as np, cupola

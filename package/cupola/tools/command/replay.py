@@ -79,7 +79,8 @@ def run(options: argparse.Namespace) -> int:
     if options.test is not None:
         from cupola.recording import written_test
 
-        print(f"wrote {written_test.write(case, options.test, options.rtol, options.atol)}")
+        written = written_test.write(case, options.test, options.rtol, options.atol, options.image)
+        print(f"wrote {written}")
         return 0
     _set_environment(options)
     if not case.launches:
