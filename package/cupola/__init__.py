@@ -21,38 +21,16 @@ shows the chosen driver and the reason.
 from __future__ import annotations
 
 import os as _os
-import sys as _sys
-from importlib import machinery as _machinery
 
+from cupola import exceptions as _exceptions
+from cupola import library as _library
+from cupola.core import registry as _registry
+from cupola.exceptions import *  # noqa: F403
+from cupola.version import __version__
 
-class _WholeModuleLoader(_machinery.ExtensionFileLoader):
-    """Loads compiled modules. The loader of the system maps a truncated file, and the process would
-    end with a bus error.
-    """
-
-    def create_module(self, spec):
-        from cupola import library
-
-        library.require_whole(self.path)
-        return super().create_module(spec)
-
-
-# Before the first module is found: a later finder would list the folder again.
-for _folder in __path__:
-    _sys.path_importer_cache[_folder] = _machinery.FileFinder(
-        _folder,
-        (_WholeModuleLoader, _machinery.EXTENSION_SUFFIXES),
-        (_machinery.SourceFileLoader, _machinery.SOURCE_SUFFIXES),
-        (_machinery.SourcelessFileLoader, _machinery.BYTECODE_SUFFIXES),
-    )
-
-from cupola import exceptions as _exceptions  # noqa: E402
-from cupola import library as _library  # noqa: E402
-from cupola.core import registry as _registry  # noqa: E402
-from cupola.exceptions import *  # noqa: E402, F403
-from cupola.version import __version__  # noqa: E402
-
-_library.load()  # before the first compiled module, which binds to it
+# Before the first compiled module, which binds to the library.
+_library.load()
+_library.refuse_truncated_modules(__path__)  # noqa: F405 - a name of each package
 
 try:
     from cupola import abi as _abi  # noqa: F401 - checks that the library is of the same build

@@ -8,12 +8,23 @@ import os
 import re
 import struct
 import sys
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
 from typing import TYPE_CHECKING, BinaryIO
 
 from .exceptions import LibraryError
 
 if TYPE_CHECKING:
     import io
+    import types
+    from importlib.machinery import ModuleSpec
 
 SONAME = "libcupola.so"
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
@@ -106,8 +117,6 @@ def refuse_other_python(error: ImportError) -> None:
     LibraryError
         From `error`, if the package has no compiled module for this interpreter.
     """
-    from importlib.machinery import EXTENSION_SUFFIXES
-
     package = os.path.dirname(FOLDER)
     if any(os.path.exists(os.path.join(package, f"abi{each}")) for each in EXTENSION_SUFFIXES):
         return
@@ -140,6 +149,28 @@ def problem(file: str) -> str | None:
         return f"it is for {built}, and this Python runs on {here}"
     # With another SONAME, the modules would load a second library.
     return None if name == SONAME else f"its SONAME is {name or 'missing'}, not {SONAME}"
+
+
+class WholeModuleLoader(ExtensionFileLoader):
+    """Loads compiled modules. The loader of the system maps a truncated file, and the process would
+    end with a bus error.
+    """
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        """The module, as Python's own loader makes it."""
+        require_whole(self.path)
+        return super().create_module(spec)
+
+
+def refuse_truncated_modules(folders: list[str]) -> None:
+    """Import compiled modules of these folders by `WholeModuleLoader`."""
+    for folder in folders:
+        sys.path_importer_cache[folder] = FileFinder(
+            folder,
+            (WholeModuleLoader, EXTENSION_SUFFIXES),
+            (SourceFileLoader, SOURCE_SUFFIXES),
+            (SourcelessFileLoader, BYTECODE_SUFFIXES),
+        )
 
 
 def require_whole(module: str) -> None:
