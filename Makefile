@@ -217,8 +217,9 @@ names: $(VENV)/lint
 
 # The site, in build/docs/html.
 docs: build
-	@$(BIN)/python tools/reference.py && $(BIN)/python tools/idea.py && \
-	    $(BIN)/python tools/gallery.py && $(BIN)/python tools/docs.py
+	@$(BIN)/python tools/reference.py && $(BIN)/python tools/instructions.py && \
+	    $(BIN)/python tools/idea.py && $(BIN)/python tools/gallery.py && \
+	    $(BIN)/python tools/docs.py
 
 # Minutes, on a quiet machine: a record of each benchmark.
 bench: build

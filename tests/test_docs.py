@@ -179,7 +179,7 @@ def test_the_tables_of_the_reference_are_those_of_the_docstrings():
     assert "| `Kernel.forall` | Configure the kernel for `n` elements" in table
 
 
-@pytest.mark.parametrize("tool", ["gallery", "idea"])
+@pytest.mark.parametrize("tool", ["gallery", "idea", "instructions"])
 def test_what_a_tool_makes_is_renewed(tool):
     command = [sys.executable, str(documents.ROOT / "tools" / f"{tool}.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True)
