@@ -11,8 +11,9 @@ import cupola
 from cupola.__main__ import main
 from cupola.exceptions import ImageError
 from cupola.image import devices, fatbin
+from cupola.image.installed import folders_of
 from cupola.image.reader import Device
-from cupola.tools.command import by_device, packages
+from cupola.tools.command import by_device
 
 
 @pytest.fixture
@@ -66,7 +67,11 @@ def test_what_is_no_package(tmp_path, monkeypatch):
     (tmp_path / "without_images").mkdir()
     (tmp_path / "without_images" / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    assert packages.folders_of("no_such_package") == []
+    assert folders_of("no_such_package") == []
+    (tmp_path / "outer/inner").mkdir(parents=True)
+    (tmp_path / "outer/__init__.py").write_text("raise SystemExit('it was imported')")
+    assert folders_of("outer.inner") == [str(tmp_path / "outer/inner")]
+    assert folders_of("outer.other") == []
     with pytest.raises(ImageError, match="no image"):
         by_device.images_of("without_images")
 

@@ -76,3 +76,10 @@ def test_the_files(built):
     assert "def rms_norm(\n    x: _Any,\n    w: _Any,\n    eps: float = 1e-06," in stub
     manifest = (built / "norm" / "kernels.json").read_text()
     assert '"operations": [{"name": "norm.rms_norm"' in manifest
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "rms_norm_backward"])
+def test_the_judge_finds_its_operations_right(built, name):
+    told = called(built, "-m", "cupola", "judge", f"norm:{name}", "--seconds", "1")
+    assert f"norm:{name}: right (" in told and "bfloat16: NumPy has no such type" in told
+    assert ("gradients for float16" in told) is (name == "rms_norm")

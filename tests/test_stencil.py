@@ -92,3 +92,15 @@ def test_it_is_measured_and_the_next_wheel_has_the_table(installed, driver):
     assert table.name in shown and "256" in shown, shown
     default = called(installed, "-c", SHOW, path=path, CUPOLA_TUNE="off", **settings)
     assert "TX=32 TY=8 ROWS=1" in default or "'TX': 32" in default, default
+
+
+def test_the_judge_finds_a_variant_whose_grid_is_too_small(installed, tmp_path):
+    site = tmp_path / "site"
+    shutil.copytree(installed / "site", site)
+    judge = ("-m", "cupola", "judge", "stencil:smooth", "--seconds", "1")
+    assert "smooth: right (" in called(tmp_path, *judge, path=[site])
+    manifest = site / "stencil/kernels.json"
+    text = manifest.read_text()
+    manifest.write_text(text.replace("TY * ROWS)", "TY * ROWS * ROWS)"))
+    told = called(tmp_path, *judge, path=[site], status=1)
+    assert "finding variant: with TX=" in told and "ROWS=" in told

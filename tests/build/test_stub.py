@@ -14,7 +14,8 @@ import array_structs
 import pytest
 
 import cupola
-from cupola.build.stub import attributes, stub, title
+from cupola.build.stub import stub
+from cupola.image.kernel_names import attributes, title
 
 
 @pytest.fixture(scope="session")

@@ -39,6 +39,12 @@ def test_the_packages_tests_pass_without_numba(built, driver):
     assert " passed" in output and "failed" not in output and "skipped" not in output
 
 
+@pytest.mark.parametrize("name", ["axpy", "softmax"])
+def test_the_judge_finds_the_operation_right(built, name):
+    told = built.called(sys.executable, "-m", "cupola", "judge", f"rows:{name}", "--seconds", "1")
+    assert f"rows:{name}: right (" in told
+
+
 def test_the_manifest_has_the_real_parameters(built):
     found = built.manifest()
     kernels = {kernel["name"]: kernel for kernel in found["kernels"]}

@@ -31,6 +31,12 @@ def test_the_image_is_packed_and_its_ptx_is_for_older_drivers(built):
     built.require_shipped_image()
 
 
+@pytest.mark.parametrize("name", ["softmax"])
+def test_the_judge_finds_the_operation_right(built, name):
+    told = built.called(sys.executable, "-m", "cupola", "judge", f"rows:{name}", "--seconds", "1")
+    assert f"rows:{name}: right (" in told
+
+
 def test_the_examples_tests_pass_without_triton(built, driver):
     output = built.called(
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests",

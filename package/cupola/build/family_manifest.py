@@ -28,11 +28,12 @@ from typing import Any
 from ..declare.declaration_error import DeclarationError
 from ..declare.family import Variant
 from ..declare.family_names import check_names
+from ..image.kernel_names import attributes, named
 from . import variants
 from .families import FamilyTable, fixed
 from .instances import NVCC
 from .kernels import Kernels
-from .stub import arguments, attributes, named
+from .stub import arguments
 from .targets import read as read_target
 
 _REGISTERS = 65536  # of a block

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..declare import compiled, parameter_names
 from ..image import devices, reader
+from ..image.kernel_names import attributes, uncommon
 from ..image.processor_levels import LEVELS
 from . import (
     ahead,
@@ -30,7 +31,7 @@ from .instances import NVCC
 from .kernels import Kernels
 from .selection import Selection
 from .step import Step
-from .stub import attributes, stub, uncommon
+from .stub import stub
 from .toolkit import Toolkit
 
 # The module first: its mark tells the next build that it owns these files.

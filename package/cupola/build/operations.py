@@ -16,11 +16,12 @@ from ..declare.family import FamilyDeclaration
 from ..declare.family_operation import FamilyOperation, outline
 from ..declare.operation import Argument, Declaration, Tensor, read
 from ..declare.record import Record
+from ..image.kernel_names import attributes, named, title
 from .error import BuildError
 from .families import FamilyTable
 from .kernels import Kernels
 from .operation_arguments import filled
-from .stub import attributes, given_parameters, named, spelled, title
+from .stub import given_parameters, spelled
 from .table_lines import tables_with_lines, wrong
 
 MODULE = "ops"  # of the package

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from ..declare.family import Variant
 from ..image.cxx_names import demangle
+from ..image.kernel_names import attributes, named
 from .families import FamilyTable, VariantKernels
 from .kernels import Kernels
-from .stub import attributes, named
 
 _MARK = "cupola_variant_"
 _MARKED = re.compile(rf"^(?:\.visible\s+)?\.global[^=;]*\b{_MARK}(\d+)\s*=\s*([\w$]+);\n?", re.M)

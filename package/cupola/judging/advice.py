@@ -69,7 +69,7 @@ def of_resources(
     Parameters
     ----------
     resources : mapping
-        By target: ``registers``, ``shared``, ``local`` and ``spills`` of the kernel.
+        By target: ``registers``, ``shared``, ``local`` and, where known, ``spills`` of the kernel.
     threads : int
         Of a block.
     dynamic : int
@@ -80,7 +80,7 @@ def of_resources(
     for target, one in resources.items():
         part = occupancy(target, one["registers"], one["shared"] + dynamic, threads)
         about[target] = {**one, "threads": threads, "occupancy": round(part, 3)}
-        spilled = f"; {one['spills']} bytes are spilled" if one["spills"] else ""
+        spilled = f"; {one['spills']} bytes are spilled" if one.get("spills") else ""
         if part < _LOW or spilled:
             found.append(Finding(
                 "occupancy", f"{target}: {one['registers']} registers and "
@@ -90,7 +90,7 @@ def of_resources(
     return about, found
 
 
-def of_traffic(text: str, output: int) -> tuple[dict[str, Any], list[Finding]]:
+def of_traffic(text: str, output: int, title: str = TITLE) -> tuple[dict[str, Any], list[Finding]]:
     """Memory traffic of a launch by line, and the advice that follows.
 
     Parameters
@@ -99,14 +99,17 @@ def of_traffic(text: str, output: int) -> tuple[dict[str, Any], list[Finding]]:
         As ``csrc/cpu/traffic/traffic.hpp`` describes.
     output : int
         Bytes of the outputs.
+    title : str
+        The name of the source whose lines are named; "" for none.
     """
-    accesses, distinct = [], 0
+    accesses: list[dict[str, Any]] = []
+    distinct = 0
     for kind, _, *fields in (line.split("\t") for line in text.splitlines()):
         if kind == "footprint":
             distinct += _SECTOR * sum(map(int, fields))
         else:
             space, how, *numbers, place = fields
-            line = re.search(rf"{re.escape(TITLE)}:(\d+)", place)
+            line = re.search(rf"{re.escape(title)}:(\d+)", place) if title else None
             accesses.append({
                 "line": int(line[1]) if line else 0, "space": space, "how": how,
                 **dict(zip(_COUNTS, map(int, numbers), strict=True)),

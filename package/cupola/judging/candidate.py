@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cupola.declare.expression import Expression, ExpressionError
+from cupola.declare.record import Record
 from cupola.exceptions import ArgumentValueError
 from cupola.judging.inputs import Case
 from cupola.judging.process import Ended, Limits, Process
@@ -106,7 +107,7 @@ class Candidate:
         self.cut: dict[str, Any] = {}
         self.kernels: dict[str, dict[str, Any]] = {}
         self.runs = 0
-        self._ptx = b""
+        self._ptx, self.title = b"", TITLE
         self._process = self._started()
 
     def _started(self) -> Process:
@@ -118,20 +119,26 @@ class Candidate:
         self._fresh = True
         return made
 
-    def load(self, ptx: bytes) -> None:
+    def load(self, ptx: bytes, title: str = TITLE) -> None:
         """Load the candidate's PTX.
+
+        Parameters
+        ----------
+        ptx : bytes
+        title : str
+            The name of the source whose lines are counted; "" for none.
 
         Raises
         ------
         LoadError
         """
-        self._ptx = ptx
+        self._ptx, self.title = ptx, title
         self._load()
 
     def _load(self) -> None:
         try:
             self.cut, _ = self._process.answer()
-            told, _ = self._process.ask({"do": "load", "title": TITLE}, [self._ptx])
+            told, _ = self._process.ask({"do": "load", "title": self.title or TITLE}, [self._ptx])
         except Ended as error:
             raise LoadError(error.code, f"while the code was loaded: {error.text}") from None
         if "error" in told:
@@ -184,6 +191,8 @@ class Candidate:
             data = None
             if tensor.name in case.arrays:
                 data = _memory(case.arrays[tensor.name], case.strides.get(tensor.name))
+            elif tensor.type.optional and tensor.name not in values.shapes:
+                continue  # an input that is not given
             nbytes = math.prod(values.shape(tensor)) * dtype.itemsize if data is None else data.size
             guarded = layout.fill is not None and tensor.role != "workspace"
             shift = dtype.itemsize if declaration.align <= dtype.itemsize else declaration.align
@@ -233,38 +242,61 @@ class Candidate:
 
     def arguments(self, task: Task, kernel: str, case: Case, places: Any) -> list[Any]:
         """The arguments of a launch, for the process: addresses by index and offset, numbers."""
-        declaration, found = task.declaration, []
-        params = self.kernels[kernel]["params"]
+        declaration, found = task.declaration, list[list[Any]]()
+        params, hidden = self.kernels[kernel]["params"], task.hidden.get(kernel, ())
+        if hidden:
+            params = [one for place, one in enumerate(params) if place not in hidden]
         if len(params) != len(declaration.arguments):
             raise LoadError(
                 "launch-error", f"the kernel takes {len(params)} parameters, and the task passes "
                 f"{len(declaration.arguments)}: {', '.join(map(str, declaration.arguments))}"
             )  # fmt: skip
-        kinds = {one.name: one.kind for one in declaration.scalars}
-        for text, (_, size) in zip(declaration.arguments, params, strict=True):
-            assert isinstance(text, str)
-            kind, widths = "int", [1, 2, 4, 8]
-            if text in places:
-                place, at, _ = places[text]
-                kind, widths = "memory", [8]
-                value: Any = (place, at)
-            elif text in kinds:
-                value = case.scalars[text]
-                if kinds[text] == "float":
-                    kind, widths = "float", [2, 4, 8]
-                else:
-                    value = int(value)
-            else:
-                value = number(declaration.values[text], case)
-            if size not in widths:
-                raise LoadError(
-                    "launch-error", f"the parameter for {text} has {size} bytes: expected "
-                    f"{' or '.join(map(str, widths))}"
-                )  # fmt: skip
-            if kind == "int" and not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
-                raise ArgumentValueError(f"{text} = {value} does not fit {size} bytes")
-            found.append([kind, value])
+        for given, (_, size) in zip(declaration.arguments, params, strict=True):
+            if isinstance(given, Record):
+                fields = [
+                    [one.offset, one.size, *self._argument(task, one.text, one.size, case, places)]
+                    for one in given.fields
+                ]
+                if given.size != size:
+                    raise LoadError(
+                        "launch-error", f"a parameter has {size} bytes, and the struct for it has "
+                        f"{given.size}"
+                    )  # fmt: skip
+                found.append(["struct", fields])
+                continue
+            assert isinstance(given, str)
+            found.append(self._argument(task, given, size, case, places))
+        for place in hidden:
+            found.insert(place, ["int", 0])
         return found
+
+    @staticmethod
+    def _argument(task: Task, text: str, size: int, case: Case, places: Any) -> list[Any]:
+        """The kind and the value of an argument of that many bytes."""
+        kinds = {one.name: one.kind for one in task.declaration.scalars}
+        kind, widths = "int", [1, 2, 4, 8]
+        if text in places:
+            place, at, _ = places[text]
+            kind, widths = "memory", [8]
+            value: Any = (place, at)
+        elif text in kinds:
+            value = case.scalars[text]
+            if kinds[text] == "float":
+                kind, widths = "float", [2, 4, 8]
+            else:
+                value = int(value)
+        elif task.declaration.tensor(text) is not None:
+            value, widths = 0, [8]  # an input that is not given
+        else:
+            value = number(task.declaration.values[text], case)
+        if size not in widths:
+            raise LoadError(
+                "launch-error", f"the parameter for {text} has {size} bytes: expected "
+                f"{' or '.join(map(str, widths))}"
+            )  # fmt: skip
+        if kind == "int" and not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
+            raise ArgumentValueError(f"{text} = {value} does not fit {size} bytes")
+        return [kind, value]
 
     def _read(self, task: Task, case: Case, made: Run, places: Any, found: list[bytearray]) -> None:
         declaration = task.declaration
@@ -274,6 +306,8 @@ class Candidate:
             found, strict=True,
         ))  # fmt: skip
         for tensor in declaration.tensors:
+            if tensor.name not in places:
+                continue
             place, at, nbytes = places[tensor.name]
             content = np.frombuffer(contents.get(place, b""), np.uint8)
             if content.size not in (nbytes, at + nbytes + GUARD):
@@ -300,7 +334,7 @@ class Candidate:
     def counts(self) -> dict[str, Any]:
         """The counts of the candidate's lines and branches; empty where its process ended."""
         try:
-            told, _ = self._process.ask({"do": "counts", "title": TITLE})
+            told, _ = self._process.ask({"do": "counts", "title": self.title})
         except Ended:
             return {"lines": [], "sides": []}
         return told

@@ -147,18 +147,27 @@ def _bytes(piece: bytearray) -> np.ndarray[Any, Any]:
 
 
 def _packed(params: Any, arguments: list[Any], begins: list[int]) -> bytes:
-    """The bytes of the arguments: addresses, integers and floats."""
+    """The bytes of the arguments: addresses, integers, floats and structs of them."""
     packed = bytearray(max(one.offset + one.size for one in params) if params else 0)
     for one, (kind, value) in zip(params, arguments, strict=True):
-        if kind == "memory":
-            place, at = value
-            content = (begins[place] + at).to_bytes(8, "little")
-        elif kind == "float":
-            content = struct.pack(_FLOATS[one.size], value)
-        else:
-            content = (value % (1 << 8 * one.size)).to_bytes(one.size, "little")
+        content = _content(kind, value, one.size, begins)
         packed[one.offset : one.offset + one.size] = content
     return bytes(packed)
+
+
+def _content(kind: str, value: Any, size: int, begins: list[int]) -> bytes:
+    """The bytes of one argument."""
+    if kind == "memory":
+        place, at = value
+        return (begins[place] + at).to_bytes(8, "little")
+    if kind == "float":
+        return struct.pack(_FLOATS[size], value)
+    if kind == "struct":
+        made = bytearray(size)
+        for offset, count, inner, of in value:
+            made[offset : offset + count] = _content(inner, of, count, begins)
+        return bytes(made)
+    return int(value % (1 << 8 * size)).to_bytes(size, "little")
 
 
 def main(descriptor: int) -> None:

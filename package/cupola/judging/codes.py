@@ -41,6 +41,8 @@ CODES = {
     "reference-shape": Code("refused", "a result of the reference has another shape or number",
         "return the outputs in their order, with the declared shapes"),
     "compiler": Code("refused", "no compiler could run", "install nvcc or NVRTC"),
+    "package": Code("refused", "the manifest or the image of the package is invalid",
+        "build the package again, with this version of cupola"),
     # The kernel computes something else.
     "wrong-result": Code("wrong", "an output differs from the reference",
         "compare the kernel's arithmetic with the reference for the sizes named here"),
@@ -60,8 +62,12 @@ CODES = {
         "multiply each index by the stride of its axis, the last axis included"),
     "block-size": Code("wrong", "the kernel is wrong for another launch that the task names",
         "use blockDim and gridDim in place of numbers; cover all elements for any block"),
+    "variant": Code("wrong", "a variant of the family gives another result than is expected",
+        "let each thread cover what the variant's tile and grid give it"),
     "overflow": Code("wrong", "the index arithmetic overflows 32 bits at large sizes",
         "compute the index in 64 bits: (size_t)row * columns + column"),
+    "wrong-gradient": Code("wrong", "a gradient differs from finite differences of the operation",
+        "derive the backward operation again; an input that is read twice has the sum of both"),
     # The kernel depends on what is not defined.
     "depends-on-order": Code("wrong", "the result depends on the order of blocks, warps or lanes",
         "add the missing __syncthreads, __syncwarp or atomic operation"),

@@ -5,56 +5,60 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
-from cupola.image.cxx_names import demangle
 from cupola.judging.advice import of_coverage, of_resources, of_traffic
-from cupola.judging.candidate import TITLE, Candidate, LoadError, number
+from cupola.judging.candidate import Candidate, LoadError, number
 from cupola.judging.codes import CODES
 from cupola.judging.inputs import Cases
 from cupola.judging.large import judge_large
 from cupola.judging.launches import Launches
-from cupola.judging.process import Ended, Limits, Process
+from cupola.judging.operation import Operation
+from cupola.judging.own_results import OwnResults
+from cupola.judging.process import Limits
 from cupola.judging.reference import BrokenReference, Reference
-from cupola.judging.task import Task, TaskError, dtype_of, task_of
+from cupola.judging.shipped import is_operation
+from cupola.judging.source import Source
+from cupola.judging.subject import Subject
+from cupola.judging.task import TaskError, dtype_of
 from cupola.judging.trials import Trials
-from cupola.judging.verdict import Finding, Verdict
+from cupola.judging.verdict import Finding, Refused, Verdict
 
 __all__ = ["judge"]
 
-_MOST_SOURCE = 4 << 20  # bytes
 _MOST_CASE = 256 << 20  # bytes of a file that replays a finding
-_ARCHITECTURE = "compute_90"
 
 
 def judge(
-    candidate: str | os.PathLike[str], *, against: str | os.PathLike[str],
+    candidate: str | os.PathLike[str], *, against: str | os.PathLike[str] | None = None,
     include: Iterable[str | os.PathLike[str]] = (), options: Sequence[str] = (),
     cases: str | os.PathLike[str] | None = None, seconds: float = 4.0,
     limits: Limits | None = None,
 ) -> Verdict:  # fmt: skip
     """Judge whether a CUDA kernel computes what a reference computes, on the CPU device.
 
-    The candidate is compiled to PTX and run in a process with limits; no host code of it runs.
+    A source is compiled to PTX. Of an installed package, the manifest and the image are read, and
+    nothing of it is imported. The PTX runs in a process with limits; no host code of it runs.
 
     Parameters
     ----------
     candidate : str or path-like
-        A file's path, or the text of the source: a string is a path if it is one line that ends
-        in ``.cu``.
-    against : path-like
+        A file's path, the text of the source, or an operation of an installed package, as
+        ``"heat:step"``. A string is a path if it is one line that ends in ``.cu``.
+    against : path-like, optional
         The Python file of the task: ``operation`` and the function ``reference``. It is run, so
-        it must be trusted.
+        it must be trusted. An operation needs no file: its package has the declaration. Without
+        ``reference``, its results are not compared with other results.
     include : iterable of paths
-        Folders of headers that the candidate may include.
+        Folders of headers that a source may include.
     options : sequence of str
-        Options of the compiler.
+        Options of the compiler of a source.
     cases : path-like, optional
         A folder that gets a file for each finding, for ``python -m cupola replay``.
     seconds : float
@@ -71,8 +75,7 @@ def judge(
     ArgumentTypeError, ArgumentValueError, MissingFileError
         An argument is invalid; nothing was run.
     """
-    title, source = _source(candidate)
-    if not os.path.isfile(against):
+    if against is not None and not os.path.isfile(against):
         raise MissingFileError(f"there is no reference {os.fspath(against)}")
     folders = [os.path.abspath(one) for one in include]
     for one in folders:
@@ -80,86 +83,71 @@ def judge(
             raise MissingFileError(f"include: there is no folder {one}")
     if not seconds > 0:
         raise ArgumentValueError(f"seconds: expected a number above 0, got {seconds!r}")
-    judgement = _Judgement(source, title, limits or Limits(), seconds)
-    return judgement.made(against, folders, list(options), cases)
-
-
-def _source(candidate: str | os.PathLike[str]) -> tuple[str, str]:
-    """The title and the text of a candidate."""
-    if not isinstance(candidate, (str, os.PathLike)):
-        raise ArgumentTypeError(
-            f"candidate: expected a path or a text, got {type(candidate).__name__}"
-        )
-    if isinstance(candidate, str) and ("\n" in candidate or not candidate.endswith(".cu")):
-        return TITLE, candidate
-    path = Path(candidate)
-    if not path.is_file():
-        raise MissingFileError(f"there is no candidate {path}")
-    if path.stat().st_size > _MOST_SOURCE:
-        raise ArgumentValueError(f"{path} has more than {_MOST_SOURCE:,} bytes")
-    return str(path), path.read_text(encoding="utf-8", errors="replace")
-
-
-class _Refused(Exception):
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding.text)
-        self.finding = finding
+    limits = limits or Limits()
+    if is_operation(candidate):
+        if folders or options:
+            raise ArgumentValueError("include and options are for sources, which are compiled")
+        subject: Subject = Operation(str(candidate))
+    elif against is None:
+        raise ArgumentTypeError("against: expected the file of the reference for a source")
+    else:
+        subject = Source(candidate, folders, list(options), limits)
+    return _Judgement(subject, limits, seconds).made(against, cases)
 
 
 class _Judgement:
     """One verdict in the making."""
 
-    def __init__(self, source: str, title: str, limits: Limits, seconds: float) -> None:
-        self.source, self.title, self.limits, self.seconds = source, title, limits, seconds
+    def __init__(self, subject: Subject, limits: Limits, seconds: float) -> None:
+        self.subject, self.limits, self.seconds = subject, limits, seconds
         self.findings: list[Finding] = []
         self.about: dict[str, Any] = {}
 
-    def made(
-        self, against: Any, include: list[str], options: list[str], cases: Any
-    ) -> Verdict:  # fmt: skip
+    def made(self, against: Any, cases: Any) -> Verdict:
         start = time.monotonic()
-        compiler = Process("compile_process", self.limits)
-        reference = Reference(against, self.limits)
-        candidate = Candidate(self.limits)
+        reference = candidate = None
         try:
-            self._judged(compiler, reference, candidate, include, options, cases)
-        except _Refused as error:
+            self.subject.start()
+            reference = None if against is None else Reference(against, self.limits)
+            candidate = Candidate(self.limits)
+            self._judged(reference, candidate, cases)
+        except Refused as error:
             self.findings.append(error.finding)
         except (BrokenReference, TaskError, LoadError) as error:
             self.findings.append(Finding(error.code, error.text, getattr(error, "line", 0)))
         finally:
-            for one in (compiler, reference, candidate):
-                one.close()
+            for one in (self.subject, reference, candidate):
+                if one is not None:
+                    one.close()
         found = {CODES[one.code].verdict for one in self.findings}
         verdict = next((one for one in ("refused", "wrong") if one in found), "right")
         self.findings.sort(key=lambda one: one.advice)
         return Verdict(
-            verdict, self.title, self.findings, candidate.runs, time.monotonic() - start, self.about
-        )
+            verdict, self.subject.title, self.findings, candidate.runs if candidate else 0,
+            time.monotonic() - start, self.about,
+        )  # fmt: skip
 
-    def _judged(
-        self, compiler: Process, reference: Reference, candidate: Candidate, include: list[str],
-        options: list[str], cases: Any,
-    ) -> None:  # fmt: skip
-        task = task_of(reference.task(), self.source)
-        ptx, told = self._compiled(compiler, task, include, options)
-        compiler.close()
-        candidate.load(ptx)
+    def _judged(self, reference: Reference | None, candidate: Candidate, cases: Any) -> None:
+        task = self.subject.task({} if reference is None else reference.task())
+        kernels = self.subject.load(task, candidate)
         self.about["isolation"] = candidate.cut
-        kernels = {
-            types: self._kernel(text, told["names"], candidate)
-            for types, text in task.declaration.kernels.items()
-        }
-        own = reference.inputs if task.has_inputs else None
-        launches = Launches(task, Cases(task, self.source, own), reference, candidate, kernels)
+        own = reference.inputs if task.has_inputs and reference is not None else None
+        made = Cases(task, self.subject.numbers, own)
+        launches: Launches
+        if task.has_reference and reference is not None:
+            launches = Launches(task, made, reference, candidate, kernels)
+        else:
+            launches = OwnResults(task, made, candidate, kernels)
         trials = Trials(launches, self.seconds)
         try:
             trials.run()
+            self.findings += self.subject.further(trials, self.seconds)
         finally:
             self.findings += launches.findings
-        if not launches.findings:
-            self.findings += judge_large(task, launches.cases, ptx, kernels, self.limits)
-        self._advise(trials, told["resources"])
+            self.about.update(self.subject.about)
+        if all(one.advice for one in launches.findings):
+            self.findings += judge_large(task, made, self.subject.ptx, kernels, self.limits)
+        self._advise(trials, self.subject.resources)
         self.about["cases"] = {"values": launches.kinds, "skipped": launches.skipped}
         types = next(iter(kernels))
         for one in task.declaration.outputs:
@@ -173,9 +161,11 @@ class _Judgement:
     def _advise(self, trials: Trials, resources: Any) -> None:
         """Add resources and coverage, and what they suggest."""
         launches = trials.launches
-        self.about["coverage"], uncovered = of_coverage(launches.candidate.counts())
+        self.about["coverage"], uncovered = of_coverage(
+            self.subject.counted(launches.candidate.counts())
+        )
         if not launches.faults:
-            self.findings += uncovered
+            self.findings += (replace(one, file=launches.file) for one in uncovered)
         basis = trials.largest
         if basis is None:
             return
@@ -191,50 +181,9 @@ class _Judgement:
         run = launches.candidate.run(launches.task, kernel, basis, traffic=True)
         written = {one.name for one in launches.task.declaration.outputs}
         output = sum(array.nbytes for name, array in run.arrays.items() if name in written)
-        about, found = of_traffic(run.traffic, output)
+        about, found = of_traffic(run.traffic, output, launches.candidate.title)
         self.about["memory"] = {"sizes": basis.sizes, **about}
-        self.findings += found
-
-    def _compiled(
-        self, compiler: Process, task: Task, include: list[str], options: list[str]
-    ) -> tuple[bytes, dict[str, Any]]:
-        texts = set(task.declaration.kernels.values())
-        request = {
-            "do": "compile", "title": TITLE, "architecture": _ARCHITECTURE, "include": include,
-            "options": [*task.options, *options],
-            "expressions": sorted(one for one in texts if re.search(r"[<:]", one)),
-        }  # fmt: skip
-        try:
-            told, pieces = compiler.ask(request, [self.source.encode()])
-        except Ended as error:
-            raise _Refused(Finding(error.code, f"the compiler: {error.text}")) from None
-        if "refused" in told:
-            raise _Refused(Finding("include-refused", f"#include of {told['refused'][:200]}"))
-        if "unusable" in told:
-            raise _Refused(Finding("compiler", told["unusable"][:1000]))
-        if "error" in told:
-            text = told["error"] or "the compiler names no line of it"
-            line = re.search(rf"^{re.escape(TITLE)}[(:](\d+)", text, re.MULTILINE)
-            first = text.splitlines()[0]
-            raise _Refused(Finding("compile-error", first, int(line[1]) if line else 0, check=text))
-        self.about["compiler"] = told["compiler"]
-        return bytes(pieces[0]), told
-
-    def _kernel(self, text: str, names: dict[str, str], candidate: Candidate) -> str:
-        """The name in the image of a kernel."""
-        named = names.get(text, text)
-        if named in candidate.kernels:
-            return named
-        by_title = {
-            demangle(one).partition("(")[0].removeprefix("void ").rpartition("::")[2]: one
-            for one in candidate.kernels
-        }
-        if text in by_title:
-            return by_title[text]
-        known = ", ".join(sorted(by_title)) or "none"
-        raise _Refused(
-            Finding("compile-error", f"there is no kernel {text}: the source defines {known}")
-        )
+        self.findings += (replace(one, file=launches.file if one.line else "") for one in found)
 
     def _write_cases(self, launches: Launches, folder: Path) -> None:
         """Run the launches of findings again, each in a new process, and keep their recordings."""

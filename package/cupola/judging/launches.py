@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cupola.exceptions import ArgumentValueError
-from cupola.judging.candidate import EXACT, Candidate, Layout, Run
+from cupola.judging.candidate import EXACT, TITLE, Candidate, Layout, Run
 from cupola.judging.comparison import described, wrong_elements
 from cupola.judging.inputs import ORDINARY, Case, Cases
 from cupola.judging.reference import BrokenReference, Reference
@@ -46,7 +46,8 @@ class Launches:
     ----------
     task : Task
     cases : Cases
-    reference : Reference
+    reference : Reference or None
+        None where results are compared with no reference (`cupola.judging.own_results`).
     candidate : Candidate
     names : mapping
         The kernel for each combination of element types.
@@ -54,7 +55,7 @@ class Launches:
 
     task: Task
     cases: Cases
-    reference: Reference
+    reference: Reference | None
     candidate: Candidate
     names: Mapping[tuple[str, ...], str]
     findings: list[Finding] = field(default_factory=list)
@@ -64,6 +65,16 @@ class Launches:
     faults: int = 0
     _known: set[tuple[str, int]] = field(default_factory=set)
     _seed: int = 0
+
+    @property
+    def file(self) -> str:
+        """The source that has the lines of findings; "" for the candidate itself."""
+        return "" if self.candidate.title == TITLE else self.candidate.title
+
+    @property
+    def compares(self) -> bool:
+        """Whether results are compared with a reference's."""
+        return True
 
     def case(self, sizes: Mapping[str, int], kind: str, types: tuple[str, ...]) -> Case | None:
         self._seed += 1
@@ -75,6 +86,7 @@ class Launches:
 
     def expected(self, case: Case, twice: bool = False) -> Arrays | None:
         """The reference's results; None where it refuses unusual sizes or values."""
+        assert self.reference is not None
         try:
             made = self.reference.answer(self.task, case)
             again = self.reference.answer(self.task, case) if twice else made
@@ -103,7 +115,7 @@ class Launches:
             self.skip(str(error))
             return Run(error="skipped"), ""
         self.kinds[case.kind] = self.kinds.get(case.kind, 0) + 1
-        for one in findings_of(run):
+        for one in findings_of(run, self.candidate.title):
             self.add(one, origin)
         if run.failed:
             self.faults += 1
@@ -125,6 +137,8 @@ class Launches:
         for tensor in origin.task.declaration.inputs:
             if tensor.mutated or tensor.name in origin.layout.aliases.values():
                 continue
+            if tensor.name not in origin.case.arrays:
+                continue  # an optional input that is not given
             before, after = origin.case.arrays[tensor.name], run.arrays[tensor.name]
             if before.tobytes() != after.tobytes():
                 self.add(Finding("writes-input", f"{tensor.name} was changed"), origin)
@@ -134,7 +148,7 @@ class Launches:
         if key in self._known:
             return
         self._known.add(key)
-        finding.sizes = dict(origin.case.sizes)
+        finding.sizes, finding.file = dict(origin.case.sizes), self.file if finding.line else ""
         self.origins[id(finding)] = origin
         self.findings.append(finding)
 

@@ -56,7 +56,10 @@ class Task:
     launches: list[dict[str, Any]]
     options: list[str]
     has_inputs: bool
+    has_reference: bool = True
     chosen: dict[str, Any] = field(default_factory=dict)  # by the candidate
+    # Per kernel, the places of parameters that its compiler added; they are zero.
+    hidden: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def tolerance(self, dtype: np.dtype[Any]) -> tuple[float, float | None]:
         """rtol and atol for an output; atol is None where it depends on the output."""
@@ -65,7 +68,7 @@ class Task:
     def other(self, launch: Mapping[str, Any]) -> Task:
         """The task with another launch."""
         table = {**self.table, **self.chosen, **launch}
-        return Task(**{**self.__dict__, "declaration": _declaration(table, "task")})
+        return Task(**{**self.__dict__, "declaration": declaration_of(table, "task")})
 
 
 def dtype_of(declaration: Declaration, tensor: Tensor, types: tuple[str, ...]) -> np.dtype[Any]:
@@ -85,9 +88,9 @@ def task_of(told: Mapping[str, Any], source: str) -> Task:
         raise TaskError("task", "operation: expected a dict with the keys of an operation")
     if not told.get("has_reference"):
         raise TaskError("task", "there is no function reference")
-    _declaration(table, "task")
+    declaration_of(table, "task")
     chosen = _choices(source)
-    declaration = _declaration({**table, **chosen}, "declaration" if chosen else "task")
+    declaration = declaration_of({**table, **chosen}, "declaration" if chosen else "task")
     for one in declaration.tensors:
         for types in declaration.kernels:
             if declaration.element_of(one, types) in OF_ML_DTYPES:
@@ -96,17 +99,44 @@ def task_of(told: Mapping[str, Any], source: str) -> Task:
                     "be judged: NumPy has no such type"
                 )  # fmt: skip
     for argument in declaration.arguments:
-        if isinstance(argument, (tuple, Record)):
-            raise TaskError("task", "arguments: structs and lists can't be judged")
+        if isinstance(argument, tuple) and not isinstance(argument, Record):
+            raise TaskError("task", "arguments: lists can't be judged")
+    return made(told, declaration, table=table, chosen=chosen)
+
+
+def made(told: Mapping[str, Any], declaration: Declaration, **more: Any) -> Task:
+    """The task of a declaration, with the bounds and tolerances of a reference's file.
+
+    Parameters
+    ----------
+    told : mapping
+        The content of the file; empty without a file.
+    declaration : Declaration
+    **more
+        Further fields of the task.
+
+    Raises
+    ------
+    TaskError
+    """
     names = {one.name for one in declaration.tensors} | {one.name for one in declaration.scalars}
     return Task(
-        table, declaration, _bounds(told), _ranges(told, names), _number(told, "rtol"),
-        _number(told, "atol"), _aliases(told, declaration), _launches(told), _options(told),
-        bool(told.get("has_inputs")), chosen,
+        declaration=declaration, bounds=_bounds(told), ranges=_ranges(told, names),
+        rtol=_number(told, "rtol"), atol=_number(told, "atol"),
+        aliases=_aliases(told, declaration), launches=_launches(told), options=_options(told),
+        has_inputs=bool(told.get("has_inputs")), has_reference=bool(told.get("has_reference")),
+        **more,
     )  # fmt: skip
 
 
-def _declaration(table: Mapping[str, Any], code: str) -> Declaration:
+def declaration_of(table: Mapping[str, Any], code: str) -> Declaration:
+    """The declaration of a table.
+
+    Raises
+    ------
+    TaskError
+        The table is invalid; the error has the code.
+    """
     try:
         return read(table, str(table.get("name") or "task"))
     except (DeclarationError, TypeError, ValueError, AttributeError) as error:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -40,7 +41,7 @@ class Trials:
     @property
     def largest(self) -> Case | None:
         """The largest case that was right."""
-        return next(iter(self._chosen(1)), None)
+        return next(iter(self.chosen(1)), None)
 
     def run(self) -> None:
         """All trials, as far as faults and the time allow.
@@ -98,7 +99,7 @@ class Trials:
             self._right.append(case)
 
     def _values(self, types: tuple[str, ...]) -> None:
-        chosen = self._chosen(3)
+        chosen = self.chosen(3)
         for kind in (*KINDS, ORDINARY):
             for basis in chosen:
                 case = self.launches.case(basis.sizes, kind, types)
@@ -114,6 +115,8 @@ class Trials:
                     break
 
     def _special(self, kind: str, expected: Arrays, run: Run) -> str:
+        if not self.launches.compares:
+            return "not-deterministic"
         if kind == "nan":
             for name, one in expected.items():
                 if one.dtype.kind in "fc" and (np.isnan(one) & ~np.isnan(run.arrays[name])).any():
@@ -122,7 +125,7 @@ class Trials:
         return "wrong-result" if plain else "special-values"
 
     def _orders(self) -> None:
-        for case in self._chosen(2):
+        for case in self.chosen(2):
             expected = self.launches.expected(case)
             if expected is None:
                 continue
@@ -144,7 +147,7 @@ class Trials:
             return
         for launch in self.launches.task.launches:
             task = self.launches.task.other(launch)
-            for case in self._chosen(4):
+            for case in self.chosen(4):
                 expected = self.launches.expected(case)
                 if expected is None:
                     continue
@@ -161,7 +164,7 @@ class Trials:
 
     def _views(self) -> None:
         """Inputs may be views where the kernel takes their strides."""
-        for case in self._chosen(3):
+        for case in self.chosen(3):
             expected = self.launches.expected(case)
             if expected is None:
                 continue
@@ -176,7 +179,7 @@ class Trials:
 
     def _aliases(self) -> None:
         """Inputs of one type and shape may be one array; outputs as far as the task says so."""
-        for case in self._chosen(3):
+        for case in self.chosen(3):
             given = [one.name for one in self.launches.task.declaration.inputs if not one.mutated]
             for place, name in enumerate(given):
                 array = case.arrays[name]
@@ -216,7 +219,7 @@ class Trials:
         """Add inputs until two rounds reach no further line or side of a branch."""
         reached, still, turn = self._reached(), 0, 0
         while still < _STILL and time.monotonic() < self._end:
-            for place, basis in enumerate(self._chosen(4)):
+            for place, basis in enumerate(self.chosen(4)):
                 kind = (ORDINARY, "few", "extreme", "large")[(turn + place) % 4]
                 case = self.launches.case(basis.sizes, kind, basis.types)
                 expected = self.launches.expected(case) if case else None
@@ -240,6 +243,9 @@ class Trials:
         """Add the findings about wrong results at sizes."""
         if not self._wrong:
             return
+        if not self.launches.compares:
+            self._differing()
+            return
         case, text = min(self._wrong, key=lambda one: sum(one[0].sizes.values()))
         edge = bool(self._right)
         shown = ", ".join(
@@ -254,9 +260,34 @@ class Trials:
             self.launches.origin(case),
         )
 
-    def _chosen(self, count: int) -> list[Case]:
-        """Cases that were right: the largest, and some between."""
-        known = sorted(self._right, key=lambda one: sum(a.size for a in one.arrays.values()))
+    def _differing(self) -> None:
+        """Add a finding about equal launches that differ, where the diagnosis found no reason."""
+        if all(one.advice for one in self.launches.findings):
+            case, text = min(self._wrong, key=lambda one: sum(one[0].sizes.values()))
+            self.launches.add(
+                Finding("not-deterministic", f"with arrays at other addresses: {text}"),
+                self.launches.origin(case),
+            )
+
+    def chosen(
+        self, count: int, most: float = math.inf, types: tuple[str, ...] | None = None
+    ) -> list[Case]:
+        """Cases that were right: the largest, and some between.
+
+        Parameters
+        ----------
+        count : int
+        most : float
+            Elements of all inputs.
+        types : tuple of str, optional
+            By default of any types.
+        """
+        sized = [
+            (sum(array.size for array in one.arrays.values()), place)
+            for place, one in enumerate(self._right)
+            if types is None or one.types == types
+        ]
+        known = [self._right[place] for size, place in sorted(sized) if size <= most]
         if len(known) <= count:
             return known
         return [known[-1 - place * (len(known) - 1) // count] for place in range(count)]

@@ -33,6 +33,8 @@ class Finding:
         The file that replays it (`cupola.recording.replay`); "" where none was written.
     check : str
         The complete report of a check of the CPU device.
+    file : str
+        The source that has the line, where the candidate is an operation; else "".
     """
 
     code: str
@@ -41,6 +43,7 @@ class Finding:
     sizes: dict[str, int] = field(default_factory=dict)
     case: str = ""
     check: str = ""
+    file: str = ""
 
     @property
     def advice(self) -> bool:
@@ -57,8 +60,16 @@ class Finding:
         return {
             "code": self.code, "title": CODES[self.code].text, "text": self.text,
             "line": self.line, "remedy": self.remedy, "advice": self.advice, "sizes": self.sizes,
-            "case": self.case, "check": self.check,
+            "case": self.case, "check": self.check, "file": self.file,
         }  # fmt: skip
+
+
+class Refused(Exception):
+    """The candidate can't be judged, for the reason of a finding."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.text)
+        self.finding = finding
 
 
 @dataclass
@@ -70,7 +81,7 @@ class Verdict:
     verdict : str
         ``right``, ``wrong`` or ``refused``.
     candidate : str
-        The candidate's file, or ``candidate.cu``.
+        The candidate's file, ``candidate.cu``, or the operation, ``heat:step``.
     findings : list of Finding
     runs : int
         The launches that were judged.
@@ -99,7 +110,7 @@ class Verdict:
     def __str__(self) -> str:
         lines = [f"{self.candidate}: {self.verdict} ({self.runs} launches, {self.seconds:.1f} s)"]
         for one in self.findings:
-            where = f"{self.candidate}:{one.line}: " if one.line else ""
+            where = f"{one.file or self.candidate}:{one.line}: " if one.line else ""
             sizes = ", ".join(f"{name} = {size}" for name, size in one.sizes.items())
             lines.append(f"  {'advice' if one.advice else 'finding'} {one.code}: {where}{one.text}")
             lines += [f"    sizes: {sizes}"] if sizes else []
@@ -129,7 +140,8 @@ class Verdict:
             case = ElementTree.SubElement(
                 suite, "testcase", classname=self.candidate, name=one.code
             )
-            text = f"{self.candidate}:{one.line}: {one.text}\n{one.check}\n{one.remedy}"
+            place = f"{one.file or self.candidate}:{one.line}"
+            text = f"{place}: {one.text}\n{one.check}\n{one.remedy}"
             ElementTree.SubElement(case, kind, type=one.code, message=one.text).text = _clean(text)
         if not found:
             ElementTree.SubElement(suite, "testcase", classname=self.candidate, name="right")

@@ -9,8 +9,8 @@ from cupola.exceptions import ImageError
 from cupola.image import manifest as manifests
 from cupola.image import parts
 from cupola.image.devices import NOTHING, by_device
+from cupola.image.installed import folders_of
 from cupola.image.verification import SUFFIXES
-from cupola.tools.command import packages
 from cupola.tools.command.table import table
 
 
@@ -22,7 +22,7 @@ def images_of(package: str) -> list[Path]:
     ImageError
         It has no image.
     """
-    folders = packages.folders_of(package)
+    folders = folders_of(package)
     paths = [path for folder in folders for path in sorted(Path(folder).rglob("*"))]
     images = [path for path in paths if path.suffix in SUFFIXES and path.is_file()]
     images = [path for path in images if not _is_part(path)]

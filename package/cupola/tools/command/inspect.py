@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cupola.tools.command.packages import folders_of
+from cupola.image.installed import folders_of
 from cupola.tools.command.table import table
 from cupola.tools.command.values import word
 

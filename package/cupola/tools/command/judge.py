@@ -1,5 +1,5 @@
 # cupola/tools/command/judge.py - python -m cupola judge CANDIDATE.
-"""Judges whether a kernel computes what a reference computes."""
+"""Judges whether a kernel, or an operation of a package, does what it should."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from cupola.exceptions import ArgumentValueError
 from cupola.tools.command.values import duration, word
 
-HELP = "judge whether a kernel is right, against a reference, without a GPU"
+HELP = "judge whether a kernel or an operation of a package is right, without a GPU"
 EPILOG = """\
-CANDIDATE is CUDA C++; it runs in a process with limits, and no host code of it runs. The Python
-file of --against has the declaration of the operation and the function reference; it is run, so it
-must be trusted. The exit status is 0 if the candidate is right, 1 if it is wrong, and 2 if it can't
-be judged.
+CANDIDATE is CUDA C++, or an operation of an installed package, as in heat:step. It runs in a
+process with limits, and no host code of it runs. The package is not imported: its manifest has the
+declaration, and its image the code.
+
+The Python file of --against has the declaration of the operation and the function reference; it is
+run, so it must be trusted. For an operation of a package the file is optional. Without reference,
+the results are not compared with other results. Gradients are compared with finite differences.
+
+The exit status is 0 if the candidate is right, 1 if it is wrong, and 2 if it can't be judged.
 
   cupola judge candidate.cu --against reference.py
+  cupola judge heat:step
+  cupola judge heat:step --against reference.py
   cupola judge candidate.cu --against reference.py --json verdict.json --cases cases
 """
 
@@ -24,8 +32,9 @@ be judged.
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the candidate, the reference, and where the verdict goes."""
     add = parser.add_argument
-    add("candidate", type=Path, metavar="CANDIDATE", help="a source in CUDA C++")
-    add("--against", type=Path, required=True, metavar="FILE",
+    add("candidate", type=word, metavar="CANDIDATE",
+        help="a source in CUDA C++, or an operation: PACKAGE:NAME")  # fmt: skip
+    add("--against", type=Path, metavar="FILE",
         help="the Python file with the operation and its reference")  # fmt: skip
     add("--json", type=Path, metavar="FILE", help="write the verdict as JSON; - prints it")
     add("--junit", type=Path, metavar="FILE", help="write the verdict as a report of JUnit")
@@ -44,9 +53,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the verdict; the exit status is 0, 1 or 2."""
     from cupola.judging import Limits, judge
+    from cupola.judging.shipped import is_operation
 
+    candidate = options.candidate
+    if not is_operation(candidate):
+        candidate = Path(candidate)
+        if options.against is None:
+            raise ArgumentValueError(f"{candidate} is a source: name its reference with --against")
     verdict = judge(
-        options.candidate, against=options.against, include=options.include,
+        candidate, against=options.against, include=options.include,
         options=options.option, cases=options.cases, seconds=options.seconds,
         limits=replace(Limits(), launch_seconds=options.timeout),
     )  # fmt: skip

@@ -1,24 +1,12 @@
-# cupola/tools/command/packages.py - finds packages without importing them.
-"""Packages that commands take by name, and those of a project's source tree."""
+# cupola/tools/command/packages.py - finds the packages of a project's source tree.
+"""The packages with images of a project's source tree."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from cupola.exceptions import ImageError
-
-
-def folders_of(name: str) -> list[str]:
-    """The folders of an installed package; empty if there is none. Only packages around it are
-    imported.
-    """
-    try:
-        found = find_spec(name)
-    except (ImportError, ValueError):
-        return []
-    return list(found.submodule_search_locations or ()) if found else []
 
 
 def in_project(project: Path, suffixes: Sequence[str]) -> dict[Path, str] | None:

@@ -7,7 +7,8 @@ import argparse
 from pathlib import Path
 
 from cupola.exceptions import ArgumentValueError, Error, ImageError, MissingFileError
-from cupola.tools.command.packages import folders_of, in_project
+from cupola.image.installed import folders_of
+from cupola.tools.command.packages import in_project
 from cupola.tools.command.values import word
 
 HELP = "compare the images of a package with the digests in their manifests"
