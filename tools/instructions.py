@@ -61,13 +61,22 @@ def targets(name: str) -> str:
     return ", ".join(f"`sm_{one}`" for one in numbers)
 
 
+def types_of(row: table.Row) -> Iterator[str]:
+    """The types of a row. Those of matrices are modifiers, of which the factors' types count."""
+    yield from row.types
+    for slot in row.axes if row.chapter == "matrix" else ():
+        if slot.name.startswith(("kind_", "a_", "ab_", "stored_")):
+            for choice in slot.choices:
+                yield choice.split(".")[0 if choice.startswith("kind::") else -1]
+
+
 def rows(chapter: str) -> Iterator[str]:
     """The rows of a chapter: one for each version and set of targets of a mnemonic."""
     found: dict[tuple[str, int, str], dict[str, None]] = {}
     for row in table.rows():
         if row.chapter == chapter:
             types = found.setdefault((row.mnemonic, row.since, row.targets), {})
-            types.update(dict.fromkeys(row.types))
+            types.update(dict.fromkeys(types_of(row)))
     for (mnemonic, since, named), types in found.items():
         listed = ", ".join(types)
         yield f"| `{mnemonic}` | {listed} | {version(since)} | {targets(named)} |"
