@@ -53,6 +53,9 @@ enum class OperandConstraint : std::uint8_t {
     fb,
     fc,
     md,  // descriptor of a matrix in shared memory
+    sd,  // register of 32 bits with scale factors
+    sa,  // {byte, lanes}: where the scale factors of A are; B has more choices of lanes
+    sb,
 };
 
 struct OperandConstraints {

@@ -96,6 +96,9 @@ MatrixForm matrix_form(FormId id, Bits bits) {
     form.transposed = field::transposed.get(bits) != 0;
     form.matrices = field::matrices.get(bits);
     form.round = static_cast<Round>(field::round.get(bits));
+    form.scales = field::scales.get(bits);
+    form.has_kind = field::kind.get(bits) != 0 || form.scales != 0;
+    form.scale_e4m3 = field::scale_e4m3.get(bits) != 0;
     return form;
 }
 

@@ -34,6 +34,9 @@ struct MatrixForm {
     unsigned matrices;  // number of matrices of ldmatrix and stmatrix
     Matrix which;       // the matrix of a wmma.load or wmma.store
     Round round;
+    bool has_kind;    // .kind::f8f6f4 and the kinds with scale factors
+    unsigned scales;  // scale factors in a row of A and in a column of B; 0 without .block_scale
+    bool scale_e4m3;  // the scale factors are ue4m3; otherwise ue8m0
 
     Element element(Matrix of) const;
     unsigned rows(Matrix of) const { return of == Matrix::b ? k : m; }
@@ -60,6 +63,7 @@ constexpr unsigned bits_of(Element e) {
             return 16;
         case Element::s4:
         case Element::u4:
+        case Element::packed_e2m1:
             return 4;
         case Element::b1:
             return 1;

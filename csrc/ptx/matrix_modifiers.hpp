@@ -42,14 +42,19 @@ enum class Element : std::uint8_t {
     e4m3,
     e5m2,
     s32,
+    e2m1,  // in the middle of a byte
+    e2m3,  // in the lower bits of a byte, as e3m2
+    e3m2,
+    packed_e2m1,  // two in a byte
 };
 
 // These fields reuse bits of fields that instructions on matrices do not have. The fields space and
 // round keep their bits.
 namespace field {
-inline constexpr Field tile{16, 5}, element_d{21, 4}, element_a{25, 4}, element_b{29, 4},
-    element_c{33, 4}, layout_a{37, 1}, layout_b{38, 1}, saturate{39, 1}, bit_and{40, 1},
-    sparse{41, 1}, matrices{42, 3}, transposed{45, 1};
+inline constexpr Field tile{16, 5}, element_d{21, 4}, element_a{25, 5}, element_b{30, 5},
+    element_c{35, 4}, layout_a{39, 1}, layout_b{40, 1}, saturate{41, 1}, bit_and{42, 1},
+    sparse{43, 1}, matrices{44, 3}, transposed{47, 1}, kind{48, 1}, scales{49, 3},
+    scale_e4m3{52, 1};
 }
 
 }  // namespace cupola::ptx

@@ -76,6 +76,8 @@ inline constexpr ModifierSlot tile_k32_64 =
 inline constexpr ModifierSlot tile_k64_128 =
     slot(field::tile, false, true, false, is("m16n8k64", Tile::m16n8k64),
          is("m16n8k128", Tile::m16n8k128));
+inline constexpr ModifierSlot tile_k128 =
+    slot(field::tile, false, true, false, is("m16n8k128", Tile::m16n8k128));
 inline constexpr ModifierSlot tile_k128_256 =
     slot(field::tile, false, true, false, is("m16n8k128", Tile::m16n8k128),
          is("m16n8k256", Tile::m16n8k256));
@@ -174,6 +176,34 @@ inline constexpr ModifierSlot a_bit =
     slot(field::element_a, false, true, false, is("b1", Element::b1));
 inline constexpr ModifierSlot a_float8 = slot(field::element_a, false, true, false,
                                               is("e4m3", Element::e4m3), is("e5m2", Element::e5m2));
+// Floats of 4, 6 and 8 bits, each in a byte.
+inline constexpr ModifierSlot a_small =
+    slot(field::element_a, false, true, false, is("e4m3", Element::e4m3), is("e5m2", Element::e5m2),
+         is("e2m1", Element::e2m1), is("e2m3", Element::e2m3), is("e3m2", Element::e3m2));
+inline constexpr ModifierSlot b_small =
+    slot(field::element_b, false, true, false, is("e4m3", Element::e4m3), is("e5m2", Element::e5m2),
+         is("e2m1", Element::e2m1), is("e2m3", Element::e2m3), is("e3m2", Element::e3m2));
+inline constexpr ModifierSlot a_packed_e2m1 =
+    slot(field::element_a, false, true, false, is("e2m1", Element::packed_e2m1));
+inline constexpr ModifierSlot b_packed_e2m1 =
+    slot(field::element_b, false, true, false, is("e2m1", Element::packed_e2m1));
+inline constexpr ModifierSlot ordered_sparsity =
+    slot(field::sparse, false, true, false, is("sp::ordered_metadata.sync.aligned", 1));
+inline constexpr ModifierSlot kind_f8f6f4 =
+    slot(field::kind, false, true, false, is("kind::f8f6f4", 1));
+// Kinds with scale factors: the value is the number of scale factors in a row of A.
+inline constexpr ModifierSlot kind_mxf8f6f4 =
+    slot(field::scales, false, true, false, is("kind::mxf8f6f4.block_scale.scale_vec::1X", 1),
+         is("kind::mxf8f6f4.block_scale", 1));
+inline constexpr ModifierSlot kind_mxf4 =
+    slot(field::scales, false, true, false, is("kind::mxf4.block_scale.scale_vec::2X", 2),
+         is("kind::mxf4nvf4.block_scale.scale_vec::2X", 2), is("kind::mxf4.block_scale", 2));
+inline constexpr ModifierSlot kind_mxf4nvf4 =
+    slot(field::scales, false, true, false, is("kind::mxf4nvf4.block_scale.scale_vec::4X", 4));
+inline constexpr ModifierSlot scale_ue8m0 =
+    slot(field::scale_e4m3, false, true, false, is("ue8m0", 0));
+inline constexpr ModifierSlot scale_ue4m3 =
+    slot(field::scale_e4m3, false, true, false, is("ue4m3", 1));
 inline constexpr ModifierSlot a_real =
     slot(field::element_a, false, true, false, is("f16", Element::f16), is("f32", Element::f32));
 // Both factors have the same type, and the instruction names the type of each.

@@ -199,6 +199,13 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
             return elements(o, Type::s32, axes_of(geometry()));
         case OperandConstraint::md:
             return source(o, Type::b64, false);
+        case OperandConstraint::sd:
+            return o.kind == Kind::reg || o.kind == Kind::single ? source(o, Type::b32, false)
+                                                                 : "expected a register of 32 bits";
+        case OperandConstraint::sa:
+            return scale_selector(o, 1);
+        case OperandConstraint::sb:
+            return scale_selector(o, 3);
         case OperandConstraint::cc_in:
         case OperandConstraint::cc_out:
             break;
@@ -220,6 +227,27 @@ std::string OperandCheck::fragment(const Operand& o, Matrix of) const {
         const Operand& e = here_.function.operands[o.index + i];
         std::string wrong = to ? destination(e, wanted.type, false) : source(e, wanted.type, false);
         if (!wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+// {byte, lanes}. One scale factor in a row: any byte; two: byte 0 or 2; four: byte 0.
+std::string OperandCheck::scale_selector(const Operand& o, std::int64_t last_lanes) const {
+    if (o.kind != Kind::vector || o.count != 2)
+        return "expected {byte, lanes} of the scale factors";
+    const auto scales = static_cast<std::int64_t>(field::scales.get(c_.modifiers));
+    const std::int64_t last[] = {4 - scales, last_lanes}, step[] = {scales, 1};
+    for (unsigned n = 0; n < 2; ++n) {
+        const Operand& e = here_.function.operands[o.index + n];
+        if (e.kind == Kind::special) return "expected a register or a constant";
+        const std::string wrong = source(e, Type::u16, false);
+        if (!wrong.empty()) return wrong;
+        if (e.kind != Kind::integer) continue;
+        if (e.value < 0 || e.value > last[n] || e.value % step[n] != 0)
+            return std::string(n == 0 ? "the byte" : "the lanes") + " of scale factors must be " +
+                   (step[n] == 1   ? "0 to " + std::to_string(last[n])
+                    : last[n] == 0 ? "0"
+                                   : "0 or 2");
     }
     return {};
 }

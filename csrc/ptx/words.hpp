@@ -56,8 +56,9 @@ inline constexpr OperandConstraint d = OperandConstraint::d, dw = OperandConstra
                                    cc_out = OperandConstraint::cc_out, fd = OperandConstraint::fd,
                                    fa = OperandConstraint::fa, fb = OperandConstraint::fb,
                                    fc = OperandConstraint::fc, md = OperandConstraint::md,
-                                   vd = OperandConstraint::vd, va = OperandConstraint::va,
-                                   tensor = OperandConstraint::tensor,
+                                   sd = OperandConstraint::sd, sa = OperandConstraint::sa,
+                                   sb = OperandConstraint::sb, vd = OperandConstraint::vd,
+                                   va = OperandConstraint::va, tensor = OperandConstraint::tensor,
                                    shift = OperandConstraint::shift;
 
 template <class E>

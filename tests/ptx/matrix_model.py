@@ -124,12 +124,13 @@ def unpack(t, bits):
     """Signed mantissa, exponent (of the mantissa's unit bit), and 1 for infinity, 2 for NaN."""
     e, m = FLOATS[t]
     bits = bits.astype(np.int64)
-    if t == "tf32":
-        bits >>= 13
+    bits >>= {"tf32": 13, "e2m1": 2}.get(t, 0)
     fraction, field = bits & ((1 << m) - 1), bits >> m & ((1 << e) - 1)
     top, bias = (1 << e) - 1, (1 << (e - 1)) - 1
     mantissa = np.where(field == 0, fraction, fraction | 1 << m)
     kind = np.where(field == top, np.where(fraction == 0, 1, 2), 0)
+    if e < 4:
+        kind = np.zeros_like(kind)
     if t == "e4m3":
         kind = np.where((field == top) & (fraction == 7), 2, 0)
     sign = 1 - 2 * (bits >> (e + m) & 1)
@@ -176,11 +177,46 @@ def rounding(form):
     return 256 // BITS[form.a], 25
 
 
-def float_product(form, a, b, c):
-    """D of products of a [..., i, s] and b [..., i, s, j], added to c [..., i, j]."""
+def scale_place(form, operand):
+    """Lanes and first byte of the scale factors of the rows of A, or of the columns of B."""
+    byte_a, lanes_a, byte_b, lanes_b = form.select
+    line = np.arange(form.m if operand == "s" else form.n)
+    if operand == "s":
+        return line % 8 * 4 + 2 * lanes_a + line // 8, byte_a
+    return line * 4 + lanes_b, byte_b
+
+
+def scales_of(form, operand, words):
+    """Bits of scale factors [case, row of A or column of B, chunk]."""
+    lanes, byte = scale_place(form, operand)
+    parts = words[:, 0, lanes].astype("<u4")[..., None].view(np.uint8)
+    return parts[..., byte : byte + form.scales]
+
+
+def scaled(form, parts, scales):
+    """Numbers, as unpack() gives them, times scale factors of the same shape."""
+    mantissa, exponent, kind = parts
+    if form.scale == "ue4m3":
+        m, e, k = unpack("e4m3", scales & 127)
+    else:
+        m, e, k = 1, scales.astype(np.int64) - 127, 2 * (scales == 255)
+    return mantissa * m, exponent + e, np.maximum(kind, k)
+
+
+def float_product(form, a, b, c, scales=None):
+    """D of products of a [..., i, s] and b [..., i, s, j], added to c [..., i, j].
+
+    Scale factors: those of A [case, i, chunk], and of B [case, j, chunk].
+    """
     group, kept = rounding(form)
-    (am, ae, ak), (bm, be, bk) = unpack(form.a, a), unpack(form.b, b)
+    left, right = unpack(form.a, a), unpack(form.b, b)
     fraction = FLOATS[form.a][1] + FLOATS[form.b][1]
+    if scales:
+        each = a.shape[-1] // form.scales
+        left = scaled(form, left, scales[0].repeat(each, -1)[:, None])
+        right = scaled(form, right, scales[1].repeat(each, -1).swapaxes(1, 2)[:, None, None])
+        fraction += 6 if form.scale == "ue4m3" else 0
+    (am, ae, ak), (bm, be, bk) = left, right
     sum_type, total = getattr(form, "c", form.d), c.astype(np.int64)
     for s in range(0, a.shape[-1], group):
         x = slice(s, s + group)
@@ -289,12 +325,14 @@ def integer_product(form, a, b, c):
     return total & 0xFFFFFFFF
 
 
-def product(form, a, b, c):
+def product(form, a, b, c, scales=None):
     """D = a * b + c as bits: a [..., i, s], b [..., i, s, j], c [..., i, j]."""
     if form.d == "s32":
         return integer_product(form, a, b, c)
     if getattr(form, "quads", False):
         return quad_product(form, a, b, c)
+    if "kind::" in form.opcode:
+        return float_product(form, a, b, c, scales)
     if BITS[form.a] == 8 and "wgmma" not in form.opcode:
         return eighth_product(form, a, b, c)
     if (form.d, getattr(form, "c", None)) == ("f16", "f32"):  # is made as f32, and rounded again

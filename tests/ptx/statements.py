@@ -2,6 +2,8 @@
 
 import re
 
+from . import matrix
+
 REGISTERS = """{ .reg .b32 %r<80>; .reg .b64 %d<8>; .reg .b16 %h<8>; .reg .f32 %f<8>;
 .reg .b8 %c<4>; .reg .f64 %g<8>; .reg .pred %p<8>; .reg .b128 %q<8>; """.replace("\n", " ")
 LETTERS = {
@@ -14,7 +16,7 @@ TWICE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 # Numbers of cp.async, of prefetches and of cache lines; all other rows take any small number.
 NUMBERS = {
     "applypriority": 128, "discard": 128, "fence.proxy": 128, "tensormap.cp_fenceproxy": 128,
-    "setmaxnreg": 40, "st.bulk": 0, "tensormap": 1, "pmevent": 1,
+    "setmaxnreg": 40, "st.bulk": 0, "tensormap": 1, "pmevent": 1, "mma": 0,
 }  # fmt: skip
 
 
@@ -26,8 +28,34 @@ def number_of(opcode):
     return next((n for start, n in NUMBERS.items() if opcode.startswith(start)), 16)
 
 
+def form_of(opcode):
+    """The matrix form of an mma; the selector of a sparse one is 0."""
+    shape = re.search(r"\.m(\d+)n(\d+)k(\d+)\.", opcode)
+    types = [word for word in opcode.split(".") if word in matrix.BITS]
+    if ".kind::mxf4" in opcode:
+        types = [t.replace("e2m1", "packed e2m1") for t in types]
+    selector = 0 if opcode.startswith("mma.sp") else None
+    return matrix.Form(opcode, *map(int, shape.groups()), *types[:4], selector)
+
+
+def fragment(constraint, opcode):
+    """The registers of a matrix; None for the instructions that have a list of their own."""
+    if opcode.startswith(("ldmatrix", "stmatrix")):
+        count, letter = int(re.search(r"\.x(\d)\.", opcode)[1]), "r"
+        count *= 2 if ".m16n16." in opcode else 1
+    elif opcode.startswith("mma"):
+        form, which = form_of(opcode), constraint[1]
+        count = form.registers(which)
+        letter = {"f32": "f", "f64": "g"}.get(getattr(form, which), "r")
+    else:
+        return None
+    return "{" + ", ".join(f"%{letter}{n}" for n in range(count)) + "}"
+
+
 def operand(constraint, opcode, t, t2, number):
     """The text of an operand; None where it needs a declaration of its own."""
+    if constraint in ("fa", "fb", "fc", "fd"):
+        return fragment(constraint, opcode)
     same = {"d": t, "a": t, "dr": t, "address": t, "a2": t2, "ar2": t2}
     if constraint in same:
         # An 8-bit float in a wide register is refused, integers of 8 bits are not.
@@ -41,6 +69,7 @@ def operand(constraint, opcode, t, t2, number):
     fixed = {
         "d32": "%r1", "w": "%r2", "vd": "%r1", "va": "%r2", "h": "%h1", "p": "%p1", "pq": "%p1|%p2",
         "np": "%p3", "number": "0.5", "m": "[%d1]", "md": "%d2", "imm": str(number_of(opcode)),
+        "sd": "%r3", "sa": "{0, 1}", "sb": "{0, 3}",
     }  # fmt: skip
     if constraint == "dp":
         return f"{register(t if t and t != 'b64' else 'b32', 1)}|%p1"

@@ -29,7 +29,7 @@ COVERED = "\n".join(
 
 def expected(form, inputs):
     """Fragments of D, by the model."""
-    operands = [o for o in "abce" if form.registers(o)]
+    operands = [o for o in "abcest" if form.registers(o)]
     words = dict(zip(operands, inputs, strict=True))
     a, b, c = (model.gather(form, o, words[o]) for o in "abc")
     if form.selector is None:
@@ -37,7 +37,8 @@ def expected(form, inputs):
     else:
         case = np.arange(len(b))[:, None, None]
         b = b[:, 0][case, model.chosen(form, words["e"])][:, None]
-    return model.scatter(form, model.product(form, a, b, c))
+    scales = [model.scales_of(form, o, words[o]) for o in "st" if form.scales]
+    return model.scatter(form, model.product(form, a, b, c, scales))
 
 
 def assert_same(form, got, wanted):

@@ -47,6 +47,11 @@ struct MatrixOperation {
     // accumulation.
     std::int32_t descriptor_a = 0, descriptor_b = 0, add = 0;
     bool negate_a = false, negate_b = false;
+    // Where the scale factors of a factor are: the register that has them, and the registers that
+    // select its byte and its lanes.
+    struct Scales {
+        std::int32_t words = 0, byte = 0, lanes = 0;
+    } scales_a, scales_b;
     std::int32_t stride = 0;  // wmma.load and wmma.store: register; 0: rows are contiguous
     std::int64_t offset = 0;  // added to the address register
     ptx::Space space = ptx::Space::generic;
@@ -126,6 +131,8 @@ void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& re
 struct Factors {
     Elements a, b;
     std::vector<std::uint16_t> chosen;  // [row, element of A]: row of B; empty: in order
+    // Bits of the scale factors: [row of A or column of B, chunk of its elements].
+    std::vector<std::uint8_t> scales_a, scales_b;
 
     unsigned row_of_b(unsigned row, unsigned n) const {
         return chosen.empty() ? n : chosen[std::size_t{row} * a.columns + n];
@@ -144,6 +151,9 @@ struct MatrixProduct {
 // Finds the row of B for each element of a sparse A, whose size is set.
 void choose_rows(const ptx::MatrixForm& form, const MatrixOperation& op, const std::byte* r,
                  Factors& f);
+
+// Reads the scale factors of both factors.
+void gather_scales(const MatrixOperation& op, const std::byte* r, Factors& f);
 
 // matrix_product.cpp: D = A * B + C, rounded as on sm_90.
 void multiply_matrices(const ptx::MatrixForm& form, const Factors& factors, const Elements& c,

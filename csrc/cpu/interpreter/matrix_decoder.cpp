@@ -17,6 +17,7 @@ void MatrixDecoder::decode(const ptx::Instruction& i) {
     code.line = i.line;
     code.flags = flag::strong;
     std::vector<std::int64_t> immediates;
+    MatrixOperation::Scales scales;
     const auto registers = [&](const ptx::Operand& o, Matrix of) {
         const ptx::Type type = fragment_of(op.form, of).type;
         std::vector<std::int32_t> at;
@@ -65,6 +66,18 @@ void MatrixDecoder::decode(const ptx::Instruction& i) {
                  : op.form.sparse                            ? op.metadata
                                   : op.stride) = operands_.source(o, ptx::Type::b32);
                 break;
+            case OperandConstraint::sd:
+                scales.words = operands_.source(o, ptx::Type::b32);
+                break;
+            case OperandConstraint::sa:
+            case OperandConstraint::sb: {
+                const ptx::Operand* parts = &functions_.current().operands[o.index];
+                scales.byte = operands_.source(parts[0], ptx::Type::u16);
+                scales.lanes = operands_.source(parts[1], ptx::Type::u16);
+                (form.operands.list[n] == OperandConstraint::sa ? op.scales_a : op.scales_b) =
+                    scales;
+                break;
+            }
             case OperandConstraint::md:
                 (n == 1 ? op.descriptor_a : op.descriptor_b) = operands_.source(o, ptx::Type::b64);
                 break;

@@ -5,6 +5,9 @@
 // and the sum so far are shifted to their largest exponent and cut off some bits below it. They are
 // then added as integers, and the sum is rounded once: toward zero to f32, to nearest to f16.
 //
+// sm_120 computes products with .kind, and no recording of it exists. This file adds all their
+// terms and C in one group, with the widths of the other products.
+//
 // sm_90 has no matrix unit for 8-bit floats in mma and for m8n8k4 of f16. Its compiler uses other
 // instructions there, and this file computes as they do.
 #include <cmath>
@@ -32,6 +35,14 @@ FloatLayout layout_of(Element e) {
             return {4, 3};
         case Element::e5m2:
             return {5, 2};
+        case Element::e2m1:
+            return {2, 1, 2};
+        case Element::packed_e2m1:
+            return {2, 1};
+        case Element::e2m3:
+            return {2, 3};
+        case Element::e3m2:
+            return {3, 2};
         default:
             return {8, 23};
     }
@@ -52,7 +63,8 @@ class Unpacker {
         : layout_(layout_of(e)),
           top_((1 << layout_.exponent) - 1),
           hidden_(1 << layout_.mantissa),
-          e4m3_(e == Element::e4m3) {}
+          e4m3_(e == Element::e4m3),
+          finite_(layout_.exponent < 4) {}
 
     Number operator()(std::uint64_t all) const {
         const auto bits = static_cast<std::uint32_t>(all) >> layout_.unused;
@@ -61,7 +73,7 @@ class Unpacker {
         Number out;
         out.mantissa = field == 0 ? fraction : fraction | hidden_;
         if (out.mantissa != 0) out.exponent = (field == 0 ? 1 : field) - (top_ >> 1);
-        if (field == top_) out.kind = special(fraction);
+        if (field == top_ && !finite_) out.kind = special(fraction);
         if (bits >> (layout_.mantissa + layout_.exponent) & 1) out.mantissa = -out.mantissa;
         return out;
     }
@@ -76,6 +88,7 @@ class Unpacker {
     FloatLayout layout_;
     std::int32_t top_, hidden_;
     bool e4m3_;
+    bool finite_;  // floats of 4 and 6 bits have no infinity and no NaN
 };
 
 Number unpack(std::uint64_t bits, Element e) { return Unpacker(e)(bits); }
@@ -123,6 +136,8 @@ std::int64_t shifted(std::int64_t value, int by) {
     return ((magnitude >> (by > 63 ? 63 : by)) ^ sign) - sign;
 }
 
+constexpr unsigned max_terms = 64;
+
 // How an instruction adds its terms.
 struct Scheme {
     unsigned group;       // terms added at a time
@@ -131,6 +146,7 @@ struct Scheme {
 };
 
 Scheme scheme_of(const MatrixForm& form) {
+    if (form.has_kind) return {max_terms, 25};
     if (bits_of(form.a) == 8)
         return form.kind == MatrixKind::MultiplyGroup ? Scheme{32, 13} : Scheme{16, 25, true};
     if (form.kind == MatrixKind::MultiplyWhole && form.a == Element::tf32) return {4, 25};
@@ -207,8 +223,8 @@ class Sum {
     std::int32_t top_ = 0;
     unsigned infinities_ = 0;  // 1: positive infinities, 2: negative ones
     bool nan_ = false;
-    std::int64_t terms_[32];
-    std::int32_t exponents_[32];
+    std::int64_t terms_[max_terms];
+    std::int32_t exponents_[max_terms];
     unsigned count_ = 0;
 };
 
@@ -293,6 +309,28 @@ void unpack_lines(const Elements& from, bool columns, Element e, bool as_f16, Nu
         }
 }
 
+// Multiplies each number by the scale factor of its chunk. ue4m3 has a mantissa of four bits, as
+// e4m3 without sign; ue8m0 is an exponent, or NaN.
+void scale(const MatrixForm& form, const std::vector<std::uint8_t>& scales, Numbers& numbers) {
+    const std::size_t chunk = numbers.of.size() / scales.size();
+    const std::size_t line = chunk * form.scales;
+    for (std::size_t n = 0; n < numbers.of.size(); ++n) {
+        const std::uint8_t bits = scales[n / chunk];
+        Number factor{1, bits - 127};
+        if (form.scale_e4m3)
+            factor = unpack(bits & 0x7fu, Element::e4m3);
+        else if (bits == 0xff)
+            factor.kind = Number::Kind::nan;
+        Number& x = numbers.of[n];
+        if (factor.kind == Number::Kind::nan) {
+            x.kind = factor.kind;
+            numbers.special[n / line] = true;
+        }
+        x.mantissa *= factor.mantissa;
+        x.exponent = x.mantissa == 0 ? lowest : x.exponent + factor.exponent;
+    }
+}
+
 }  // namespace
 
 bool multiply_float_words(const MatrixForm& form, const TileShape& shape, const std::uint32_t* a,
@@ -319,9 +357,15 @@ void multiply_floats(const MatrixForm& form, const Factors& f, const Elements& c
     thread_local Numbers a, b;
     unpack_lines(f.a, false, form.a, scheme.halves, a);
     unpack_lines(f.b, true, form.b, scheme.halves, b);
+    int fraction = layout_of(form.a).mantissa + layout_of(form.b).mantissa;
+    if (form.scales != 0) {
+        scale(form, f.scales_a, a);
+        scale(form, f.scales_b, b);
+        if (form.scale_e4m3) fraction += 2 * layout_of(Element::e4m3).mantissa;
+    }
     // An f32 C is accumulated in f32; a narrower D is rounded once more.
     const Element d_type = form.c == Element::f32 ? form.c : form.d;
-    Sum sum(scheme, d_type, layout_of(form.a).mantissa + layout_of(form.b).mantissa);
+    Sum sum(scheme, d_type, fraction);
     const unsigned terms = f.a.columns;
     for (unsigned i = 0; i < d.rows; ++i)
         for (unsigned j = 0; j < d.columns; ++j) {

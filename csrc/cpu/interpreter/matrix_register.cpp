@@ -48,6 +48,30 @@ void choose_rows(const MatrixForm& form, const MatrixOperation& op, const std::b
         }
 }
 
+// Lanes 4 * i to 4 * i + 3 have the scale factors of rows i and i + 8 of A, and of column i of B.
+// For A, a pair of these lanes is selected: its first lane has row i, its second one row i + 8. The
+// manual demands one selection for the warp, so that of lane 0 counts.
+void gather_scales(const MatrixOperation& op, const std::byte* r, Factors& f) {
+    const MatrixForm& form = op.form;
+    const auto selected = [&](std::int32_t at, unsigned possible) {
+        std::uint16_t value;
+        std::memcpy(&value, r + at, sizeof value);
+        return value & possible;
+    };
+    const auto read = [&](const MatrixOperation::Scales& from, unsigned lane, std::uint8_t* to) {
+        const unsigned byte = selected(from.byte, 4 - form.scales);
+        std::memcpy(to, r + from.words + 4 * lane + byte, form.scales);
+    };
+    f.scales_a.resize(std::size_t{form.m} * form.scales);
+    f.scales_b.resize(std::size_t{form.n} * form.scales);
+    const unsigned pair = selected(op.scales_a.lanes, 1), own = selected(op.scales_b.lanes, 3);
+    for (unsigned row = 0; row < form.m; ++row)
+        read(op.scales_a, row % 8 * 4 + 2 * pair + row / 8,
+             &f.scales_a[std::size_t{row} * form.scales]);
+    for (unsigned column = 0; column < form.n; ++column)
+        read(op.scales_b, column * 4 + own, &f.scales_b[std::size_t{column} * form.scales]);
+}
+
 namespace {
 
 // False: nothing is done.
@@ -77,6 +101,7 @@ bool multiply_tile(const MatrixOperation& op, std::uint32_t mask, std::byte* r) 
     gather(op.layout->b, op.b, r, factors.b);
     gather(op.layout->c, op.c, r, c);
     if (op.form.sparse) choose_rows(op.form, op, r, factors);
+    if (op.form.scales != 0) gather_scales(op, r, factors);
     multiply_matrices(op.form, factors, c, d);
     scatter(op.layout->d, op.d, w.mask, d, r);
     return ip + 1;

@@ -1,16 +1,19 @@
 """Forms of `mma` and `mma.sp`, and their kernels."""
 
+import itertools
 from dataclasses import dataclass
 
 # Bits of an element, and of the register that holds it.
 BITS = {
     "f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "f32": 32, "s32": 32, "s8": 8, "u8": 8,
-    "s4": 4, "u4": 4, "b1": 1, "e4m3": 8, "e5m2": 8,
+    "s4": 4, "u4": 4, "b1": 1, "e4m3": 8, "e5m2": 8, "e2m1": 8, "e2m3": 8, "e3m2": 8,
+    "packed e2m1": 4,
 }  # fmt: skip
 # exponent and mantissa bits
 FLOATS = {
     "f16": (5, 10), "bf16": (8, 7), "tf32": (8, 10), "f32": (8, 23), "f64": (11, 52),
-    "e4m3": (4, 3), "e5m2": (5, 2),
+    "e4m3": (4, 3), "e5m2": (5, 2), "e2m1": (2, 1), "e2m3": (2, 3), "e3m2": (3, 2),
+    "packed e2m1": (2, 1),
 }  # fmt: skip
 
 
@@ -28,6 +31,9 @@ class Form:
     c: str
     selector: int | None = None  # selector of a sparse matrix A
     layouts: tuple = ("row", "col")
+    scales: int = 0  # scale factors in a row of A
+    scale: str = ""  # their type
+    select: tuple = (0, 0, 0, 0)  # byte and lanes of the scale factors of A, then of B
 
     @property
     def quads(self):
@@ -35,9 +41,11 @@ class Form:
         return (self.m, self.k, self.a) == (8, 4, "f16")
 
     def registers(self, operand):
-        """How many a lane has of "d", "a", "b", "c" or "e"."""
+        """How many a lane has of "d", "a", "b", "c", "e", or of scale factors: "s" and "t"."""
         if operand == "e":
             return 0 if self.selector is None else 1
+        if operand in "st":
+            return 1 if self.scales else 0
         t = getattr(self, operand)
         size = {"a": self.m * self.k, "b": self.k * self.n}.get(operand, self.m * self.n)
         if operand == "a" and self.selector is not None:
@@ -46,7 +54,7 @@ class Form:
 
     def width(self, operand):
         """Bytes of a register."""
-        return 8 if operand != "e" and getattr(self, operand) == "f64" else 4
+        return 8 if operand not in "est" and getattr(self, operand) == "f64" else 4
 
     @property
     def k_stored(self):
@@ -125,7 +133,58 @@ def _sparse():
                 yield form(64, "f32", a, b, 0)
 
 
+# Floats of kind::f8f6f4, each in a byte.
+SMALL = ("e4m3", "e5m2", "e2m1", "e2m3", "e3m2")
+PAIRS = [(a, b) for a in SMALL for b in SMALL]
+# Products of e2m1 with scale factors: spelling, scale factors in a row of A, their type.
+PACKED = [
+    ("mxf4.block_scale", 2, "ue8m0"),
+    ("mxf4.block_scale.scale_vec::2X", 2, "ue8m0"),
+    ("mxf4nvf4.block_scale.scale_vec::2X", 2, "ue8m0"),
+    ("mxf4nvf4.block_scale.scale_vec::4X", 4, "ue8m0"),
+    ("mxf4nvf4.block_scale.scale_vec::4X", 4, "ue4m3"),
+]
+
+
+def selections(scales):
+    """All valid selections of scale factors."""
+    some = range(0, 4, scales)
+    return list(itertools.product(some, range(2), some, range(4)))
+
+
+def _kinds():
+    """Forms with .kind, and the sparse one of 8-bit floats that sm_120 added without it."""
+    for variant, selector, factor in (("mma.sync", None, 1),
+                                      ("mma.sp::ordered_metadata.sync", 0, 2)):  # fmt: skip
+
+        def form(k, kind, d, a, b, opcode=variant, selector=selector, factor=factor, **scaled):
+            name = f"{opcode}.aligned.m16n8k{k * factor}.row.col{kind}.{d}"
+            tail = f".{scaled['scale']}" if scaled else ""
+            words = f"{a.split()[-1]}.{b.split()[-1]}"
+            return Form(f"{name}.{words}.{d}{tail}", 16, 8, k * factor, d, a, b, d,
+                        selector, **scaled)  # fmt: skip
+
+        for n, (a, b) in enumerate(PAIRS):
+            for d in ("f32", "f16"):
+                yield form(32, ".kind::f8f6f4", d, a, b)
+            vector = ("", ".scale_vec::1X")[n % 2]
+            select = selections(1)[n * 7 % 32]
+            yield form(32, f".kind::mxf8f6f4.block_scale{vector}", "f32", a, b,
+                       scales=1, scale="ue8m0", select=select)  # fmt: skip
+            if n in (0, 1, 5, 6):
+                if selector == 0:
+                    yield form(32, "", "f16", a, b)
+                else:
+                    yield form(16, ".kind::f8f6f4", "f32", a, b)
+                    yield form(16, ".kind::f8f6f4", "f16", a, b)
+        for kind, scales, scale in PACKED:
+            for select in selections(scales):
+                yield form(64, f".kind::{kind}", "f32", "packed e2m1", "packed e2m1",
+                           scales=scales, scale=scale, select=select)  # fmt: skip
+
+
 DENSE = list(_dense())
+KINDS = list(_kinds())
 SPARSE = list(_sparse())
 REGISTER = {"f32": "f32", "f64": "f64"}
 
@@ -135,16 +194,16 @@ def header(version="8.7", target="sm_90a"):
 
 
 def kernel(form, name="k"):
-    """PTX that reads fragments a, b, c (and e), runs the instruction, and writes d.
+    """PTX that reads fragments a, b, c (and e, s, t), runs the instruction, and writes d.
 
     A block is a warp, and one case. Input: [case, register, lane] of each operand in turn, each
     an array of its own.
     """
-    reads = [o for o in "abce" if form.registers(o)]
+    reads = [o for o in "abcest" if form.registers(o)]
     head, loads, names = [], [], {}
     for o in [*reads, "d"]:
         count, width = form.registers(o), form.width(o)
-        kind = "b32" if o == "e" else REGISTER.get(getattr(form, o), f"b{8 * width}")
+        kind = "b32" if o in "est" else REGISTER.get(getattr(form, o), f"b{8 * width}")
         head.append(f".reg .{kind} %{o}<{count}>; .reg .b64 %p{o};")
         loads.append(
             f"ld.param.u64 %p{o}, [p{o}]; mad.wide.u32 %p{o}, %case, {count * 32 * width}, %p{o};"
@@ -154,6 +213,9 @@ def kernel(form, name="k"):
             loads += [f"ld.global.{kind} %{o}{i}, [%p{o}+{i * 32 * width}];" for i in range(count)]
         names[o] = "{" + ", ".join(f"%{o}{i}" for i in range(count)) + "}"
     tail = f", %e0, {form.selector}" if form.selector is not None else ""
+    if form.scales:
+        byte_a, lanes_a, byte_b, lanes_b = form.select
+        tail += f", %s0, {{{byte_a}, {lanes_a}}}, %t0, {{{byte_b}, {lanes_b}}}"
     kind = REGISTER.get(form.d, f"b{8 * form.width('d')}")
     parameters = ", ".join(f".param .u64 p{o}" for o in [*reads, "d"])
     lines = [

@@ -22,6 +22,8 @@ STYLES = ("near", "spread", "wide", "cancel", "tiny", "special", "sparse", "sum"
 def _floats(t, style, accumulator, raw):
     """Elements of a float type, as bits, from random words."""
     e, m = FLOATS[t]
+    if e < 4:  # few numbers: all of them, and any padding
+        return raw
     bias, top = (1 << (e - 1)) - 1, (1 << e) - 1
     sign = raw >> np.uint64(63)
     mantissa = raw & np.uint64((1 << m) - 1)
@@ -108,6 +110,8 @@ def fragment(form, operand, cases, seed):
     shape = (cases, form.registers(operand), 32)
     if operand == "e":
         return metadata(form, shape, seed)
+    if operand in "st":
+        return scale_factors(form, shape, seed * 8 + "st".index(operand))
     salt = {"a": 1, "b": 2, "c": 4}[operand]
     return packed(getattr(form, operand), shape, seed * 8 + salt, operand == "c")
 
@@ -123,9 +127,21 @@ def metadata(form, shape, seed):
     return out.astype(np.uint32)
 
 
+def scale_factors(form, shape, seed):
+    """Words of scale factors: near 1, of any size, or NaN in places."""
+    raw = words(seed, int(np.prod(shape)) * 4).reshape(*shape, 4)
+    style = np.arange(shape[0]).reshape(-1, *[1] * len(shape)) % 3
+    near = (raw >> np.uint64(20)) % np.uint64(16)
+    near += np.uint64(120 if form.scale == "ue8m0" else 48)
+    some = raw >> np.uint64(30) & np.uint64(255)
+    nan = np.where(raw >> np.uint64(50) & np.uint64(31) == 0, np.uint64(255), near)
+    parts = np.select([style == 0, style == 1], [near, some], nan).astype(np.uint8)
+    return parts.view(np.uint32)[..., 0]
+
+
 def inputs(form, cases, seed):
     """Fragments of every operand read, in the kernel's order."""
-    return [fragment(form, o, cases, seed) for o in "abce" if form.registers(o)]
+    return [fragment(form, o, cases, seed) for o in "abcest" if form.registers(o)]
 
 
 def output(form, cases):
