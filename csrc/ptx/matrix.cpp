@@ -9,9 +9,9 @@ struct TileSize {
 };
 
 constexpr TileSize tile_sizes[] = {
-    {8, 8, 8},   {8, 8, 4},    {8, 8, 16},  {8, 8, 32},  {8, 8, 128},  {16, 8, 4},
-    {16, 8, 8},  {16, 8, 16},  {16, 8, 32}, {16, 8, 64}, {16, 8, 128}, {16, 8, 256},
-    {16, 16, 8}, {16, 16, 16}, {8, 32, 16}, {32, 8, 16},
+    {8, 8, 8},   {8, 8, 4},   {8, 8, 16},  {8, 8, 32},   {8, 8, 128},  {16, 8, 4},  {16, 8, 8},
+    {16, 8, 16}, {16, 8, 32}, {16, 8, 64}, {16, 8, 128}, {16, 8, 256}, {16, 16, 8}, {16, 16, 16},
+    {8, 32, 16}, {32, 8, 16}, {16, 16, 0}, {8, 16, 0},   {16, 8, 0},
 };
 
 struct RowKind {
@@ -95,6 +95,7 @@ MatrixForm matrix_form(FormId id, Bits bits) {
     form.sparse = row.sparse || field::sparse.get(bits) != 0;
     form.transposed = field::transposed.get(bits) != 0;
     form.matrices = field::matrices.get(bits);
+    form.stored = static_cast<Stored>(field::stored.get(bits));
     form.round = static_cast<Round>(field::round.get(bits));
     form.scales = field::scales.get(bits);
     form.has_kind = field::kind.get(bits) != 0 || form.scales != 0;
@@ -102,11 +103,16 @@ MatrixForm matrix_form(FormId id, Bits bits) {
     return form;
 }
 
+unsigned registers_of_rows(const MatrixForm& form) {
+    const unsigned bytes = form.stored == Stored::b16 ? 2 : 1;
+    return form.m * form.n * bytes / (32 * 4);
+}
+
 Fragment fragment_of(const MatrixForm& form, Matrix of) {
     switch (form.kind) {
         case MatrixKind::LoadRows:
         case MatrixKind::StoreRows:
-            return {form.matrices, Type::b32};
+            return {form.matrices * registers_of_rows(form), Type::b32};
         case MatrixKind::TransposeMatrix:
             return {1, Type::b32};
         case MatrixKind::MultiplyGroup:

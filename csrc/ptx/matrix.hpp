@@ -32,6 +32,7 @@ struct MatrixForm {
     bool column_a, column_b;  // column-major; a load or store uses column_a
     bool saturate, bit_and, sparse, transposed;
     unsigned matrices;  // number of matrices of ldmatrix and stmatrix
+    Stored stored;      // elements of ldmatrix and stmatrix in memory
     Matrix which;       // the matrix of a wmma.load or wmma.store
     Round round;
     bool has_kind;    // .kind::f8f6f4 and the kinds with scale factors
@@ -72,6 +73,9 @@ constexpr unsigned bits_of(Element e) {
     }
 }
 
+// The registers that a lane has of one matrix of ldmatrix or stmatrix. The matrix has eight rows of
+// 16 bytes for each.
+unsigned registers_of_rows(const MatrixForm& form);
 MatrixForm matrix_form(FormId id, Bits modifiers);
 // A lane's part of a matrix. For ldmatrix, stmatrix and movmatrix, `of` has no effect.
 Fragment fragment_of(const MatrixForm& form, Matrix of);

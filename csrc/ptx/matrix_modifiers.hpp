@@ -25,7 +25,14 @@ enum class Tile : std::uint8_t {
     m16n16k16,
     m8n32k16,
     m32n8k16,
+    m16n16,
+    m8n16,
+    m16n8,
 };
+
+// An element of a matrix in memory. Sixteen of 6 or 4 bits have 32 or 64 bits of padding behind
+// them.
+enum class Stored : std::uint8_t { b16, b8, b6, b4 };
 
 enum class Element : std::uint8_t {
     none,
@@ -54,7 +61,7 @@ namespace field {
 inline constexpr Field tile{16, 5}, element_d{21, 4}, element_a{25, 5}, element_b{30, 5},
     element_c{35, 4}, layout_a{39, 1}, layout_b{40, 1}, saturate{41, 1}, bit_and{42, 1},
     sparse{43, 1}, matrices{44, 3}, transposed{47, 1}, kind{48, 1}, scales{49, 3},
-    scale_e4m3{52, 1};
+    scale_e4m3{52, 1}, stored{53, 2};
 }
 
 }  // namespace cupola::ptx

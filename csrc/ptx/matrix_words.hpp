@@ -36,14 +36,27 @@ inline constexpr ModifierSlot rows_space =
          is("shared::cta", Space::shared));
 inline constexpr ModifierSlot matrices =
     slot(field::matrices, false, true, false, is("x1", 1), is("x2", 2), is("x4", 4));
+inline constexpr ModifierSlot matrices_1_2 =
+    slot(field::matrices, false, true, false, is("x1", 1), is("x2", 2));
 inline constexpr ModifierSlot trans = slot(field::transposed, true, true, false, is("trans", 1));
 
 inline constexpr ModifierSlot trans_always =
     slot(field::transposed, false, true, false, is("trans", 1));
 inline constexpr ModifierSlot a_b16 = slot(field::none, false, true, false, is("b16", 0));
+inline constexpr ModifierSlot stored_b8 =
+    slot(field::stored, false, true, false, is("b8", Stored::b8));
+inline constexpr ModifierSlot stored_padded =
+    slot(field::stored, false, true, false, is("b8x16.b6x16_p32", Stored::b6),
+         is("b8x16.b4x16_p64", Stored::b4));
 
 inline constexpr ModifierSlot tile_8x8 =
     slot(field::tile, false, true, false, is("m8n8", Tile::m8n8));
+inline constexpr ModifierSlot tile_16x16 =
+    slot(field::tile, false, true, false, is("m16n16", Tile::m16n16));
+inline constexpr ModifierSlot tile_8x16 =
+    slot(field::tile, false, true, false, is("m8n16", Tile::m8n16));
+inline constexpr ModifierSlot tile_16x8 =
+    slot(field::tile, false, true, false, is("m16n8", Tile::m16n8));
 inline constexpr ModifierSlot tile_8x8x4 =
     slot(field::tile, false, true, false, is("m8n8k4", Tile::m8n8k4));
 inline constexpr ModifierSlot tile_8x8x16 =

@@ -285,6 +285,7 @@ def test_every_row_has_a_test():
         test_columns,
         test_control,
         test_matrix,
+        test_matrix_bytes,
         test_matrix_kinds,
         test_memory,
         test_multimem,
@@ -301,7 +302,7 @@ def test_every_row_has_a_test():
     modules = (test_async, test_async_cluster, test_cluster, test_control, test_matrix)
     memory = (test_atomics, test_memory, test_stack, test_surface, test_texture)
     tensors = (test_columns, test_tensor, test_tensor_changes)
-    matrices = (test_matrix_kinds,)
+    matrices = (test_matrix_bytes, test_matrix_kinds)
     chapters = (*tensors, test_blackwell, test_multimem, test_registers, test_video, test_warp)
     texts = "".join(m.COVERED for m in (*modules, *memory, *matrices, *chapters))
     missing = [

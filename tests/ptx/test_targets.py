@@ -100,7 +100,7 @@ def refusals(head, lines):
 
 
 def matrix_statements():
-    """Right and wrong spellings of mma with small floats."""
+    """Right and wrong spellings of mma with small floats, and of loads and stores of bytes."""
     small = matrix.SMALL
     variants = ("mma.sync", "mma.sp.sync", "mma.sp::ordered_metadata.sync")
     for variant, k, kind, d, a, b in itertools.product(
@@ -117,10 +117,18 @@ def matrix_statements():
     ):
         opcode = f"{variant}.aligned.m16n8k{k}.row.col.kind::{kind}.block_scale{vector}"
         yield f"{opcode}.f32.{a}.{b}.f32.{scale}", ", %r60, {0, 1}, %r61, {0, 3}"
+    elements = ("b16", "b8", "b8x16.b6x16_p32", "b8x16.b4x16_p64", "b4x16_p64")
+    for name, shape, count, turned, element in itertools.product(
+        ("ldmatrix", "stmatrix"), ("m8n8", "m8n16", "m16n8", "m16n16"), (1, 2, 4),
+        ("", ".trans"), elements,
+    ):  # fmt: skip
+        yield f"{name}.sync.aligned.{shape}.x{count}{turned}.shared.{element}", ""
 
 
 def matrix_statement(opcode, scales):
     d = statements.fragment("fd", opcode)
+    if not opcode.startswith("mma"):
+        return f"{opcode} [%r9], {d};" if opcode[0] == "s" else f"{opcode} {d}, [%r9];"
     a, b, c = (statements.fragment(f"f{x}", opcode) for x in "abc")
     return f"{opcode} {d}, {a}, {b}, {c}{', %r50, 0' if '.sp' in opcode else ''}{scales};"
 

@@ -22,10 +22,10 @@ std::uint64_t address_in(const DecodedOp* ip, const MatrixOperation& op, const s
     return base + static_cast<std::uint64_t>(op.offset);
 }
 
-// Converts w.address of the lanes `who` to host addresses, and checks access to `bytes` bytes.
-// False: a fault has been noted.
+// Converts w.address of the lanes `who` to host addresses, and checks access to `bytes` bytes, the
+// first `used` of which are read or written. False: a fault has been noted.
 bool reach(const DecodedOp* ip, Warp& w, const MatrixOperation& op, std::uint32_t who,
-           unsigned bytes, bool write) {
+           unsigned bytes, unsigned used, bool write) {
     BlockState& b = block_of(w);
     if (op.space != ptx::Space::shared) {
         const std::uint32_t mask = w.mask;
@@ -47,31 +47,76 @@ bool reach(const DecodedOp* ip, Warp& w, const MatrixOperation& op, std::uint32_
             }
             w.address[lane] = x + b.shared;
         }
-        b.touch(w, ip, lane, w.address[lane], bytes,
+        b.touch(w, ip, lane, w.address[lane], used,
                 write ? observe::Touch::write : observe::Touch::read);
     }
     return true;
 }
 
-// Lanes 8 * n to 8 * n + 7 hold the addresses of the rows of matrix n.
+unsigned rows_of(const MatrixForm& form) { return 8 * registers_of_rows(form); }
+
+// Bytes of a row in memory that have elements; the others are padding.
+unsigned used_bytes(ptx::Stored stored) {
+    return stored == ptx::Stored::b6 ? 12 : stored == ptx::Stored::b4 ? 8 : 16;
+}
+
+// With R rows in a matrix, lanes R * n to R * n + R - 1 hold the addresses of the rows of matrix n.
 bool reach_rows(const DecodedOp* ip, Warp& w, const std::byte* r, const MatrixOperation& op,
                 bool write) {
-    const unsigned named = 8 * op.form.matrices;
+    const unsigned named = rows_of(op.form) * op.form.matrices;
     const std::uint32_t who = w.mask & (named == 32 ? all_lanes : (1u << named) - 1);
     for (std::uint32_t m = who; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         w.address[lane] = address_in(ip, op, r, lane);
     }
-    return reach(ip, w, op, who, 16, write);
+    return reach(ip, w, op, who, 16, used_bytes(op.form.stored), write);
 }
 
-struct Pair {
-    unsigned row, column;
-};
-// The position of the n-th of a lane's two elements in an 8 x 8 matrix.
-Pair pair_of(const MatrixForm& form, unsigned lane, unsigned n) {
-    const Pair plain{lane / 4, lane % 4 * 2 + n};
-    return form.transposed ? Pair{plain.column, plain.row} : plain;
+// A matrix of ldmatrix or stmatrix: rows of 16 bytes.
+using Rows = std::uint8_t[16][16];
+
+// Reads a row; elements of 6 and 4 bits get the lower bits of a byte each.
+void load_row(ptx::Stored stored, std::uint64_t address, std::uint8_t* to) {
+    const auto* const from = reinterpret_cast<const std::uint8_t*>(address);
+    const unsigned used = used_bytes(stored), bits = used / 2;
+    if (used == 16) {
+        std::memcpy(to, from, 16);
+        return;
+    }
+    std::uint8_t elements[17] = {};
+    std::memcpy(elements, from, used);
+    for (unsigned n = 0; n < 16; ++n) {
+        const unsigned at = n * bits;
+        const unsigned two = elements[at / 8] | elements[at / 8 + 1] << 8;
+        to[n] = static_cast<std::uint8_t>(two >> at % 8 & ((1u << bits) - 1));
+    }
+}
+
+template <std::size_t Count>
+using Bytes = std::integral_constant<std::size_t, Count>;
+
+// A register of all lanes.
+using Words = std::uint8_t[lanes][4];
+
+// Calls copy(part of a register, part of a row, bytes) for all parts of register q of a matrix.
+// Without transposition, the lanes have the bytes in the order of memory.
+template <class Copy>
+void copy_parts(const MatrixForm& form, Rows& rows, unsigned q, Words& words, const Copy& copy) {
+    if (!form.transposed) return copy(words[0], rows[0], Bytes<sizeof(Words)>());
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const unsigned group = lane / 4, t = lane % 4;
+        std::uint8_t* const word = words[lane];
+        if (form.stored == ptx::Stored::b16) {
+            copy(word, &rows[2 * t][2 * group], Bytes<2>());
+            copy(word + 2, &rows[2 * t + 1][2 * group], Bytes<2>());
+        } else if (form.n == 16) {
+            for (unsigned n = 0; n < 4; ++n)
+                copy(word + n, &rows[4 * t + n][group + 8 * q], Bytes<1>());
+        } else {
+            for (unsigned n = 0; n < 4; ++n)
+                copy(word + n, &rows[2 * t + n % 2][group + 8 * (n / 2)], Bytes<1>());
+        }
+    }
 }
 
 std::uint64_t load_bits(std::uint64_t address, unsigned bytes) {
@@ -130,7 +175,8 @@ bool reach_elements(const DecodedOp* ip, Warp& w, const std::byte* r, const Matr
             address_in(ip, op, r, lane) +
             bits_to(op.form, stride_in(op, r, lane), op.whole->row[at], op.whole->column[at]) / 8;
     }
-    return reach(ip, w, op, w.mask, op.whole->bits / 8, write);
+    const unsigned bytes = op.whole->bits / 8;
+    return reach(ip, w, op, w.mask, bytes, bytes, write);
 }
 
 // Whether all lanes have the same value, of `bytes` bytes.
@@ -226,16 +272,26 @@ const DecodedOp* load_rows(const DecodedOp* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     const MatrixOperation& op = matrix_operation(ip, w);
     if (!reach_rows(ip, w, r, op, false)) return stop_faulted(w);
+    const unsigned count = rows_of(op.form), registers = count / 8;
     for (unsigned j = 0; j < op.form.matrices; ++j) {
-        std::uint16_t rows[8][8] = {};
-        for (unsigned i = 0; i < 8; ++i)
-            if (w.mask >> (8 * j + i) & 1)
-                std::memcpy(rows[i], reinterpret_cast<const void*>(w.address[8 * j + i]), 16);
-        for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-            const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-            for (unsigned n = 0; n < 2; ++n) {
-                const Pair h = pair_of(op.form, lane, n);
-                write_element(r, op.d, lane, 2 * j + n, 16, rows[h.row][h.column]);
+        Rows rows = {};
+        for (unsigned i = 0; i < count; ++i)
+            if (w.mask >> (count * j + i) & 1)
+                load_row(op.form.stored, w.address[count * j + i], rows[i]);
+        for (unsigned q = 0; q < registers; ++q) {
+            Words words;
+            copy_parts(op.form, rows, q, words,
+                       [](std::uint8_t* part, const std::uint8_t* row, auto bytes) {
+                           std::memcpy(part, row, bytes);
+                       });
+            std::byte* const to = r + op.d[registers * j + q];
+            if (w.mask == all_lanes) {
+                std::memcpy(to, words, sizeof words);
+                continue;
+            }
+            for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+                const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+                std::memcpy(to + 4 * lane, words[lane], 4);
             }
         }
     }
@@ -247,13 +303,13 @@ const DecodedOp* store_rows(const DecodedOp* ip, Warp& w, std::byte* r) {
     const MatrixOperation& op = matrix_operation(ip, w);
     if (!reach_rows(ip, w, r, op, true)) return stop_faulted(w);
     for (unsigned j = 0; j < op.form.matrices; ++j) {
-        std::uint16_t rows[8][8];
-        for (unsigned lane = 0; lane < lanes; ++lane)
-            for (unsigned n = 0; n < 2; ++n) {
-                const Pair h = pair_of(op.form, lane, n);
-                rows[h.row][h.column] =
-                    static_cast<std::uint16_t>(read_element(r, op.a, lane, 2 * j + n, 16));
-            }
+        Rows rows;
+        Words words;
+        std::memcpy(words, r + op.a[j], sizeof words);
+        copy_parts(op.form, rows, 0, words,
+                   [](const std::uint8_t* part, std::uint8_t* row, auto bytes) {
+                       std::memcpy(row, part, bytes);
+                   });
         for (unsigned i = 0; i < 8; ++i)
             if (w.mask >> (8 * j + i) & 1)
                 std::memcpy(reinterpret_cast<void*>(w.address[8 * j + i]), rows[i], 16);
