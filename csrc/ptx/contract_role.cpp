@@ -152,6 +152,7 @@ bool is_destination(OperandConstraint constraint) {
         case OperandConstraint::dpack:
         case OperandConstraint::fetched:
         case OperandConstraint::fd:
+        case OperandConstraint::td:
             return true;
         default:
             return false;

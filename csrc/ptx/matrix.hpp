@@ -21,6 +21,7 @@ enum class MatrixKind : std::uint8_t {
     StoreRows,        // stmatrix
     TransposeMatrix,  // movmatrix
     MultiplyGroup,    // wgmma.mma_async
+    MultiplyColumns,  // tcgen05.mma, which has a table of its own
     OrderGroup,       // wgmma.fence, wgmma.commit_group, wgmma.wait_group
 };
 

@@ -1,6 +1,8 @@
 // csrc/ptx/operand_check.cpp - checks operands against the constraints of a row.
 #include "ptx/operand_check.hpp"
 
+#include "ptx/tcgen05.hpp"
+
 namespace cupola::ptx {
 namespace {
 
@@ -206,11 +208,44 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
             return scale_selector(o, 1);
         case OperandConstraint::sb:
             return scale_selector(o, 3);
+        case OperandConstraint::tm:
+            return o.kind == Kind::memory && o.base == Kind::reg && suits(o.type, Type::b32)
+                       ? ""
+                       : "expected an address in tensor memory: [register of 32 bits]";
+        case OperandConstraint::td:
+        case OperandConstraint::ts:
+            return registers(o, constraint == OperandConstraint::td);
+        case OperandConstraint::columns:
+            return columns(o);
+        case OperandConstraint::mask:
+            return row(o, Type::b32, 4, "registers", 4);
         case OperandConstraint::cc_in:
         case OperandConstraint::cc_out:
             break;
     }
     return {};
+}
+
+// The registers that hold a lane's part of tensor memory.
+std::string OperandCheck::registers(const Operand& o, bool to) const {
+    const unsigned wanted = TensorAccessForm(c_.modifiers).registers();
+    if (o.kind != Kind::vector) return "expected a vector";
+    if (o.count != wanted)
+        return "expected a vector of " + std::to_string(wanted) + ", got " +
+               std::to_string(o.count);
+    for (unsigned i = 0; i < o.count; ++i) {
+        const Operand& e = here_.function.operands[o.index + i];
+        if (e.kind == Kind::sink) return "expected a register";
+        std::string wrong = to ? destination(e, Type::b32, false) : source(e, Type::b32, false);
+        if (!wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+std::string OperandCheck::columns(const Operand& o) const {
+    if (o.kind == Kind::integer && !is_column_count(static_cast<std::uint64_t>(o.value)))
+        return "expected 32, 64, 128, 256 or 512 columns";
+    return source(o, Type::b32, false);
 }
 
 // The registers that hold a lane's part of a matrix.

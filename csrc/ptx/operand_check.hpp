@@ -33,6 +33,8 @@ class OperandCheck {
     std::string one(OperandConstraint constraint, const Operand& o) const;
     std::string fragment(const Operand& o, Matrix of) const;
     std::string scale_selector(const Operand& o, std::int64_t last_lanes) const;
+    std::string registers(const Operand& o, bool to) const;
+    std::string columns(const Operand& o) const;
     Geometry geometry() const;
     std::string fetched(const Operand& o, Type type) const;
     std::string memory(const Operand& o) const;

@@ -6,6 +6,7 @@
 
 #include "ptx/form.hpp"
 #include "ptx/matrix_words.hpp"
+#include "ptx/tcgen05_words.hpp"
 #include "ptx/video_words.hpp"
 
 namespace cupola::ptx {
@@ -47,6 +48,9 @@ inline constexpr Form async[] = {
 inline constexpr Form texture[] = {
 #include "ptx/table/texture.inc"
 };
+inline constexpr Form tcgen05[] = {
+#include "ptx/table/tcgen05.inc"
+};
 #undef FORM
 }  // namespace table
 
@@ -67,6 +71,7 @@ enum class InstructionGroupId : std::uint8_t {
     async,
     video,
     texture,
+    tcgen05,
 };
 
 inline constexpr InstructionGroup instruction_groups[] = {
@@ -81,6 +86,7 @@ inline constexpr InstructionGroup instruction_groups[] = {
     {table::async, sizeof(table::async) / sizeof(Form)},
     {table::video, sizeof(table::video) / sizeof(Form)},
     {table::texture, sizeof(table::texture) / sizeof(Form)},
+    {table::tcgen05, sizeof(table::tcgen05) / sizeof(Form)},
 };
 
 // The index of a row; the group is in the high byte.

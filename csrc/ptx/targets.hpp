@@ -61,6 +61,8 @@ inline constexpr Targets sm_90a_100f_110f_120f =
     with_suffix(SuffixedTargets::exact_90 | sm_100f_110f_120f.suffixed);
 inline constexpr Targets sm_100a_103a =
     with_suffix(SuffixedTargets::exact_100 | SuffixedTargets::exact_103);
+inline constexpr Targets sm_100a_110a =
+    with_suffix(SuffixedTargets::exact_100 | SuffixedTargets::exact_110);
 inline constexpr Targets sm_100a_to_121a = with_suffix(
     SuffixedTargets::exact_100 | SuffixedTargets::exact_103 | SuffixedTargets::exact_110 |
     SuffixedTargets::exact_120 | SuffixedTargets::exact_121);

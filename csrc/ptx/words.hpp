@@ -59,7 +59,10 @@ inline constexpr OperandConstraint d = OperandConstraint::d, dw = OperandConstra
                                    sd = OperandConstraint::sd, sa = OperandConstraint::sa,
                                    sb = OperandConstraint::sb, vd = OperandConstraint::vd,
                                    va = OperandConstraint::va, tensor = OperandConstraint::tensor,
-                                   shift = OperandConstraint::shift;
+                                   shift = OperandConstraint::shift, tm = OperandConstraint::tm,
+                                   td = OperandConstraint::td, ts = OperandConstraint::ts,
+                                   columns = OperandConstraint::columns,
+                                   mask = OperandConstraint::mask;
 
 template <class E>
 constexpr ModifierSlot::Choice is(std::string_view text, E value) {

@@ -4,7 +4,7 @@ import re
 
 from . import matrix
 
-REGISTERS = """{ .reg .b32 %r<80>; .reg .b64 %d<8>; .reg .b16 %h<8>; .reg .f32 %f<8>;
+REGISTERS = """{ .reg .b32 %r<140>; .reg .b64 %d<8>; .reg .b16 %h<8>; .reg .f32 %f<8>;
 .reg .b8 %c<4>; .reg .f64 %g<8>; .reg .pred %p<8>; .reg .b128 %q<8>; """.replace("\n", " ")
 LETTERS = {
     "u8": "h", "s8": "h", "b8": "h", "u16": "h", "s16": "h", "b16": "h", "f16": "h", "bf16": "h",
@@ -70,7 +70,13 @@ def operand(constraint, opcode, t, t2, number):
         "d32": "%r1", "w": "%r2", "vd": "%r1", "va": "%r2", "h": "%h1", "p": "%p1", "pq": "%p1|%p2",
         "np": "%p3", "number": "0.5", "m": "[%d1]", "md": "%d2", "imm": str(number_of(opcode)),
         "sd": "%r3", "sa": "{0, 1}", "sb": "{0, 3}",
+        "tm": "[%r1]", "columns": "32", "mask": "{%r1, %r2, %r3, %r4}",
     }  # fmt: skip
+    if constraint in ("td", "ts"):
+        unit = {"128b": 2, "256b": 4}
+        shape, count = re.search(r"\.\d+x(\d+b)(?:x2)?\.x(\d+)", opcode).groups()
+        listed = [f"%r{n + 2}" for n in range(int(count) * unit.get(shape, 1))]
+        return "{" + ", ".join(listed) + "}"
     if constraint == "dp":
         return f"{register(t if t and t != 'b64' else 'b32', 1)}|%p1"
     return fixed.get(constraint)

@@ -17,6 +17,7 @@ NEWER = {
     "sm_100f_110f": ("sm_100f", "10.0"),
     "sm_100f_110f_120f": ("sm_100f", "10.0"),
     "sm_100a_103a": ("sm_100a", "10.0"),
+    "sm_100a_110a": ("sm_100a", "10.0"),
     "sm_100a_to_121a": ("sm_100a", "10.0"),
     "sm_120f": ("sm_120f", "12.0"),
     "sm_120a_121a": ("sm_120a", "12.0"),
@@ -81,7 +82,10 @@ class Row:
 
 
 def _axes():
-    headers = (PTX / name for name in ("words.hpp", "matrix_words.hpp", "video_words.hpp"))
+    headers = (
+        PTX / name
+        for name in ("words.hpp", "matrix_words.hpp", "video_words.hpp", "tcgen05_words.hpp")
+    )
     text = re.sub(r"\s+", " ", "".join(h.read_text() for h in headers))
     flag = r"(\w+)"
     call = rf"slot\( ?(?:field|video)::\w+, {flag}, {flag}, {flag}, (.*?)\);"

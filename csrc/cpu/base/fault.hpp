@@ -12,6 +12,7 @@ enum class FaultKind {
     assertion,
     stack_overflow,
     out_of_memory,
+    tensor_memory_leak,
     stopped,  // Launch::stop was set
 };
 

@@ -98,6 +98,8 @@ extern const TensorControl tensor_control;
 // The same offset in another block of the cluster, as an address. Returns 0 for an invalid address
 // or rank.
 std::uint64_t place_in_block(const BlockState& block, unsigned rank, std::uint64_t address);
+// One arrival at an mbarrier. False: a fault has been noted.
+bool report_arrival(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t object);
 // Adds received bytes to an mbarrier. False: a fault has been noted.
 bool report_bytes(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t object,
                   std::uint32_t bytes);

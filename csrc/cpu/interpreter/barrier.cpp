@@ -111,6 +111,7 @@ void BlockState::pass(Warp& w, const Waiting& waiting, std::int32_t barrier) {
         notify([&](auto& each) { each.cluster_passed(w, waiting.mask); });
         return;
     }
+    if (barrier == free_columns) return;
     const BarrierState& b = barriers[barrier];
     if (static_cast<BarrierKind>(waiting.code->count) != BarrierKind::plain)
         write_barrier_result(w, waiting, b.yes, b.threads);

@@ -227,6 +227,7 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     index_of_block[1] = y;
     index_of_block[2] = z;
     fault_.reset();
+    if (tensor_memory_) tensor_memory_->begin();
     live_warps = warp_count - batched_warps;
     live_threads = threads_ - lanes * batched_warps;
     for (; used_barriers != 0; used_barriers &= used_barriers - 1)
@@ -287,6 +288,7 @@ BlockState::Turn BlockState::turn() {
         if (native_) n = running_warp->index;
         moved = true;
         if (fault_) return Turn::faulted;
+        if (done() && leaks_columns()) return Turn::faulted;
         if (w.status == Status::done && !native_) free_files_.push_back(w.registers);
         if (observer_ && done()) notify([](auto& each) { each.end(); });
     }
@@ -298,6 +300,33 @@ BlockState::Turn BlockState::turn() {
         std::this_thread::sleep_for(
             std::chrono::nanoseconds(alone ? left : std::min(left, longest)));
     return Turn::moved;
+}
+
+TensorMemory& BlockState::tensor_memory() {
+    if (!tensor_memory_) tensor_memory_ = std::make_unique<TensorMemory>();
+    return *tensor_memory_;
+}
+
+std::uint32_t BlockState::read_tensor_memory(const Warp& w, const DecodedOp* ip,
+                                             unsigned thread_lane, unsigned lane,
+                                             unsigned column) const {
+    if (effects_are_seen_ && !tensor_memory_->is_written(lane, column))
+        notify([&](auto& each) {
+            each.unwritten(w, ip, thread_lane,
+                           "lane " + std::to_string(lane) + ", column " + std::to_string(column) +
+                               " of tensor memory");
+        });
+    return tensor_memory_->read(lane, column);
+}
+
+// Notes a fault where the block has ended with columns that no thread has freed.
+bool BlockState::leaks_columns() {
+    const TensorMemory::Allocation* const left = tensor_memory_ ? tensor_memory_->any() : nullptr;
+    if (!left) return false;
+    fault_text(warps_.get()[left->warp], left->by, Fault::Kind::tensor_memory_leak, 0,
+               "the block ended without freeing " + std::to_string(left->count) +
+                   " columns of tensor memory; free them by tcgen05.dealloc");
+    return true;
 }
 
 bool BlockState::force() {
@@ -318,6 +347,13 @@ void BlockState::give_up() {
         if (w.status != Status::blocked) continue;
         const Waiting& waiting = w.waiting[0];
         const bool cluster = waiting.barrier == cluster_barrier;
+        if (waiting.barrier == free_columns) {
+            fault_text(w, waiting.code, Fault::Kind::illegal_instruction,
+                       static_cast<unsigned>(__builtin_ctz(waiting.mask)),
+                       "deadlock: tcgen05.alloc waits for columns of tensor memory, and no thread "
+                       "of the block can free columns");
+            return;
+        }
         notify([](auto& each) { each.stuck(); });
         fault(w, waiting.code, Fault::Kind::illegal_instruction,
               static_cast<unsigned>(__builtin_ctz(waiting.mask)),

@@ -15,6 +15,7 @@
 
 #include "cpu/interpreter/execute.hpp"
 #include "cpu/interpreter/kernel.hpp"
+#include "cpu/interpreter/tensor_memory.hpp"
 #include "cpu/interpreter/texture_view.hpp"
 #include "cpu/observe/observer.hpp"
 
@@ -31,6 +32,8 @@ Aligned<std::byte> pages(std::size_t bytes, std::size_t align = 4096);
 
 // Value of Waiting::barrier for the cluster's barrier; the block's barriers are 0 to 15.
 inline constexpr std::int32_t cluster_barrier = 16;
+// As above, for lanes that wait for columns of tensor memory.
+inline constexpr std::int32_t free_columns = 17;
 
 class ClusterState;
 
@@ -101,6 +104,11 @@ class BlockState final : public Block {
         notify([&](auto& each) { each.touch(w, ip, lane, address, bytes, how); });
     }
     Warp& warp(unsigned n) { return warps_.get()[n]; }
+    // Made at its first use.
+    TensorMemory& tensor_memory();
+    // A thread reads a place that the block owns.
+    std::uint32_t read_tensor_memory(const Warp& w, const DecodedOp* ip, unsigned thread_lane,
+                                     unsigned lane, unsigned column) const;
 
     TextureView* texture(std::uint64_t handle) { return textures_.find(handle, launch_); }
 
@@ -140,6 +148,7 @@ class BlockState final : public Block {
     bool is_shared(std::uint64_t address) const { return address - cluster < cluster_bytes; }
 
   private:
+    bool leaks_columns();
     void start(Warp& w, unsigned index);
     std::byte* new_file(unsigned index);
     using Specials = std::vector<std::pair<unsigned, std::int32_t>>;
@@ -179,6 +188,7 @@ class BlockState final : public Block {
     Specials lasting_, changing_;  // written once for a register file; written for each warp
     bool can_batch_ = false;       // machine code may run several blocks in one call
     TextureViews textures_;
+    std::unique_ptr<TensorMemory> tensor_memory_;
     std::vector<std::uint64_t> counts_;  // for coverage
     std::optional<Fault> fault_;
     std::vector<unsigned> sequence_;  // in a seeded order: the warps; the first warp runs next

@@ -44,7 +44,8 @@ void InstructionDecoder::decode(const ptx::Instruction& i) {
     // A guard masks instructions on registers and memory, and branches around control flow.
     const bool masks = i.guard != ptx::absent && !branch &&
                        !is_of(i, InstructionGroupId::control) &&
-                       !is_of(i, InstructionGroupId::matrix) && !is_sync(i);
+                       !is_of(i, InstructionGroupId::matrix) &&
+                       !is_of(i, InstructionGroupId::tcgen05) && !is_sync(i);
     const bool skips = i.guard != ptx::absent && !branch && !masks;
     if (masks || skips) {
         around = code_.size();
@@ -67,6 +68,8 @@ void InstructionDecoder::unguarded(const ptx::Instruction& i) {
             return control_.decode(i);
         case InstructionGroupId::matrix:
             return matrices_.decode(i);
+        case InstructionGroupId::tcgen05:
+            return tcgen05_.decode(i);
         case InstructionGroupId::texture:
             return textures_.decode(i);
         case InstructionGroupId::async:

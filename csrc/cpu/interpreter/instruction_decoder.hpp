@@ -6,6 +6,7 @@
 #include "cpu/interpreter/control_decoder.hpp"
 #include "cpu/interpreter/matrix_decoder.hpp"
 #include "cpu/interpreter/memory_decoder.hpp"
+#include "cpu/interpreter/tcgen05_decoder.hpp"
 #include "cpu/interpreter/texture_decoder.hpp"
 #include "cpu/interpreter/video_decoder.hpp"
 
@@ -25,6 +26,7 @@ class InstructionDecoder {
           memory_(code, functions, registers, operands, addresses),
           async_(code, functions, registers, operands, addresses, memory_),
           matrices_(code, functions, operands, addresses),
+          tcgen05_(code, functions, registers, operands, addresses),
           textures_(code, functions, registers, symbols, operands),
           video_(code, functions, registers, operands),
           comparisons_(code, functions, registers, operands) {}
@@ -49,6 +51,7 @@ class InstructionDecoder {
     MemoryDecoder memory_;
     AsyncDecoder async_;
     MatrixDecoder matrices_;
+    Tcgen05Decoder tcgen05_;
     TextureDecoder textures_;
     VideoDecoder video_;
     ComparisonDecoder comparisons_;

@@ -14,6 +14,7 @@
 #include "cpu/interpreter/execute.hpp"
 #include "cpu/interpreter/machine_code.hpp"
 #include "cpu/interpreter/matrix.hpp"
+#include "cpu/interpreter/tcgen05.hpp"
 #include "cpu/interpreter/texture_site.hpp"
 #include "cpu/isa/code.hpp"
 #include "cpu/observe/counters.hpp"
@@ -153,6 +154,8 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::vector<TextureSite> textures;
     std::vector<std::vector<std::int32_t>> tables;  // brx.idx: targets relative to the instruction
     std::vector<MatrixOperation> matrices;
+    std::vector<TensorAccess> tensor_accesses;
+    std::vector<TensorProduct> tensor_products;
     std::uint32_t slots = 0;         // number of cached ranges
     std::uint32_t call_depth = 0;    // frames on a lane's return stack
     std::int32_t stack_pointer = 0;  // its register

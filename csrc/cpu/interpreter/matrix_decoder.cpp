@@ -119,6 +119,7 @@ void MatrixDecoder::decode(const ptx::Instruction& i) {
             code.run = matrix_control.multiply_group;
             op.layout = layout(i);
             break;
+        case MatrixKind::MultiplyColumns:
         case MatrixKind::OrderGroup:
             break;
     }

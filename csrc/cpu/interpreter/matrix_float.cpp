@@ -147,6 +147,7 @@ struct Scheme {
 
 Scheme scheme_of(const MatrixForm& form) {
     if (form.has_kind) return {max_terms, 25};
+    if (form.kind == MatrixKind::MultiplyColumns) return {256 / bits_of(form.a), 25};
     if (bits_of(form.a) == 8)
         return form.kind == MatrixKind::MultiplyGroup ? Scheme{32, 13} : Scheme{16, 25, true};
     if (form.kind == MatrixKind::MultiplyWhole && form.a == Element::tf32) return {4, 25};

@@ -260,6 +260,15 @@ std::uint64_t place_in_block(const BlockState& block, unsigned rank, std::uint64
     return block.Block::cluster + to + from % block.cluster_stride;
 }
 
+bool report_arrival(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t object) {
+    Held held(w, ip, lane, object);
+    if (!held) return false;
+    held.b.set_pending(held.b.pending() - 1);
+    held.b.settle();
+    held.store();
+    return true;
+}
+
 bool report_bytes(Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t object,
                   std::uint32_t bytes) {
     Held held(w, ip, lane, object);

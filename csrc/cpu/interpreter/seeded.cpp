@@ -46,7 +46,7 @@ BlockState::Turn BlockState::seeded_turn() {
         sequence_.erase(sequence_.begin() + n);
         sequence_.insert(sequence_.begin() + order.place_after_turn(warp_count), index);
         enter(w);
-        if (fault_) return Turn::faulted;
+        if (fault_ || (done() && leaks_columns())) return Turn::faulted;
         if (w.status == Status::done) free_files_.push_back(w.registers);
         if (done()) {
             notify([](auto& each) { each.end(); });

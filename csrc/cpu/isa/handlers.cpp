@@ -37,6 +37,8 @@ interpreter::Handler find(ptx::FormId form, const interpreter::Key& key) {
             break;  // ../matrix_product.cpp and its neighbours
         case ptx::InstructionGroupId::texture:
             break;  // ../texture.cpp, ../surface.cpp
+        case ptx::InstructionGroupId::tcgen05:
+            break;  // ../tensor_memory.cpp and its neighbours
     }
     return nullptr;
 }

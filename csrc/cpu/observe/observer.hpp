@@ -55,6 +55,9 @@ class BlockObserver {
     // An access that is not a plain load, store or atomic.
     virtual void touch(const Warp&, const Op*, unsigned /*lane*/, std::uint64_t /*address*/,
                        std::uint64_t /*bytes*/, Touch) {}
+    // A place in tensor memory is read, and no thread wrote it since its columns were allocated.
+    virtual void unwritten(const Warp&, const Op*, unsigned /*lane*/,
+                           const std::string& /*place*/) {}
     // malloc of device code returned these words, which may have been allocated before.
     virtual void allocated(std::uintptr_t /*begin*/, std::uint64_t /*bytes*/) {}
 

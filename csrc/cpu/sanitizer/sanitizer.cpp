@@ -93,6 +93,13 @@ void BlockChecks::allocated(std::uintptr_t begin, std::uint64_t bytes) {
     grid_.letters.erase(grid_.letters.lower_bound(begin), grid_.letters.lower_bound(begin + bytes));
 }
 
+void BlockChecks::unwritten(const Warp& w, const Op* ip, unsigned lane, const std::string& place) {
+    if (!grid_.launch.checks.init || !is_news(grid_.key("init", ip->line))) return;
+    write("init: " + place + " read, and never written since its columns were allocated",
+          {"kernel " + title(grid_.kernel.name()) + ", " + block_.line_text(ip->line),
+           thread_text(number_, thread(w, lane))});
+}
+
 unsigned BlockChecks::thread(const Warp& w, unsigned lane) const { return w.index * lanes + lane; }
 
 const DecodedOp* BlockChecks::before(Warp& w, const DecodedOp* ip) {

@@ -34,6 +34,8 @@ CUresult code_of(Fault::Kind kind) {
             return CUDA_ERROR_ASSERT;
         case Fault::Kind::out_of_memory:
             return CUDA_ERROR_OUT_OF_MEMORY;
+        case Fault::Kind::tensor_memory_leak:
+            return CUDA_ERROR_TENSOR_MEMORY_LEAK;
         case Fault::Kind::stack_overflow:
         case Fault::Kind::trap:
         case Fault::Kind::stopped:

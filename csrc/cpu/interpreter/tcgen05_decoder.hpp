@@ -1,0 +1,35 @@
+// csrc/cpu/interpreter/tcgen05_decoder.hpp - decodes instructions on tensor memory.
+#pragma once
+
+#include "cpu/interpreter/address_decoder.hpp"
+#include "cpu/interpreter/code_builder.hpp"
+#include "cpu/interpreter/decoded_functions.hpp"
+#include "cpu/interpreter/operand_decoder.hpp"
+#include "cpu/interpreter/register_file.hpp"
+
+namespace cupola::cpu::interpreter {
+
+class Tcgen05Decoder {
+  public:
+    Tcgen05Decoder(CodeBuilder& code, const DecodedFunctions& functions, RegisterFile& registers,
+                   OperandDecoder& operands, AddressDecoder& addresses)
+        : code_(code),
+          functions_(functions),
+          registers_(registers),
+          operands_(operands),
+          addresses_(addresses) {}
+
+    void decode(const ptx::Instruction& i);
+
+  private:
+    void multiply(const ptx::Instruction& i);
+    void access(const ptx::Instruction& i, bool loads);
+
+    CodeBuilder& code_;
+    const DecodedFunctions& functions_;
+    RegisterFile& registers_;
+    OperandDecoder& operands_;
+    AddressDecoder& addresses_;
+};
+
+}  // namespace cupola::cpu::interpreter

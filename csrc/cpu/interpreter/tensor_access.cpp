@@ -1,0 +1,120 @@
+// csrc/cpu/interpreter/tensor_access.cpp - moves tensor memory to and from the registers of a warp.
+#include "cpu/interpreter/block.hpp"
+
+namespace cupola::cpu::interpreter {
+namespace {
+
+using ptx::TensorShape;
+
+struct Cell {
+    unsigned lane, column;  // relative to the address
+};
+
+// The place of a register of a lane, in columns of the register's own width.
+Cell cell_of(TensorShape shape, unsigned lane, unsigned n) {
+    switch (shape) {
+        case TensorShape::s16x64b:
+            return {lane / 4 + lane % 2 * 8, lane / 2 % 2 + n * 2};
+        case TensorShape::s16x128b:
+            return {lane / 4 + n % 2 * 8, lane % 4 + n / 2 * 4};
+        case TensorShape::s16x256b:
+            return {lane / 4 + n / 2 % 2 * 8, n % 2 + lane % 4 * 2 + n / 4 * 8};
+        case TensorShape::s16x32bx2:
+            return {lane % 16, n};
+        case TensorShape::s32x32b:
+            break;
+    }
+    return {lane, n};
+}
+
+const TensorAccess& access_of(const DecodedOp* ip, Warp& w) {
+    return block_of(w).kernel().tensor_accesses[static_cast<std::size_t>(ip->imm)];
+}
+
+std::uint32_t address_of(const DecodedOp* ip, const Warp& w, std::byte* r) {
+    return at<const std::uint32_t>(r, ip->op[1])[__builtin_ctz(w.mask)];
+}
+
+// Why the warp cannot access these places; empty if it can.
+std::string why_not(const DecodedOp* ip, Warp& w, std::byte* r, const TensorAccess& access,
+                    TensorPlace place) {
+    if (!is_uniform(w, at<const std::uint32_t>(r, ip->op[1])))
+        return "the lanes of a warp must have the same address in tensor memory";
+    const unsigned first = w.index % 4 * 32, of_warp = place.lane - first;
+    if (of_warp != 0 && (of_warp != 16 || access.form.lanes() != 16))
+        return "the warp must access tensor memory from lane " + std::to_string(first) +
+               (access.form.lanes() == 16 ? " or " + std::to_string(first + 16) : std::string()) +
+               "; the address has lane " + std::to_string(place.lane);
+    const unsigned count = access.form.columns();
+    const bool two = access.form.shape == TensorShape::s16x32bx2;
+    for (unsigned half = 0; half < (two ? 2u : 1u); ++half) {
+        const unsigned column = place.column + half * access.second;
+        if (!block_of(w).tensor_memory().owns(column, count))
+            return "the block has not allocated " + columns_text(column, count);
+    }
+    return {};
+}
+
+// f(register, lane, cell, column of the upper half) for each register of each active lane.
+template <class F>
+void each_cell(const Warp& w, const TensorAccess& access, TensorPlace place, F f) {
+    const unsigned width = access.form.halves ? 2 : 1;
+    const bool two = access.form.shape == TensorShape::s16x32bx2;
+    for (unsigned n = 0; n < access.registers.size(); ++n)
+        for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+            const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+            Cell cell = cell_of(access.form.shape, lane, n);
+            cell.lane += place.lane;
+            cell.column = place.column + cell.column * width;
+            if (two && lane >= 16) cell.column += access.second;
+            f(access.registers[n], lane, cell);
+        }
+}
+
+}  // namespace
+
+bool is_uniform(const Warp& w, const std::uint32_t* values) {
+    const std::uint32_t first = values[__builtin_ctz(w.mask)];
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
+        if (values[__builtin_ctz(m)] != first) return false;
+    return true;
+}
+
+std::string columns_text(unsigned first, unsigned count) {
+    return "columns " + std::to_string(first) + " to " + std::to_string(first + count - 1) +
+           " of tensor memory";
+}
+
+const DecodedOp* load_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
+    if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
+    const TensorAccess& access = access_of(ip, w);
+    const TensorPlace place(address_of(ip, w, r) + access.offset);
+    if (const std::string why = why_not(ip, w, r, access, place); !why.empty())
+        return stop_at_fault(ip, w, FaultKind::illegal_address, why);
+    each_cell(w, access, place, [&](std::int32_t to, unsigned lane, Cell from) {
+        const auto read = [&](unsigned column) {
+            return block_of(w).read_tensor_memory(w, ip, lane, from.lane, column);
+        };
+        std::uint32_t value = read(from.column);
+        if (access.form.halves) value = (value & 0xffff) | read(from.column + 1) << 16;
+        at<std::uint32_t>(r, to)[lane] = value;
+    });
+    return ip + 1;
+}
+
+const DecodedOp* store_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
+    if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
+    const TensorAccess& access = access_of(ip, w);
+    const TensorPlace place(address_of(ip, w, r) + access.offset);
+    if (const std::string why = why_not(ip, w, r, access, place); !why.empty())
+        return stop_at_fault(ip, w, FaultKind::illegal_address, why);
+    TensorMemory& memory = block_of(w).tensor_memory();
+    each_cell(w, access, place, [&](std::int32_t from, unsigned lane, Cell to) {
+        const std::uint32_t value = at<const std::uint32_t>(r, from)[lane];
+        memory.write(to.lane, to.column, access.form.halves ? value & 0xffff : value);
+        if (access.form.halves) memory.write(to.lane, to.column + 1, value >> 16);
+    });
+    return ip + 1;
+}
+
+}  // namespace cupola::cpu::interpreter

@@ -1,0 +1,66 @@
+// csrc/cpu/interpreter/tensor_memory.hpp - the tensor memory of a block: columns, and who owns
+// them.
+//
+// Each block has the tensor memory of a multiprocessor of its own, so a block never waits for
+// columns of another block.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace cupola::cpu::interpreter {
+
+struct DecodedOp;
+
+class TensorMemory {
+  public:
+    static constexpr unsigned lane_count = 128, column_count = 512, granule = 32;
+
+    struct Allocation {
+        unsigned first, count, warp;
+        const DecodedOp* by;  // the instruction that allocated the columns
+    };
+
+    // The block begins: no column is allocated.
+    void begin();
+    // Allocates columns side by side, and returns the first of them. Nothing: so many are not free.
+    std::optional<unsigned> allocate(unsigned count, unsigned warp, const DecodedOp* by);
+    // False: that is not an allocation.
+    bool release(unsigned first, unsigned count);
+    // After this call the block must not allocate.
+    void relinquish() { relinquished_ = true; }
+    bool relinquished() const { return relinquished_; }
+    bool owns(unsigned first, unsigned count) const;
+    const Allocation* any() const { return allocations_.empty() ? nullptr : &allocations_[0]; }
+
+    // The place must be in columns that the block owns.
+    std::uint32_t read(unsigned lane, unsigned column) const {
+        return cells_[lane * column_count + column];
+    }
+    void write(unsigned lane, unsigned column, std::uint32_t value) {
+        cells_[lane * column_count + column] = value;
+        written_.set(lane * column_count + column);
+    }
+    bool is_written(unsigned lane, unsigned column) const {
+        return written_[lane * column_count + column];
+    }
+
+  private:
+    std::bitset<column_count / granule> owned_;
+    std::vector<Allocation> allocations_;
+    std::unique_ptr<std::uint32_t[]> cells_;
+    std::bitset<std::size_t{lane_count} * column_count> written_;  // since the allocation
+    bool relinquished_ = false;
+};
+
+// An address: the lane in the upper half, the column in the lower half.
+struct TensorPlace {
+    unsigned lane, column;
+    explicit TensorPlace(std::uint32_t address) : lane(address >> 16), column(address & 0xffff) {}
+};
+
+}  // namespace cupola::cpu::interpreter

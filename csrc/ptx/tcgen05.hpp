@@ -1,0 +1,58 @@
+// csrc/ptx/tcgen05.hpp - accesses to tensor memory: shapes, repetitions, registers.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/modifiers.hpp"
+
+namespace cupola::ptx {
+
+// Whether tcgen05.alloc can allocate so many columns.
+constexpr bool is_column_count(std::uint64_t count) {
+    return count >= 32 && count <= 512 && (count & (count - 1)) == 0;
+}
+
+// Data movement shapes: lanes of tensor memory, and bits of each lane.
+enum class TensorShape : std::uint8_t { s32x32b, s16x64b, s16x128b, s16x256b, s16x32bx2 };
+
+// The element types of a product; its instruction descriptor chooses from them.
+enum class TensorKind : std::uint8_t { f16, tf32, f8f6f4, i8 };
+
+// These fields reuse bits of fields that tcgen05 does not have. The field space keeps its bits.
+namespace field {
+inline constexpr Field tensor_shape{16, 3}, log_repetitions{19, 3}, halves{22, 1},
+    tensor_kind{23, 2};
+}
+
+// The shape of tcgen05.ld or tcgen05.st.
+struct TensorAccessForm {
+    TensorShape shape;
+    unsigned repetitions;
+    bool halves;  // .pack::16b or .unpack::16b: a register has the low halves of two columns
+
+    explicit TensorAccessForm(Bits modifiers)
+        : shape(static_cast<TensorShape>(field::tensor_shape.get(modifiers))),
+          repetitions(1u << field::log_repetitions.get(modifiers)),
+          halves(field::halves.get(modifiers) != 0) {}
+
+    // Columns and registers of one repetition. The 32 bits of .16x32bx2 are those of one half.
+    unsigned unit_columns() const {
+        switch (shape) {
+            case TensorShape::s16x64b:
+                return 2;
+            case TensorShape::s16x128b:
+                return 4;
+            case TensorShape::s16x256b:
+                return 8;
+            default:
+                return 1;
+        }
+    }
+    unsigned unit_registers() const { return (unit_columns() + 1) / 2; }
+
+    unsigned lanes() const { return shape == TensorShape::s32x32b ? 32 : 16; }
+    unsigned columns() const { return repetitions * unit_columns() * (halves ? 2 : 1); }
+    unsigned registers() const { return repetitions * unit_registers(); }
+};
+
+}  // namespace cupola::ptx
