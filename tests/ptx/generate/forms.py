@@ -8,6 +8,7 @@ LOWERED = {"set", "setp", "lop3"}
 CHAPTERS = {
     "matrix": "fragments over a whole warp: their bits are recorded case by case",
     "texture": "needs textures: their bits are recorded case by case",
+    "tcgen05": "needs columns, descriptors and a newer device: tests of its own",
     "async": "what is copied when is open until it is waited for: tests of its own",
 }
 MNEMONICS = {
