@@ -2,10 +2,10 @@
 
 python benchmarks/bench_judge.py [--out FOLDER] [--part PART] [--details FILE] [NAME ...]
 
-The kernels are those of tests/judge_cases. PART is seen, held-out or all. Each verdict is a process
-of its own, one after the other. A mistake counts as found if the verdict is "wrong" and a finding
-has one of the codes that the index lists. --details writes each verdict as JSON. Names such as
-row_sums/tree choose kernels; no record is written for them.
+The kernels are those of tests/judge_cases. PART is seen, held-out, later or all. Each verdict is a
+process of its own, one after the other. A mistake counts as found if the verdict is "wrong" and a
+finding has one of the codes that the index lists. --details writes each verdict as JSON. Names such
+as row_sums/tree choose kernels; no record is written for them.
 """
 
 import dataclasses

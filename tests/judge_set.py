@@ -1,6 +1,6 @@
 """tests/judge_set.py - the kernels that `cupola judge` is rated with, and their index.
 
-A folder of `judge_cases/seen` or `judge_cases/held_out` is a task: `reference.py`, candidates, and
+A folder of `judge_cases/seen`, `held_out` or `later` is a task: `reference.py`, candidates, and
 `index.toml`, which says of each candidate whether it is right. Of a wrong candidate the index also
 has the codes of findings that count, a public source of the mistake, and `shown`: a situation that
 shows the mistake without the judge (`judge_runs.py`).
@@ -16,7 +16,7 @@ except ImportError:  # Python 3.10
     from setuptools.compat.py310 import tomllib
 
 FOLDER = Path(__file__).resolve().parent / "judge_cases"
-PARTS = {"seen": FOLDER / "seen", "held-out": FOLDER / "held_out"}
+PARTS = {"seen": FOLDER / "seen", "held-out": FOLDER / "held_out", "later": FOLDER / "later"}
 LAUNCH = ("block", "grid", "shared", "cluster", "workspace", "sizes", "kernels")
 COMMENT = "// cupola:"
 CODES = {
@@ -67,7 +67,7 @@ def cases(*parts):
 
 
 def draw(tasks):
-    """The seen half of the tasks. The draw took place before any kernel was written."""
+    """The seen half of the tasks of the first two parts, drawn before a kernel was written."""
     tasks = sorted(tasks)
     return set(random.Random(SEED).sample(tasks, len(tasks) // 2))
 

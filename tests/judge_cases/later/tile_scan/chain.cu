@@ -1,0 +1,54 @@
+// A chain of tiles: a flag behind a fence says that the sum up to a tile is in memory.
+__device__ unsigned block_scan(unsigned value) {
+    __shared__ unsigned totals[4];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int offset = 1; offset < 32; offset *= 2) {
+        const unsigned other = __shfl_up_sync(0xffffffffu, value, offset);
+        if (lane >= offset) value += other;
+    }
+    if (lane == 31) totals[warp] = value;
+    __syncthreads();
+    for (int other = 0; other < warp; ++other) value += totals[other];
+    return value;
+}
+
+// The last block to end clears the states for the next launch.
+__device__ void clear(unsigned* tickets, unsigned long long* states, int tiles) {
+    __shared__ bool last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(&tickets[1], 1u) == tiles - 1;
+    }
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    for (int i = threadIdx.x; i < tiles; i += blockDim.x) states[i] = 0;
+    if (threadIdx.x < 2) tickets[threadIdx.x] = 0;
+}
+
+extern "C" __global__ void tile_scan(const unsigned* x, unsigned* tickets,
+                                     unsigned long long* states, unsigned* y, int tiles) {
+    __shared__ unsigned ticket, carry;
+    volatile uint2* published = reinterpret_cast<volatile uint2*>(states);
+    if (threadIdx.x == 0) ticket = atomicAdd(&tickets[0], 1u);
+    __syncthreads();
+    const int tile = ticket;
+    const unsigned sum = block_scan(x[tile * 128 + threadIdx.x]);
+    if (threadIdx.x == 127) {
+        unsigned before = 0;
+        if (tile > 0) {
+            while (published[tile - 1].y == 0) {
+            }
+            __threadfence();
+            before = published[tile - 1].x;
+        }
+        published[tile].x = before + sum;
+        __threadfence();
+        published[tile].y = 1;
+        carry = before;
+    }
+    __syncthreads();
+    y[tile * 128 + threadIdx.x] = carry + sum;
+    clear(tickets, states, tiles);
+}
