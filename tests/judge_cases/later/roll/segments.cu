@@ -1,4 +1,4 @@
-// Two copies: the elements that stay in order on the right, and those that come round on the left.
+// Two copies: the elements that stay in order on the right, and those that wrap on the left.
 extern "C" __global__ void roll(const int* x, int* y, int rows, int columns, int shift) {
     if (columns == 0) return;
     const int* from = x + (size_t)blockIdx.x * columns;
