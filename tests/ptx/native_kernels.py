@@ -203,6 +203,15 @@ BODIES = {
     OUTER: mov.u32 %r12, 0; INNER: add.u32 %r13, %r11, %r12; setp.eq.u32 %p1, %r13, 9; @%p1 bra DONE; xor.b32 %r14, %r13, %r7; and.b32 %r14, %r14, 3; setp.eq.u32 %p2, %r14, 0; @%p2 bra NEXT; setp.eq.u32 %p3, %r14, 1; @%p3 bra ODD; mad.lo.u32 %r10, %r10, 3, %r13; bra BOTH;
     ODD: atom.shared.add.u32 %r15, [%r5], 1; mad.lo.u32 %r10, %r10, 5, %r15; setp.gt.u32 %p4, %r15, 900; @%p4 bra LEFT; BOTH: xor.b32 %r10, %r10, %r12; NEXT: add.u32 %r12, %r12, 1; setp.le.u32 %p5, %r12, %r8; @%p5 bra INNER;
     LEFT: add.u32 %r11, %r11, 1; setp.le.u32 %p6, %r11, %r9; @%p6 bra OUTER; atom.shared.add.u32 %r15, [%r5], 1; xor.b32 %r10, %r10, %r15; DONE: bar.sync 0; ld.shared.u32 %r16, [%r5]; add.u32 %r10, %r10, %r16; st.global.u32 [%rd5], %r10;""",
+    "rows_by_lane": """ld.global.u32 %r5, [%rd4]; and.b32 %r6, %r5, 255; shr.u32 %r5, %r5, 8; and.b32 %r5, %r5, 31; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd1, %rd6; mov.u32 %r7, 0; mov.u32 %r10, 0; mov.u32 %r13, 5; mov.f32 %f2, 0f00000000;
+    ROW: ld.global.u32 %r8, [%rd6+4]; ld.global.u32 %r11, [%rd6]; and.b32 %r9, %r8, 255; mul.wide.u32 %rd7, %r9, 4; add.u64 %rd7, %rd1, %rd7; ld.global.u32 %r12, [%rd7]; mad.lo.u32 %r7, %r11, 3, %r7; setp.gt.u32 %p1|%p2, %r12, 0x40000000;
+    @%p1 ld.global.u32 %r13, [%rd6+8]; @!%p1 xor.b32 %r7, %r7, %r12; add.u32 %r7, %r7, %r13; mov.b32 %f1, %r12; fma.rn.f32 %f2, %f1, %f1, %f2; add.u64 %rd6, %rd6, 4; add.u32 %r10, %r10, 1; setp.lt.u32 %p0, %r10, %r5; @%p0 bra ROW;
+    selp.u32 %r14, 3, 4, %p2; mad.lo.u32 %r7, %r7, %r14, %r13; mov.b32 %r14, %f2; xor.b32 %r7, %r7, %r14; st.global.u32 [%rd5], %r7;""",
+    "long_rows_by_lane": """ld.global.u32 %r5, [%rd4]; and.b32 %r6, %r5, 255; shr.u32 %r5, %r5, 17; mov.u32 %r7, 0; mov.u32 %r10, 0; setp.gt.u32 %p1, %r1, 70; @%p1 bra OUT;
+    LONG: mad.lo.u32 %r8, %r10, 7, %r6; and.b32 %r8, %r8, 255; mul.wide.u32 %rd6, %r8, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r11, [%rd6]; ld.global.u32 %r12, [%rd6+4]; xor.b32 %r11, %r11, %r12; mad.lo.u32 %r7, %r7, 5, %r11;
+    setp.ge.u32 %p0, %r10, %r5; add.u32 %r10, %r10, 1; @!%p0 bra LONG; OUT: st.global.u32 [%rd5], %r7;""",
+    "shared_rows_by_lane": """.shared .align 4 .b8 tile[512]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; ld.global.u32 %r7, [%rd4]; st.shared.u32 [%r6], %r7; bar.sync 0;
+    and.b32 %r8, %r7, 63; shl.b32 %r8, %r8, 2; add.u32 %r8, %r5, %r8; shr.u32 %r9, %r7, 27; mov.u32 %r10, 0; ROW: ld.shared.u32 %r11, [%r8]; mad.lo.u32 %r7, %r7, 3, %r11; add.u32 %r8, %r8, 4; add.u32 %r10, %r10, 1; setp.lt.u32 %p0, %r10, %r9; @%p0 bra ROW; st.global.u32 [%rd5], %r7;""",
     "sweeping_quotients": """mul.lo.u32 %r5, %r0, 32; div.u32 %r6, %r4, %r5; rem.u32 %r7, %r4, %r5; setp.gt.u32 %p0, %r6, 3; @%p0 bra OUT; mad.lo.u32 %r8, %r6, 1000, %r7; mul.wide.u32 %rd6, %r8, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r9, [%rd7]; and.b32 %r10, %r4, 127; mul.wide.u32 %rd8, %r10, 4; add.u64 %rd9, %rd1, %rd8;
     ld.global.u32 %r11, [%rd9]; max.u32 %r12, %r4, 96; mul.wide.u32 %rd10, %r12, 4; add.u64 %rd11, %rd1, %rd10; ld.global.u32 %r13, [%rd11]; mad.lo.u32 %r14, %r9, 3, %r11; mad.lo.u32 %r15, %r14, 3, %r13; st.global.u32 [%rd5], %r15; OUT:""",
     "sweeping_planes": """mov.u32 %r5, %tid.y; mov.u32 %r6, %ntid.y; mov.u32 %r7, %ctaid.y; mad.lo.u32 %r8, %r7, %r6, %r5; mov.u32 %r9, %tid.z; mad.lo.u32 %r10, %r9, 7, %r8; setp.lt.u32 %p0, %r4, 1; setp.lt.u32 %p1, %r10, 1; or.pred %p2, %p0, %p1; setp.gt.u32 %p3, %r10, 12; or.pred %p4, %p2, %p3; @%p4 bra OUT;
@@ -210,6 +219,8 @@ BODIES = {
 }  # fmt: skip
 # Kernels whose loops run several iterations with one check.
 ROUNDS = ["rounds", "rounds_down", "rounds_around", "rounds_in_shared", "rounds_of_atomics", "rounds_in_turn"]  # fmt: skip
+# Kernels with a loop that the lanes execute one after another.
+BY_LANE = [name for name in BODIES if name.endswith("_by_lane")]
 # Kernels whose blocks may run as a batch, where all threads of a block do the same.
 SWEEPING = [name for name in BODIES if name.startswith("sweeping")]
 # Blocks of other shapes than one of 96 threads, by threads of x, y and z.
@@ -254,6 +265,7 @@ FAULTS = {
     "a_gap": "cvt.u64.u32 %rd6, %r4; mul.lo.u64 %rd6, %rd6, 0x100000004; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
     "running_out": "add.u64 %rd6, %rd4, 14784; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
     "going_out": "mov.u32 %r5, %r4; GO: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; add.u32 %r9, %r9, %r8; add.u32 %r5, %r5, 501; setp.lt.u32 %p0, %r5, 100000; @%p0 bra GO; st.global.u32 [%rd5], %r9;",
+    "row_beyond": "ld.global.u32 %r5, [%rd4]; and.b32 %r5, %r5, 7; mul.wide.u32 %rd6, %r5, 4; add.u64 %rd6, %rd1, %rd6; mov.u32 %r10, 0; ROW: ld.global.u32 %r8, [%rd6]; add.u32 %r9, %r9, %r8; add.u64 %rd6, %rd6, %rd3; add.u32 %r10, %r10, 1; setp.lt.u32 %p0, %r10, 10000; @%p0 bra ROW; st.global.u32 [%rd5], %r9;",
     "meeting_for_ever": "ON: bar.sync 0; bra ON;",
     "endless": "ON: add.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, %r4; bra ON;",
 }  # fmt: skip
@@ -280,7 +292,9 @@ def in_parts():
     chain = "".join(f"xor.b32 %w{n + 1}, %w{n}, %r3;" for n in range(250))
     straight = ".reg .b32 %w<251>; mov.u32 %w0, 5;" + chain
     return {
-        f"{name}_in_parts": straight + BODIES[name] if name in SWEEPING else LARGE + cut[name]
+        f"{name}_in_parts": straight + BODIES[name]
+        if name in SWEEPING + BY_LANE
+        else LARGE + cut[name]
         for name in BODIES
     }
 

@@ -36,6 +36,7 @@ class IrText {
         const Block& block = analysis_.blocks[b];
         std::string made = "block " + to_string(b);
         if (block.is_loop_header) made += ", loop to block " + to_string(block.loop_end);
+        if (block.is_lane_loop) made += ", by lane";
         if (block.entry) made += ", entry";
         made += "\n";
         for (std::uint32_t n = block.first; n < block.end; ++n) made += operation(n);

@@ -96,6 +96,7 @@ struct Block {
     bool yield_entry = false;          // the entry is a loop header where warps yield
     std::uint32_t loop_end = 0;        // for a loop header, the last block of the loop
     bool is_loop_header = false;
+    bool is_lane_loop = false;  // a loop that the lanes execute one after another
     // Header of the innermost loop that contains the block; -1: no loop does.
     std::int32_t loop = -1;
     std::vector<std::uint32_t> successors;  // blocks

@@ -22,6 +22,7 @@ KernelAnalysis analyse(const KernelCode& kernel) {
     hoist_invariants(analysis);
     relax_nans(analysis);
     find_block_batches(analysis);
+    find_lane_loops(analysis);
     form_barrier_regions(analysis);
     return analysis;
 }

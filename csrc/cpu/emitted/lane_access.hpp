@@ -88,6 +88,49 @@ CUPOLA_INLINE bool resolve_lanes(const Warp& w, std::uint32_t mask, std::uint32_
     return outside >> 63 == 0 && bits % bytes == 0;
 }
 
+// Whether all lanes may read `bytes` at their addresses.
+template <std::size_t... K>
+CUPOLA_INLINE bool may_read_lanes(std::index_sequence<K...>, const Range& range,
+                                  const std::uint64_t* address, std::uint64_t offset,
+                                  std::uint64_t bytes) {
+    using V = VectorOfLanes<std::uint64_t, 8>;
+    if (range.end - range.begin < bytes) return false;
+    const std::uint64_t last = range.end - range.begin - bytes;
+    const V at[] = {(V(read_vector<V>(address + K * (sizeof(V) / 8))) + offset)...};
+    // Bit 63 tells that an address is below the range or above its last element.
+    const V outside = (((at[K] - range.begin) | (last - (at[K] - range.begin))) | ...);
+    return is_zero((outside & std::uint64_t{1} << 63) | ((at[K] | ...) & (bytes - 1)));
+}
+template <class T, std::size_t... I>
+CUPOLA_INLINE auto gather_vector(std::index_sequence<I...>, const std::uint64_t* address,
+                                 std::uint64_t offset) {
+    return VectorOfLanes<T, sizeof(T)>{fetch<T>(address[I] + offset)...};
+}
+// Makes vectors of scalars: a load of several stores would have to wait for them.
+template <class T, std::size_t... K>
+CUPOLA_INLINE void gather_vectors(std::index_sequence<K...>, const std::uint64_t* address,
+                                  std::uint64_t offset, T* memory) {
+    constexpr unsigned each = Lanes<sizeof(T)>::size / sizeof(T);
+    (write_vector_at(memory + K * each, gather_vector<T>(std::make_index_sequence<each>(),
+                                                         address + K * each, offset)),
+     ...);
+}
+// Elements at 64-bit addresses outside of shared memory.
+template <class T>
+CUPOLA_INLINE bool gather(const Warp& w, std::uint32_t mask, std::uint32_t slot,
+                          const std::uint64_t* address, std::uint64_t offset, T* memory) {
+    alignas(64) std::uint64_t first[lanes], active[lanes];
+    if (mask != all_lanes) {
+        for (auto& each : first) each = address[__builtin_ctz(mask)];
+        select(mask, address, first, active);
+        address = active;
+    }
+    if (!may_read_lanes(Lanes<8>::Each(), w.block->ranges[slot], address, offset, sizeof(T)))
+        return false;
+    gather_vectors<T>(typename Lanes<sizeof(T)>::Each(), address, offset, memory);
+    return true;
+}
+
 template <class T, Window W, unsigned Count, class V>
 [[gnu::noinline]] bool load_lanes(const Warp& w, std::uint32_t mask, std::uint32_t slot,
                                   const V* address, std::int64_t offset, T* memory) {
@@ -100,6 +143,8 @@ template <class T, Window W, unsigned Count, class V>
         });
         return true;
     }
+    if constexpr (W != Window::shared && sizeof(V) == 8 && Count == 1)
+        return gather<T>(w, mask, slot, address, static_cast<std::uint64_t>(offset), memory);
     LaneAddresses addresses;
     if (!resolve_lanes<W>(w, mask, slot, address, offset, bytes, false, addresses)) return false;
     for (unsigned k = 0; k < Count; ++k) {

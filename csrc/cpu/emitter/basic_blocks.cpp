@@ -30,6 +30,11 @@ void BasicBlocks::emit_body(std::uint32_t b) {
     // The next iteration, or the first one.
     const std::string iteration = loops_.in_loop() ? " " + loops_.label_of_iteration(b) : "";
     out_.insert(beginning, "    L" + number + ":" + iteration + "\n");
+    const bool by_lane = analysis_.blocks[b].is_lane_loop && tier_ != Tier::quick;
+    if (by_lane) {
+        lane_loops_.emit(b);
+        out_.emit("if (!by_lane) {");
+    }
     if (!addresses_.groups().empty()) {
         // Large code has no version for the case that some lanes are inactive.
         std::string holds = large ? "mask == all_lanes" : "";
@@ -57,6 +62,7 @@ void BasicBlocks::emit_body(std::uint32_t b) {
         statements_.emit_block(b);
     accesses_.set_outlines(part_.is_split());
     if (!addresses_.groups().empty()) out_.emit("}");
+    if (by_lane) out_.emit("}");
     // A barrier ends its block.
     const std::uint32_t last = analysis_.blocks[b].end - 1;
     if (analysis_.is_block_barrier(last)) statements_.emit(b, last);

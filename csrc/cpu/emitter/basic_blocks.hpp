@@ -5,6 +5,7 @@
 
 #include "cpu/analysis/kernel_analysis.hpp"
 #include "cpu/emitter/control_flow.hpp"
+#include "cpu/emitter/lane_loops.hpp"
 #include "cpu/emitter/statements.hpp"
 #include "cpu/emitter/tier.hpp"
 
@@ -14,14 +15,15 @@ class BasicBlocks {
   public:
     BasicBlocks(const KernelAnalysis& analysis, CppText& out, Operands& operands,
                 const FunctionPart& part, AddressChecks& addresses, LoopBatches& loops,
-                ControlFlow& flow, MemoryAccesses& accesses, Statements& statements,
-                HandlerCalls& handlers, Tier tier)
+                LaneLoops& lane_loops, ControlFlow& flow, MemoryAccesses& accesses,
+                Statements& statements, HandlerCalls& handlers, Tier tier)
         : analysis_(analysis),
           out_(out),
           operands_(operands),
           part_(part),
           addresses_(addresses),
           loops_(loops),
+          lane_loops_(lane_loops),
           flow_(flow),
           accesses_(accesses),
           statements_(statements),
@@ -40,6 +42,7 @@ class BasicBlocks {
     const FunctionPart& part_;
     AddressChecks& addresses_;
     LoopBatches& loops_;
+    LaneLoops& lane_loops_;
     ControlFlow& flow_;
     MemoryAccesses& accesses_;
     Statements& statements_;

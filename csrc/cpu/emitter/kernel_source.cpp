@@ -107,14 +107,15 @@ class KernelEmitter {
     ControlFlow flow_{analysis_, out_, operands_, part_, loops_, masks_};
     HandlerCalls handlers_{analysis_, out_, operands_, masks_, flow_};
     Computations computations_{analysis_, out_, operands_, part_, addresses_};
+    LaneLoops lane_loops_{analysis_, out_, operands_, part_, computations_};
     MemoryAccesses accesses_{analysis_, out_, operands_, part_, addresses_, flow_, handlers_};
     Statements statements_{analysis_,  out_,          operands_, part_,
                            addresses_, computations_, accesses_, handlers_};
     KernelVariables variables_{analysis_, out_, part_, computations_};
     BlockBatch block_batch_{analysis_,     out_,      operands_, addresses_,
                             computations_, accesses_, variables_};
-    BasicBlocks blocks_{analysis_, out_,      operands_,   part_,     addresses_, loops_,
-                        flow_,     accesses_, statements_, handlers_, tier_};
+    BasicBlocks blocks_{analysis_,   out_,  operands_, part_,       addresses_, loops_,
+                        lane_loops_, flow_, accesses_, statements_, handlers_,  tier_};
 };
 
 void KernelEmitter::begin() {
@@ -155,7 +156,7 @@ void KernelEmitter::emit_function() {
     for (std::uint32_t b = 0; b < analysis_.blocks.size(); ++b) blocks_.emit(b);
     variables_.emit_exit();
     out_.append("    }\n}\n");
-    out_.insert(frame, loops_.variables());
+    out_.insert(frame, loops_.variables() + lane_loops_.variables());
     end();
 }
 
@@ -221,7 +222,7 @@ void KernelEmitter::emit_frame(std::size_t count) {
         if (is_in_frame(r)) out_.emit(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
     out_.emit("bool next_warp = false; " + last_addresses());
     if (analysis_.has_barrier_regions) out_.emit("BarrierRegions regions;");
-    out_.append(loops_.variables());
+    out_.append(loops_.variables() + lane_loops_.variables());
     out_.emit("};");
     for (std::size_t k = 0; k < count; ++k) out_.emit(part_signature(k) + ";");
     source_.common = in_namespace(out_.take());

@@ -44,6 +44,8 @@ std::string row_type(const OpEffects& op) {
 
 std::string Operands::input(const Access& access) {
     const Register* r = analysis_.at(access.offset);
+    if (one_lane_ && r && !r->constant)
+        return (access.bytes == 0 ? "predicate(" : "uniform(") + r->name() + ")";
     if (access.bytes == 0) {
         if (!r) return "predicate(0)";
         if (r->constant) return r->value ? "predicate(all_lanes)" : "predicate(0)";

@@ -35,6 +35,8 @@ class Operands {
     // Whether the statements from now on run for whole thread blocks.
     void set_block_batch(bool on) { block_batch_ = on; }
     bool in_block_batch() const { return block_batch_; }
+    // Whether the statements from now on run for one lane, whose registers are scalars.
+    void set_one_lane(bool on) { one_lane_ = on; }
 
     std::string input(const Access& access);
     std::string output(const Access& access, Output& out);
@@ -48,7 +50,7 @@ class Operands {
     const KernelAnalysis& analysis_;
     CppText& out_;
     Path path_ = Path::unchecked;
-    bool block_batch_ = false;
+    bool block_batch_ = false, one_lane_ = false;
 };
 
 }  // namespace cupola::cpu::compiler
