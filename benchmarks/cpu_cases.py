@@ -165,6 +165,16 @@ def others(scale, rng):
             np.zeros(rows, f),
             tolerance=(32, "of each element: one rounds up to 63 products, the other fuses them"),
         ),
+        "sparse_warps": case(
+            *linear(32 * rows), [*sparse(rng, rows), rng.random(rows, f), "out", i(rows)],
+            np.zeros(rows, f),
+            tolerance=(64, "of each element: 63 products are added in another order"),
+        ),
+        "same_colour": case(
+            *linear(rows), [*sparse(rng, rows)[:2], rng.integers(0, 8, rows, np.uint8), "out",
+                            i(rows)],
+            np.zeros(rows, i),
+        ),
         "scan": case(
             len(numbers) // 256, 256, [numbers, "out"], np.zeros_like(numbers),
             loop=(len(numbers) // 256,),
@@ -318,6 +328,7 @@ LOOPS = {  # kernels that compute what another kernel computes, and the loop of 
     "jacobi_flat": "jacobi",
     "matmul_flat": "matmul",
     "stencil_3d_flat": "stencil_3d",
+    "sparse_warps": "sparse_rows",
 }
 
 

@@ -144,6 +144,17 @@ void loop_sparse_rows(const int* first, const int* columns, const float* values,
     }
 }
 
+void loop_same_colour(const int* first, const int* neighbours, const unsigned char* colours,
+                      int* same, int vertices, int threads) {
+#pragma omp parallel for num_threads(threads)
+    for (int vertex = 0; vertex < vertices; ++vertex) {
+        int count = 0;
+        for (int k = first[vertex]; k < first[vertex + 1]; ++k)
+            count += colours[neighbours[k]] == colours[vertex];
+        same[vertex] = count;
+    }
+}
+
 void loop_scan(const int* in, int* out, int blocks, int threads) {
 #pragma omp parallel for num_threads(threads)
     for (int block = 0; block < blocks; ++block) {

@@ -155,6 +155,28 @@ extern "C" __global__ void sparse_rows(const int* first, const int* columns, con
     y[row] = sum;
 }
 
+// A sparse matrix by a vector; a warp has a row.
+extern "C" __global__ void sparse_warps(const int* first, const int* columns, const float* values,
+                                        const float* x, float* y, int rows) {
+    const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (row >= rows) return;
+    float sum = 0;
+    for (int k = first[row] + lane; k < first[row + 1]; k += 32) sum += values[k] * x[columns[k]];
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(~0u, sum, step);
+    if (lane == 0) y[row] = sum;
+}
+
+// How many neighbours of a vertex have its colour; a thread has a vertex.
+extern "C" __global__ void same_colour(const int* first, const int* neighbours,
+                                       const unsigned char* colours, int* same, int vertices) {
+    const int vertex = blockIdx.x * blockDim.x + threadIdx.x;
+    if (vertex >= vertices) return;
+    const unsigned char own = colours[vertex];
+    int count = 0;
+    for (int k = first[vertex]; k < first[vertex + 1]; ++k) count += colours[neighbours[k]] == own;
+    same[vertex] = count;
+}
+
 // Each block's inclusive sums, of 256 integers.
 extern "C" __global__ void scan(const int* in, int* out) {
     __shared__ int sums[2][256];

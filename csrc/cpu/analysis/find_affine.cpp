@@ -91,9 +91,9 @@ void find_affine(KernelAnalysis& analysis) {
                 (analysis.ops[n].kind == Kind::lanes || analysis.ops[n].kind == Kind::load))
                 continue;
             AffineStep result;
-            // A load from a uniform address gives a uniform value.
+            // A load from one address in each half of a warp gives one value in each half.
             const bool found = all && (analysis.ops[n].kind == Kind::load
-                                           ? !per_half && is_of_index_words(analysis.ops[n])
+                                           ? sources[0] == 0 && is_of_index_words(analysis.ops[n])
                                            : analysis.affine_step(n, sources, result));
             for (const Access& access : analysis.ops[n].accesses) {
                 if (!access.write || access.offset == 0) continue;
