@@ -159,6 +159,9 @@ def others(scale, rng):
         "transpose": case(cover(wide, high, 32, 32)[0], (32, 8), [picture, "out", *sizes], turned),
         "matmul": case(*cover(order, order, 32, 32), [a, b, "out", i(order)], matrix),
         "density": case(512, 256, [x, "out", i(many)], np.zeros(64, i)),
+        "byte_histogram": case(
+            512, 256, [rng.integers(0, 256, many, np.uint8), "out", i(many)], np.zeros(256, i)
+        ),
         "jacobi": case(*cover(wide, high), [picture, "out", *sizes], pixels),
         "sparse_rows": case(
             *linear(rows), [*sparse(rng, rows), rng.random(rows, f), "out", i(rows)],

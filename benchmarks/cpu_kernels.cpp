@@ -125,6 +125,11 @@ void loop_density(const float* in, int* bins, int n, int threads) {
     for (int i = 0; i < n; ++i) ++bins[std::min(static_cast<int>(in[i] * 64.0f), 63)];
 }
 
+void loop_byte_histogram(const unsigned char* in, int* bins, int n, int threads) {
+#pragma omp parallel for num_threads(threads) reduction(+ : bins[ : 256])
+    for (int i = 0; i < n; ++i) ++bins[in[i]];
+}
+
 void loop_jacobi(const float* in, float* out, int width, int height, int threads) {
 #pragma omp parallel for num_threads(threads)
     for (int y = 1; y < height - 1; ++y)

@@ -138,6 +138,17 @@ extern "C" __global__ void density(const float* in, int* bins, int n) {
     if (threadIdx.x < 64 && own[threadIdx.x] > 0) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
 }
 
+// A histogram of bytes.
+extern "C" __global__ void byte_histogram(const unsigned char* in, int* bins, int n) {
+    __shared__ int own[256];
+    own[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&own[in[i]], 1);
+    __syncthreads();
+    if (own[threadIdx.x] > 0) atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+
 extern "C" __global__ void jacobi(const float* in, float* out, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x < 1 || y < 1 || x >= width - 1 || y >= height - 1) return;

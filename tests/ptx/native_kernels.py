@@ -210,6 +210,9 @@ BODIES = {
     "long_rows_by_lane": """ld.global.u32 %r5, [%rd4]; and.b32 %r6, %r5, 255; shr.u32 %r5, %r5, 17; mov.u32 %r7, 0; mov.u32 %r10, 0; setp.gt.u32 %p1, %r1, 70; @%p1 bra OUT;
     LONG: mad.lo.u32 %r8, %r10, 7, %r6; and.b32 %r8, %r8, 255; mul.wide.u32 %rd6, %r8, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r11, [%rd6]; ld.global.u32 %r12, [%rd6+4]; xor.b32 %r11, %r11, %r12; mad.lo.u32 %r7, %r7, 5, %r11;
     setp.ge.u32 %p0, %r10, %r5; add.u32 %r10, %r10, 1; @!%p0 bra LONG; OUT: st.global.u32 [%rd5], %r7;""",
+    "sums_of_nans": """ld.global.u32 %r5, [%rd4]; and.b32 %r6, %r5, 15; mov.f32 %f1, 0f00000000; mov.f32 %f2, 0f3F800000; mov.u32 %r7, 0; mov.u64 %rd6, %rd4;
+    SUM: ld.global.u32 %r8, [%rd6]; or.b32 %r9, %r8, 0x7f800001; and.b32 %r10, %r8, 7; setp.eq.u32 %p1, %r10, 5; selp.b32 %r8, %r9, %r8, %p1; mov.b32 %f3, %r8; add.f32 %f1, %f1, %f3; @!%p1 fma.rn.f32 %f2, %f3, %f1, %f2; add.u64 %rd6, %rd6, 4; add.u32 %r7, %r7, 1; setp.le.u32 %p0, %r7, %r6; @%p0 bra SUM;
+    mov.b32 %r8, %f1; mov.b32 %r9, %f2; mad.lo.u32 %r8, %r8, 3, %r9; st.global.u32 [%rd5], %r8;""",
     "shared_rows_by_lane": """.shared .align 4 .b8 tile[512]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; ld.global.u32 %r7, [%rd4]; st.shared.u32 [%r6], %r7; bar.sync 0;
     and.b32 %r8, %r7, 63; shl.b32 %r8, %r8, 2; add.u32 %r8, %r5, %r8; shr.u32 %r9, %r7, 27; mov.u32 %r10, 0; ROW: ld.shared.u32 %r11, [%r8]; mad.lo.u32 %r7, %r7, 3, %r11; add.u32 %r8, %r8, 4; add.u32 %r10, %r10, 1; setp.lt.u32 %p0, %r10, %r9; @%p0 bra ROW; st.global.u32 [%rd5], %r7;""",
     "sweeping_quotients": """mul.lo.u32 %r5, %r0, 32; div.u32 %r6, %r4, %r5; rem.u32 %r7, %r4, %r5; setp.gt.u32 %p0, %r6, 3; @%p0 bra OUT; mad.lo.u32 %r8, %r6, 1000, %r7; mul.wide.u32 %rd6, %r8, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r9, [%rd7]; and.b32 %r10, %r4, 127; mul.wide.u32 %rd8, %r10, 4; add.u64 %rd9, %rd1, %rd8;

@@ -100,7 +100,9 @@ struct Block {
     // Header of the innermost loop that contains the block; -1: no loop does.
     std::int32_t loop = -1;
     std::vector<std::uint32_t> successors;  // blocks
-    std::vector<bool> live;                 // registers that are live at its start
+    // Registers of a loop that may have any NaN in it, and the canonical NaN after it.
+    std::vector<std::uint32_t> sums;
+    std::vector<bool> live;  // registers that are live at its start
 };
 
 // The step of a result between lanes, and how emitted code proves it.

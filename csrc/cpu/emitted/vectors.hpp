@@ -98,6 +98,16 @@ CUPOLA_INLINE void merge_masked(const Lanes<sizeof(T)>& made, std::uint32_t mask
     select(mask, x, old, now);
     pack(now, v);
 }
+// For registers of f32.
+template <std::size_t... K>
+CUPOLA_INLINE void make_nans_canonical(std::index_sequence<K...>, std::uint32_t mask, Lanes<4>& v) {
+    Lanes<4> made;
+    ((made.v[K] = Lanes<4>::Vector(canonical(VectorOfLanes<float, 4>(v.v[K])))), ...);
+    merge_masked<std::uint32_t>(made, mask, v);
+}
+CUPOLA_INLINE void make_nans_canonical(std::uint32_t mask, Lanes<4>& v) {
+    make_nans_canonical(Lanes<4>::Each(), mask, v);
+}
 template <class Sem, class M, bool Masked, unsigned K, unsigned E, class D, class... T, class... O>
 CUPOLA_INLINE void run_vector(std::uint32_t mask, Lanes<E>& to, Types<D, T...>, const O&... from) {
     VectorOfLanes<D, E> made;

@@ -66,9 +66,22 @@ void BasicBlocks::emit_body(std::uint32_t b) {
     // A barrier ends its block.
     const std::uint32_t last = analysis_.blocks[b].end - 1;
     if (analysis_.is_block_barrier(last)) statements_.emit(b, last);
+    if (!analysis_.blocks[b].sums.empty()) emit_canonical_nans(b);
     flow_.emit_transfer(b, last);
     out_.emit("}");
     flow_.emit_reschedule(b);
+}
+
+// Where lanes leave loop b.
+void BasicBlocks::emit_canonical_nans(std::uint32_t b) {
+    const std::uint32_t last = analysis_.blocks[b].end - 1;
+    const bool negate = (analysis_.kernel.code[last].flags & interpreter::flag::negate) != 0;
+    out_.emit("{");
+    const std::string p = operands_.input(analysis_.ops[last].accesses[0]);
+    out_.emit("if ((mask & " + std::string(negate ? "~" : "") + p + ".bits) != mask) {");
+    for (const std::uint32_t r : analysis_.blocks[b].sums)
+        out_.emit("make_nans_canonical(mask, " + analysis_.registers[r].name() + ");");
+    out_.emit("} }");
 }
 
 // Whether a compiler would take long for a second version of the block, or for a check of each

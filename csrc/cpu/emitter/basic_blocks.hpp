@@ -34,6 +34,7 @@ class BasicBlocks {
 
   private:
     void emit_body(std::uint32_t b);
+    void emit_canonical_nans(std::uint32_t b);
     bool is_large(const Block& block) const;
 
     const KernelAnalysis& analysis_;
