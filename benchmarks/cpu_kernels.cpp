@@ -126,7 +126,7 @@ void loop_density(const float* in, int* bins, int n, int threads) {
 }
 
 void loop_byte_histogram(const unsigned char* in, int* bins, int n, int threads) {
-#pragma omp parallel for num_threads(threads) reduction(+ : bins[ : 256])
+#pragma omp parallel for num_threads(threads) reduction(+ : bins[:256])
     for (int i = 0; i < n; ++i) ++bins[in[i]];
 }
 
