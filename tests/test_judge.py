@@ -251,6 +251,22 @@ def reference(x):
 
 
 @pytest.mark.campaign("a verdict each")
+def test_a_grid_that_no_gpu_takes(judge):
+    many = REFERENCE.replace("(0, 70)", "(0, 70_000)")
+    rows = '// cupola: block = [32]\n// cupola: grid = [1, "rows"]\n'
+    body = BODY.replace("blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.y")
+    found = judge(rows + SIGNATURE + body.replace("sums[r] =", "if (!threadIdx.x) sums[r] ="), many)
+    assert found.codes == ("launch-error",) and found.findings[0].sizes["rows"] == 70_000, str(
+        found
+    )
+    found = judge(
+        SIGNATURE + BODY, many.replace('"ceildiv(rows, 32)"', '"ceildiv(rows, 32)", "rows"')
+    )
+    assert found.verdict == "right", str(found)
+    assert "not-judged" in [one.code for one in found.findings]
+
+
+@pytest.mark.campaign("a verdict each")
 def test_an_index_from_data_overflows(judge):
     reference = """
 operation = dict(

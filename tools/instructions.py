@@ -27,6 +27,7 @@ CHAPTERS = {
     "move": "Data movement",
     "async": "Asynchronous copies, mbarriers, multimem",
     "matrix": "Matrices",
+    "tcgen05": "Tensor memory",
     "sync": "Synchronisation and atomics",
     "control": "Control flow and the stack",
     "texture": "Textures and surfaces",

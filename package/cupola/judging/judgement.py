@@ -17,7 +17,7 @@ from cupola.judging.advice import of_coverage, of_resources, of_traffic
 from cupola.judging.candidate import Candidate, LoadError, number
 from cupola.judging.codes import CODES
 from cupola.judging.inputs import Cases
-from cupola.judging.large import judge_large
+from cupola.judging.large import beyond_grid, judge_large
 from cupola.judging.launches import Launches
 from cupola.judging.operation import Operation
 from cupola.judging.own_results import OwnResults
@@ -145,11 +145,12 @@ class _Judgement:
         finally:
             self.findings += launches.findings
             self.about.update(self.subject.about)
+        types = next(iter(kernels))
         if all(one.advice for one in launches.findings):
+            self.findings += beyond_grid(task, made, types)
             self.findings += judge_large(task, made, self.subject.ptx, kernels, self.limits)
         self._advise(trials, self.subject.resources)
         self.about["cases"] = {"values": launches.kinds, "skipped": launches.skipped}
-        types = next(iter(kernels))
         for one in task.declaration.outputs:
             rtol, atol = task.tolerance(dtype_of(task.declaration, one, types))
             self.about.setdefault("tolerances", {})[one.name] = {"rtol": rtol, "atol": atol}

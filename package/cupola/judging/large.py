@@ -27,6 +27,7 @@ _MOST_BYTES = 1 << 36  # of an array
 _BLOCK = re.compile(r"(mov\.u32\s+(%r\d+),\s*)%ctaid\.([xyz]);")
 _GRID = re.compile(r"(mov\.u32\s+%r\d+,\s*)%nctaid\.([xyz]);")
 _LAST_BLOCKS = 2  # along x
+_MOST_ROWS = 65535  # blocks along y, and along z
 
 
 def judge_large(
@@ -58,6 +59,27 @@ def judge_large(
                 yield Finding("overflow", one.text, one.line, dict(sizes), check=one.check)
                 return
             yield Finding("not-judged", f"large sizes: {one.text}", one.line, dict(sizes))
+
+
+def beyond_grid(task: Task, cases: Cases, types: tuple[str, ...]) -> Iterator[Finding]:
+    """The findings about grids that no GPU takes, at the upper bound of each size alone."""
+    for name, (_, high) in task.bounds.items():
+        lows = {one: max(task.bounds.get(one, (1, 1))[0], 1) for one in cases.names}
+        sizes = {**lows, name: high}
+        try:
+            case = _case(task, cases, sizes, types)
+            grid = [number(one, case) for one in task.declaration.launch["grid"]]
+        except ArgumentValueError:  # the declaration refuses the sizes
+            continue
+        if _is_too_large(grid):
+            text = f"the grid {tuple(grid)} is too large: y and z end at {_MOST_ROWS:,}"
+            code = "launch-error" if "grid" in task.chosen else "not-judged"
+            yield Finding(code, text, sizes=sizes)
+            return
+
+
+def _is_too_large(grid: list[int]) -> bool:
+    return max(grid) >= 1 << 31 or max([0, *grid[1:]]) > _MOST_ROWS
 
 
 def large_sizes(task: Task, cases: Cases, types: tuple[str, ...]) -> Iterator[dict[str, int]]:
@@ -129,7 +151,7 @@ def last_blocks(ptx: bytes, task: Task, case: Case) -> tuple[bytes, list[int]]:
     if {"cluster", "cooperative", "dependent"} & set(launch):
         raise ArgumentValueError("the launch has clusters or is cooperative")
     whole = [*(number(one, case) for one in launch["grid"]), 1, 1][:3]
-    if max(whole) >= 1 << 31 or max(whole[1:]) > 65535:
+    if _is_too_large(whole):
         raise ArgumentValueError(f"the grid {tuple(whole)} is too large")
     grid = [min(whole[0], _LAST_BLOCKS), 1, 1]
     text = ptx.decode(errors="replace")
