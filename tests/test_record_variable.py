@@ -59,7 +59,10 @@ def written(case, folder, *options):
     done = cli("replay", case, "--test", folder, *options)
     assert done.returncode == 0, done.stderr
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "."]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True
+    ).stdout
 
 
 def test_a_written_test_passes(tmp_path):

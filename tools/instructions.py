@@ -40,9 +40,7 @@ the first version of PTX, and the targets that have the instruction, as NVIDIA's
 Targets before `sm_80` are not told apart. [Targets of PTX](limits.md#targets-of-ptx) has the rules.
 An instruction without a row is refused when the module is loaded, with its line.
 """
-REFUSED = """
-## Refused forms
-The CPU device refuses these statements, and forms like them with other types and modifiers. The
+REFUSED = """The CPU device refuses these statements, and forms like them with other types and modifiers. The
 registers stand for any operands.
 
 | statement | PTX | first target |
@@ -104,7 +102,7 @@ def page() -> str:
             f"\n## {title}\n| instruction | types | PTX | targets |\n| --- | --- | --- | --- |\n"
         )
         parts += [f"{row}\n" for row in rows(chapter)]
-    parts.append(_joined(REFUSED))
+    parts.append(f"\n## Refused forms\n{_joined(REFUSED)}")
     for _, since, target, statement in manual.MISSING:
         parts.append(f"| `{statement}` | {version(since)} | `{target}` |\n")
     return "".join(parts)

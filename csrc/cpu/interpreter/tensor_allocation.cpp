@@ -19,7 +19,7 @@ unsigned columns_of(const DecodedOp* ip, Warp& w, std::byte* r) {
     return 0;
 }
 
-[[gnu::noinline]] const DecodedOp* allocate(const DecodedOp* ip, Warp& w, std::byte* r) {
+[[gnu::noinline]] const DecodedOp* allocate_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     BlockState& block = block_of(w);
     const unsigned count = columns_of(ip, w, r);
@@ -43,7 +43,7 @@ unsigned columns_of(const DecodedOp* ip, Warp& w, std::byte* r) {
     return ip + 1;
 }
 
-[[gnu::noinline]] const DecodedOp* release(const DecodedOp* ip, Warp& w, std::byte* r) {
+[[gnu::noinline]] const DecodedOp* release_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     BlockState& block = block_of(w);
     const unsigned count = columns_of(ip, w, r);
@@ -94,8 +94,8 @@ const DecodedOp* stop_at_fault(const DecodedOp* ip, Warp& w, FaultKind kind,
 }
 
 const TensorMemoryControl tensor_memory_control{
-    &threaded<&allocate>,     &threaded<&release>,       &threaded<&relinquish>,
-    &threaded<&load_columns>, &threaded<&store_columns>, &threaded<&multiply_columns>,
+    &threaded<&allocate_columns>, &threaded<&release_columns>, &threaded<&relinquish>,
+    &threaded<&load_columns>,     &threaded<&store_columns>,   &threaded<&multiply_columns>,
     &threaded<&commit>,
 };
 
