@@ -40,8 +40,8 @@ the first version of PTX, and the targets that have the instruction, as NVIDIA's
 Targets before `sm_80` are not told apart. [Targets of PTX](limits.md#targets-of-ptx) has the rules.
 An instruction without a row is refused when the module is loaded, with its line.
 """
-REFUSED = """The CPU device refuses these statements, and forms like them with other types and modifiers. The
-registers stand for any operands.
+REFUSED = """The CPU device refuses these statements, and forms like them with other types and
+modifiers. The registers stand for any operands.
 
 | statement | PTX | first target |
 | --- | --- | --- |

@@ -26,7 +26,7 @@ class InstructionDecoder {
           memory_(code, functions, registers, operands, addresses),
           async_(code, functions, registers, operands, addresses, memory_),
           matrices_(code, functions, operands, addresses),
-          tcgen05_(code, functions, registers, operands, addresses),
+          tcgen05_(code, functions, operands, addresses),
           textures_(code, functions, registers, symbols, operands),
           video_(code, functions, registers, operands),
           comparisons_(code, functions, registers, operands) {}

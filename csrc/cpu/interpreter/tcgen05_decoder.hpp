@@ -5,19 +5,14 @@
 #include "cpu/interpreter/code_builder.hpp"
 #include "cpu/interpreter/decoded_functions.hpp"
 #include "cpu/interpreter/operand_decoder.hpp"
-#include "cpu/interpreter/register_file.hpp"
 
 namespace cupola::cpu::interpreter {
 
 class Tcgen05Decoder {
   public:
-    Tcgen05Decoder(CodeBuilder& code, const DecodedFunctions& functions, RegisterFile& registers,
-                   OperandDecoder& operands, AddressDecoder& addresses)
-        : code_(code),
-          functions_(functions),
-          registers_(registers),
-          operands_(operands),
-          addresses_(addresses) {}
+    Tcgen05Decoder(CodeBuilder& code, const DecodedFunctions& functions, OperandDecoder& operands,
+                   AddressDecoder& addresses)
+        : code_(code), functions_(functions), operands_(operands), addresses_(addresses) {}
 
     void decode(const ptx::Instruction& i);
 
@@ -27,7 +22,6 @@ class Tcgen05Decoder {
 
     CodeBuilder& code_;
     const DecodedFunctions& functions_;
-    RegisterFile& registers_;
     OperandDecoder& operands_;
     AddressDecoder& addresses_;
 };
