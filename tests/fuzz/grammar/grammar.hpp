@@ -321,6 +321,21 @@ class Grammar {
                             one_in(3) ? ptx::Type::f32 : ptx::Type::b32);
             case S::md:
                 return "%rd" + number(8);
+            case S::sd:
+                return reg(4u);
+            case S::sa:
+            case S::sb:
+                return "{" + (one_in(2) ? number(4) : reg(2u)) + ", " +
+                       (one_in(2) ? number(4) : reg(2u)) + "}";
+            case S::tm:
+                return "[" + reg(4u) + (one_in(4) ? "+16" : "") + "]";
+            case S::td:
+            case S::ts:
+                return list(1u << below(8), &Grammar::reg, ptx::Type::b32);
+            case S::columns:
+                return one_in(2) ? "32" : width(4);
+            case S::mask:
+                return list(4, &Grammar::reg, ptx::Type::b32);
         }
         return "";
     }
