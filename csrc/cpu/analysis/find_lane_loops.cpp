@@ -68,9 +68,7 @@ bool follows_loads(const KernelAnalysis& analysis, const Block& block) {
 bool is_lane_loop(const KernelAnalysis& analysis, std::uint32_t b) {
     const Block& block = analysis.blocks[b];
     const OpEffects& last = analysis.ops[block.end - 1];
-    if (!block.is_loop_header || block.loop_end != b || last.kind != Kind::branch ||
-        last.targets[0] != block.first)
-        return false;
+    if (!analysis.is_straight_loop(b)) return false;
     const Register* const condition = analysis.at(last.accesses[0].offset);
     if (!condition || is_value(*condition) || condition->in_file || condition->single_assignment)
         return false;
@@ -78,7 +76,6 @@ bool is_lane_loop(const KernelAnalysis& analysis, std::uint32_t b) {
     for (std::uint32_t n = block.first; n + 1 < block.end; ++n) {
         const OpEffects& op = analysis.ops[n];
         if (op.hoisted) continue;
-        if (op.changes_flow || op.may_retry || op.entry_after || op.no_fallthrough) return false;
         const bool load = op.kind == Kind::load, computes = op.kind == Kind::lanes;
         if (!load && !computes && op.kind != Kind::guard_begin && op.kind != Kind::guard_end)
             return false;

@@ -37,6 +37,18 @@ bool KernelAnalysis::waits() const {
                        [](const Block& block) { return block.entry && !block.yield_entry; });
 }
 
+bool KernelAnalysis::is_straight_loop(std::uint32_t b) const {
+    const Block& block = blocks[b];
+    const OpEffects& last = ops[block.end - 1];
+    if (!block.is_loop_header || block.loop_end != b || last.kind != Kind::branch ||
+        last.targets[0] != block.first)
+        return false;
+    return std::none_of(
+        ops.begin() + block.first, ops.begin() + block.end - 1, [](const OpEffects& op) {
+            return op.changes_flow || op.may_retry || op.entry_after || op.no_fallthrough;
+        });
+}
+
 bool KernelAnalysis::is_block_barrier(std::uint32_t n) const {
     const OpEffects& op = ops[n];
     if (op.kind != Kind::barrier || op.guarded) return false;

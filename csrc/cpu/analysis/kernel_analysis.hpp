@@ -159,6 +159,9 @@ class KernelAnalysis {
     std::uint32_t index_at(std::int32_t offset) const { return by_offset_.at(offset); }
     Register& reg(std::int32_t offset);  // makes a new index for an offset without a register
     std::uint32_t block_at(std::uint32_t code) const { return block_of[code]; }
+    // Whether a block is a loop by itself that ends with a branch to its begin, and whose other
+    // operations all lead to the next one.
+    bool is_straight_loop(std::uint32_t b) const;
     bool is_leader(std::uint32_t code) const {
         return code < ops.size() && blocks[block_of[code]].first == code;
     }
@@ -166,6 +169,24 @@ class KernelAnalysis {
   private:
     std::map<std::int32_t, std::uint32_t> by_offset_;
 };
+
+// Whether lanes that execute such an operation go on at once.
+constexpr bool never_waits(Kind kind) {
+    switch (kind) {
+        case Kind::guard_begin:
+        case Kind::guard_end:
+        case Kind::lanes:
+        case Kind::logic:
+        case Kind::pack:
+        case Kind::unpack:
+        case Kind::parameter:
+        case Kind::load:
+        case Kind::store:
+            return true;
+        default:
+            return false;
+    }
+}
 
 inline bool is_integer_or_bits(ptx::Type t) {
     return ptx::is_integer(t) || t == ptx::Type::b16 || t == ptx::Type::b32 || t == ptx::Type::b64;

@@ -1,4 +1,6 @@
 // csrc/cpu/analysis/relax_nans.cpp - finds results whose NaNs no reader distinguishes.
+#include <algorithm>
+
 #include "cpu/analysis/passes.hpp"
 
 namespace cupola::cpu::compiler {
@@ -42,30 +44,11 @@ bool may_distinguish_nans(const OpEffects& op) {
 // Whether a lane that starts an iteration of the block's loop executes it to the end in emitted
 // code. Only operations that may wait end an iteration elsewhere.
 bool is_whole_loop(const KernelAnalysis& analysis, std::uint32_t b) {
+    const auto ops = analysis.ops.begin();
     const Block& block = analysis.blocks[b];
-    const OpEffects& last = analysis.ops[block.end - 1];
-    if (!block.is_loop_header || block.loop_end != b || last.kind != Kind::branch ||
-        last.targets[0] != block.first)
-        return false;
-    for (std::uint32_t n = block.first; n + 1 < block.end; ++n) {
-        const OpEffects& op = analysis.ops[n];
-        if (op.changes_flow || op.may_retry || op.entry_after || op.no_fallthrough) return false;
-        switch (op.kind) {
-            case Kind::guard_begin:
-            case Kind::guard_end:
-            case Kind::lanes:
-            case Kind::logic:
-            case Kind::pack:
-            case Kind::unpack:
-            case Kind::parameter:
-            case Kind::load:
-            case Kind::store:
-                break;
-            default:
-                return false;
-        }
-    }
-    return true;
+    return analysis.is_straight_loop(b) &&
+           std::all_of(ops + block.first, ops + block.end - 1,
+                       [](const OpEffects& op) { return never_waits(op.kind); });
 }
 
 // A sum that only arithmetic of its loop reads may be any NaN until lanes leave the loop. So an

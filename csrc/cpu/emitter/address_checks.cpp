@@ -31,14 +31,10 @@ const char* name_of(Proof proof) {
 std::int64_t predictable_compare(const KernelAnalysis& analysis, std::uint32_t b) {
     const Block& block = analysis.blocks[b];
     const OpEffects& last = analysis.ops[block.end - 1];
-    if (!block.is_loop_header || block.loop_end != b || last.kind != Kind::branch ||
-        last.targets[0] != block.first)
-        return -1;
+    if (!analysis.is_straight_loop(b)) return -1;
     std::int64_t found = -1;
     for (std::uint32_t n = block.first; n + 1 < block.end; ++n) {
-        const OpEffects& op = analysis.ops[n];
-        if (op.changes_flow || op.no_fallthrough || op.may_retry || op.entry_after) return -1;
-        for (const Access& access : op.accesses)
+        for (const Access& access : analysis.ops[n].accesses)
             if (access.write && access.offset == last.accesses[0].offset) found = n;
     }
     return found >= 0 && is_ordered(analysis.ops[static_cast<std::uint32_t>(found)]) ? found : -1;

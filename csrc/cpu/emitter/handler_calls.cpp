@@ -54,20 +54,7 @@ std::uint32_t HandlerCalls::end_of_run(std::uint32_t b) const {
 
 bool HandlerCalls::may_run(std::uint32_t b) const {
     for (std::uint32_t n = analysis_.blocks[b].first; n < end_of_run(b); ++n)
-        switch (analysis_.ops[n].kind) {
-            case Kind::lanes:
-            case Kind::logic:
-            case Kind::pack:
-            case Kind::unpack:
-            case Kind::parameter:
-            case Kind::load:
-            case Kind::store:
-            case Kind::guard_begin:
-            case Kind::guard_end:
-                break;
-            default:
-                return false;
-        }
+        if (!never_waits(analysis_.ops[n].kind)) return false;
     return true;
 }
 

@@ -18,6 +18,7 @@ struct SteppedCode {
     std::uint32_t index_of(const DecodedOp* ip) const {
         return static_cast<std::uint32_t>(ip - code.data());
     }
+    const Effect& effect_at(const DecodedOp* ip) const { return effects[index_of(ip)]; }
 
     const std::uint64_t number;  // different for each kernel of the process
     std::vector<DecodedOp> code;

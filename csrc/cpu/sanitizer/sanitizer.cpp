@@ -103,14 +103,14 @@ void BlockChecks::unwritten(const Warp& w, const Op* ip, unsigned lane, const st
 unsigned BlockChecks::thread(const Warp& w, unsigned lane) const { return w.index * lanes + lane; }
 
 const DecodedOp* BlockChecks::before(Warp& w, const DecodedOp* ip) {
-    const Effect& effect = grid_.stepped->effects[grid_.stepped->index_of(ip)];
+    const Effect& effect = grid_.stepped->effect_at(ip);
     if (effect.kind == Kind::warp_operation || effect.kind == Kind::warp_barrier)
         check_members(w, ip, effect);
     return ip;
 }
 
 void BlockChecks::after(Warp& w, const DecodedOp* ip, std::uint32_t mask) {
-    const Effect& effect = grid_.stepped->effects[grid_.stepped->index_of(ip)];
+    const Effect& effect = grid_.stepped->effect_at(ip);
     if (effect.kind != Kind::none) look(w, ip, effect, mask);
 }
 
@@ -176,7 +176,7 @@ void BlockChecks::touch(const Warp& w, const DecodedOp* ip, unsigned lane, std::
         grid_.unwritten.wrote(address, bytes);
         return;
     }
-    const Effect& effect = grid_.stepped->effects[grid_.stepped->index_of(ip)];
+    const Effect& effect = grid_.stepped->effect_at(ip);
     const bool atomic =
         how == Touch::atomic || (effect.kind == Kind::bulk_atomic && how == Touch::write);
     touch_plain(w, ip, lane, address, bytes, atomic ? Touch::atomic : how,

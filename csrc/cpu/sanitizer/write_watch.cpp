@@ -43,9 +43,7 @@ class GridWatch final : public observe::GridObserver {
     }
     std::unique_ptr<observe::BlockObserver> of_block(BlockState& block) override;
 
-    const Effect& effect(const DecodedOp* ip) const {
-        return stepped_->effects[stepped_->index_of(ip)];
-    }
+    const Effect& effect(const DecodedOp* ip) const { return stepped_->effect_at(ip); }
     bool hits(std::uint64_t address, std::uint64_t bytes) const {
         return address < address_ + bytes_ && address_ < address + bytes;
     }

@@ -8,7 +8,10 @@ namespace {
 
 constexpr std::uint64_t word = 4, banks = 32, wavefront = word * banks;
 
-// The number of different units of `size` bytes that the accesses touch.
+std::uint64_t divided_up(std::uint64_t count, std::uint64_t by) { return (count + by - 1) / by; }
+
+}  // namespace
+
 std::vector<std::uint64_t> units_of(const Access* first, const Access* end, std::uint64_t size) {
     std::vector<std::uint64_t> units;
     for (; first != end; ++first)
@@ -20,11 +23,7 @@ std::vector<std::uint64_t> units_of(const Access* first, const Access* end, std:
     return units;
 }
 
-std::uint64_t divided_up(std::uint64_t count, std::uint64_t by) { return (count + by - 1) / by; }
-
-}  // namespace
-
-Pieces sectors_of(std::vector<Access> accesses) {
+std::uint64_t least_sectors(std::vector<Access> accesses) {
     std::sort(accesses.begin(), accesses.end(),
               [](const Access& a, const Access& b) { return a.address < b.address; });
     std::uint64_t end = 0, bytes = 0;
@@ -33,8 +32,7 @@ Pieces sectors_of(std::vector<Access> accesses) {
         end = std::max(end, each.address + each.bytes);
         bytes += end - begin;
     }
-    const auto touched = units_of(accesses.data(), accesses.data() + accesses.size(), sector);
-    return {touched.size(), divided_up(bytes, sector)};
+    return divided_up(bytes, sector);
 }
 
 Pieces wavefronts_of(const std::vector<Access>& accesses) {

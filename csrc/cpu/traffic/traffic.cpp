@@ -73,7 +73,7 @@ class BlockTraffic final : public observe::BlockObserver {
     BlockTraffic(GridTraffic& grid, BlockState& block) : grid_(grid), block_(block) {}
 
     void after(Warp& w, const DecodedOp* ip, std::uint32_t mask) override {
-        const Effect& effect = grid_.stepped->effects[grid_.stepped->index_of(ip)];
+        const Effect& effect = grid_.stepped->effect_at(ip);
         switch (effect.kind) {
             case Effect::Kind::load:
                 add(w, ip, mask, loads, effect.bytes * ip->count);
@@ -131,11 +131,11 @@ class BlockTraffic final : public observe::BlockObserver {
     void flush() {
         for (const How how : {loads, stores, atomics}) {
             std::vector<Access>&global = global_[how], &shared = shared_[how];
-            for (const Access& each : global)
-                for (std::uint64_t at = each.address / sector;
-                     at <= (each.address + each.bytes - 1) / sector; ++at)
-                    (how == loads ? read_ : written_).insert(at);
-            if (!global.empty()) sum(in_global, how, global, sectors_of(global));
+            if (!global.empty()) {
+                const auto sectors = units_of(global.data(), global.data() + global.size(), sector);
+                (how == loads ? read_ : written_).insert(sectors.begin(), sectors.end());
+                sum(in_global, how, global, {sectors.size(), least_sectors(global)});
+            }
             if (!shared.empty()) sum(in_shared, how, shared, wavefronts_of(shared));
             global.clear();
             shared.clear();

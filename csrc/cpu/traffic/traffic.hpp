@@ -22,7 +22,9 @@ struct Access {
 struct Pieces {
     std::uint64_t count = 0, least = 0;
 };
-Pieces sectors_of(std::vector<Access> accesses);
+// The different units of `size` bytes that accesses touch, in order.
+std::vector<std::uint64_t> units_of(const Access* first, const Access* end, std::uint64_t size);
+std::uint64_t least_sectors(std::vector<Access> accesses);
 // Addresses are offsets in the shared memory of a block.
 Pieces wavefronts_of(const std::vector<Access>& accesses);
 
