@@ -16,10 +16,10 @@ from cupola.exceptions import ArgumentValueError
 from cupola.judging.inputs import Case
 from cupola.judging.process import Ended, Limits, Process
 from cupola.judging.task import Task, dtype_of
+from cupola.judging.views import GUARD_BYTE, memory_of, view_of
 
 TITLE = "candidate.cu"
 GUARD = 1024  # bytes before and behind each array
-GUARD_BYTE = 0xFF  # a NaN in floats, -1 in integers
 _MARGIN = 5.0  # seconds of a request beside the launch
 _COOPERATIVE, _DEPENDENT = 1, 2
 
@@ -190,7 +190,7 @@ class Candidate:
             dtype = dtype_of(declaration, tensor, case.types)
             data = None
             if tensor.name in case.arrays:
-                data = _memory(case.arrays[tensor.name], case.strides.get(tensor.name))
+                data = memory_of(case.arrays[tensor.name], case.strides.get(tensor.name))
             elif tensor.type.optional and tensor.name not in values.shapes:
                 continue  # an input that is not given
             nbytes = math.prod(values.shape(tensor)) * dtype.itemsize if data is None else data.size
@@ -323,8 +323,8 @@ class Candidate:
             dtype = dtype_of(declaration, tensor, case.types)
             elements = content[at : at + nbytes].view(dtype)
             if tensor.name in case.strides:
-                view = _view(elements, shape, case.strides[tensor.name])
-                given = _memory(view, case.strides[tensor.name])
+                view = view_of(elements, shape, case.strides[tensor.name])
+                given = memory_of(view, case.strides[tensor.name])
                 if given.tobytes() != elements.tobytes():
                     made.outside.append(f"between the elements of {tensor.name}")
                 made.arrays[tensor.name] = view.copy()
@@ -385,24 +385,6 @@ def number(expression: Expression, case: Case) -> int:
         return int(expression.evaluate(values))
     except (ExpressionError, KeyError) as error:
         raise ArgumentValueError(f"{expression.text} can't be computed: {error}") from None
-
-
-def _memory(data: np.ndarray[Any, Any], strides: tuple[int, ...] | None) -> Any:
-    """The bytes of an array in memory; those between the elements of a view are guards."""
-    if strides is None:
-        return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-    steps = sum((length - 1) * stride for length, stride in zip(data.shape, strides, strict=True))
-    made = np.full((steps + 1) * data.itemsize if data.size else 0, GUARD_BYTE, np.uint8)
-    if data.size:
-        _view(made.view(data.dtype), data.shape, strides)[...] = data
-    return made
-
-
-def _view(elements: np.ndarray[Any, Any], shape: Any, strides: tuple[int, ...]) -> Any:
-    """The array of a shape whose strides are in elements."""
-    return np.lib.stride_tricks.as_strided(
-        elements, shape, [one * elements.itemsize for one in strides]
-    )
 
 
 def _three(axes: list[int]) -> list[int]:

@@ -238,11 +238,8 @@ class Gradients:
         }  # fmt: skip
         types = self._types(case.types)
         scalars = {one.name: case.scalars[one.name] for one in declaration.scalars}
-        integers = {
-            one.name: scalars[one.name] for one in declaration.scalars if one.kind != "float"
-        }
         shapes = {key: one.shape for key, one in arrays.items()}
-        values = Sizes(declaration, shapes, integers, types)
+        values = Sizes(declaration, shapes, scalars, types)
         given = Case(
             case.sizes, case.kind, types, arrays, scalars, values, case.seed, case.own
         )  # fmt: skip

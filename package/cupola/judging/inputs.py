@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ import numpy as np
 from cupola.declare.expression import ExpressionError
 from cupola.exceptions import ArgumentValueError
 from cupola.judging.task import Task, dtype_of
+from cupola.judging.views import WAYS
 from cupola.ops.sizes import Sizes
 
 ORDINARY = "random"
@@ -188,14 +188,11 @@ class Cases:
             shapes[tensor.name] = (
                 (sizes[tensor.type.pack], *lengths) if tensor.type.pack else tuple(lengths)
             )
-        integers = {
-            one.name: numbers[one.name] for one in declaration.scalars if one.kind != "float"
-        }
-        return Sizes(declaration, shapes, integers, types, strides=strides)
+        return Sizes(declaration, shapes, numbers, types, strides=strides)
 
     def views(self, case: Case) -> Iterator[tuple[str, Case]]:
         """The case with views in place of the inputs whose strides the kernel takes."""
-        for text, strides_of in (("every second element", _apart), ("transposed", _transposed)):
+        for text, strides_of in WAYS.items():
             strides = {
                 one.name: strides_of(case.arrays[one.name].shape)
                 for one in self.task.declaration.inputs
@@ -280,19 +277,6 @@ class Cases:
         if kind in ("zeros", "ones") and low <= (kind == "ones") < high:
             made = np.full(shape, kind == "ones")
         return made.astype(dtype)
-
-
-def _apart(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of every second element of rows that have three more."""
-    strides = [2]
-    for length in shape[:0:-1]:
-        strides.append(strides[-1] * length + 3)
-    return tuple(strides[::-1])
-
-
-def _transposed(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides with the first axis innermost."""
-    return tuple(math.prod(shape[:axis]) for axis in range(len(shape)))
 
 
 def of_kind(kind: str, dtype: np.dtype[Any], shape: tuple[int, ...], rng: Any) -> Any:

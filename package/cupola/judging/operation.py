@@ -302,10 +302,7 @@ def without(declaration: Declaration, case: Case, names: list[str]) -> Case:
     """
     shapes = {name: one for name, one in case.values.shapes.items() if name not in names}
     arrays = {name: one for name, one in case.arrays.items() if name not in names}
-    integers = {
-        one.name: case.scalars[one.name] for one in declaration.scalars if one.kind != "float"
-    }
-    values = Sizes(declaration, shapes, integers, case.types)
+    values = Sizes(declaration, shapes, case.scalars, case.types)
     return replace(case, arrays=arrays, values=values)
 
 
