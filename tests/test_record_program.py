@@ -15,6 +15,7 @@ import pytest
 import cupola
 from cupola.recording import read, replay
 from cupola.recording.address_origin import offsets
+from cupola.recording.code_texts import CodeTexts
 from cupola.recording.conversion import convert
 from cupola.recording.program import Choice, real_driver, variables
 from cupola.recording.spool import read_spool
@@ -266,7 +267,7 @@ def test_a_cut_spool_has_the_launches_before(spool, tmp_path):
         found = read_spool(path)
         assert not found.complete
         counts.add(len(found.launches))
-        convert(found, tmp_path / "case.cupola", "")
+        convert(found, tmp_path / "case.cupola", "", CodeTexts(tmp_path))
         assert len(read(tmp_path / "case.cupola").launches) == len(found.launches)
     assert counts == {0, 1, 2}
 
@@ -284,7 +285,7 @@ def test_hostile_spools_are_refused_or_read(spool, tmp_path):
         path.write_bytes(content)
         try:
             found = read_spool(path)
-            convert(found, tmp_path / "case.cupola", "")
+            convert(found, tmp_path / "case.cupola", "", CodeTexts(tmp_path))
             read(tmp_path / "case.cupola")
             outcomes.add("read")
         except cupola.ArgumentValueError as error:
@@ -300,7 +301,7 @@ def test_machine_code_alone_is_for_a_gpu(spool, tmp_path):
     found = read_spool(path)
     cubin = images.compiled("scale.cubin", images.SCALE, "-cubin", "-arch=sm_75")
     found.images = dict.fromkeys(found.images, cubin.read_bytes())
-    made = convert(found, tmp_path / "case.cupola", "")
+    made = convert(found, tmp_path / "case.cupola", "", CodeTexts(tmp_path))
     assert made.code == {"cubin"} and made.count == 2
     launch = read(tmp_path / "case.cupola").launches[0]
     assert [one.nbytes for one in launch.memory] == [256] and len(launch.pointers) == 1

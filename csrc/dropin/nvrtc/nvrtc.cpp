@@ -1,14 +1,19 @@
-// csrc/dropin/nvrtc/nvrtc.cpp - a libnvrtc.so for programs on the CPU device: PTX in the place of a
-// cubin.
+// csrc/dropin/nvrtc/nvrtc.cpp - a libnvrtc.so in front of NVIDIA's: PTX in the place of a cubin, or
+// beside it.
 //
-// `cupola run` puts this library where a program looks for NVRTC, and names NVIDIA's in
-// CUPOLA_RUN_NVRTC. Every call is forwarded to that one. Only the two that hand out a cubin differ:
-// NVRTC makes PTX of each program that it makes a cubin of, and a driver loads either.
+// `cupola run` and `cupola record` put this library where a program looks for NVRTC, and every call
+// is forwarded to NVIDIA's. Only the two that hand out a cubin differ: NVRTC makes PTX of each
+// program that it makes a cubin of. Where CUPOLA_RUN_NVRTC names NVIDIA's library, the program runs
+// on the CPU device and gets PTX, which a driver loads, too. Where CUPOLA_RECORD_NVRTC names the
+// library, the program gets its cubin, and both are written for the replay.
 #include <dlfcn.h>
 
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+
+#include "dropin/nvrtc/kept.hpp"
 
 #define CUPOLA_NVRTC extern "C" __attribute__((visibility("default")))
 
@@ -17,15 +22,27 @@ namespace {
 using Program = void*;
 enum Result : int { success = 0, internal_error = 11 };  // nvrtcResult
 
+// NVIDIA's library.
+const char* path() {
+    const char* run = std::getenv("CUPOLA_RUN_NVRTC");
+    const char* found = run && *run ? run : std::getenv("CUPOLA_RECORD_NVRTC");
+    return found && *found ? found : nullptr;
+}
+
+bool runs_on_cpu() {
+    const char* run = std::getenv("CUPOLA_RUN_NVRTC");
+    return run && *run;
+}
+
 // The library is opened once, at the first call, and never closed: a program may hold pointers that
 // the library returned.
 void* nvidia() {
     static void* const library = [] {
-        const char* path = std::getenv("CUPOLA_RUN_NVRTC");
-        void* opened = path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+        void* opened = path() ? dlopen(path(), RTLD_NOW | RTLD_LOCAL) : nullptr;
         if (!opened)
-            std::fprintf(stderr, "cupola run: NVRTC can't be loaded: %s\n",
-                         path && *path ? dlerror() : "CUPOLA_RUN_NVRTC is not set");
+            std::fprintf(stderr, "cupola: NVRTC can't be loaded: %s\n",
+                         path() ? dlerror()
+                                : "neither CUPOLA_RUN_NVRTC nor CUPOLA_RECORD_NVRTC is set");
         return opened;
     }();
     return library;
@@ -35,7 +52,7 @@ void* symbol(const char* name) {
     void* const library = nvidia();
     void* const found = library ? dlsym(library, name) : nullptr;
     if (library && !found)
-        std::fprintf(stderr, "cupola run: %s has no %s\n", std::getenv("CUPOLA_RUN_NVRTC"), name);
+        std::fprintf(stderr, "cupola: %s has no %s\n", path(), name);
     return found;
 }
 
@@ -98,14 +115,23 @@ CUPOLA_NVRTC Result nvrtcGetPTX(Program program, char* ptx) {
 // makes no cubin.
 CUPOLA_NVRTC Result nvrtcGetCUBINSize(Program program, std::size_t* size) {
     const Result result = CUPOLA_FORWARD(nvrtcGetCUBINSize, program, size);
-    return result == success && size && *size ? nvrtcGetPTXSize(program, size) : result;
+    const bool replaced = result == success && size && *size && runs_on_cpu();
+    return replaced ? nvrtcGetPTXSize(program, size) : result;
 }
 
 CUPOLA_NVRTC Result nvrtcGetCUBIN(Program program, char* cubin) {
     std::size_t size = 0;
     const Result result = CUPOLA_FORWARD(nvrtcGetCUBINSize, program, &size);
-    if (result == success && size) return nvrtcGetPTX(program, cubin);
-    return CUPOLA_FORWARD(nvrtcGetCUBIN, program, cubin);
+    if (result == success && size && runs_on_cpu()) return nvrtcGetPTX(program, cubin);
+    const Result made = CUPOLA_FORWARD(nvrtcGetCUBIN, program, cubin);
+    if (made != success || !size) return made;
+    std::size_t length = 0;
+    if (nvrtcGetPTXSize(program, &length) != success || length < 2) return made;
+    std::string ptx(length, '\0');
+    if (nvrtcGetPTX(program, ptx.data()) != success) return made;
+    ptx.resize(length - 1);  // without the NUL
+    cupola::nvrtc::keep({cubin, size}, ptx);
+    return made;
 }
 
 CUPOLA_NVRTC Result nvrtcGetLTOIRSize(Program program, std::size_t* size) {

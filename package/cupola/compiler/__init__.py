@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cupola import cache as _cache
+from cupola.compiler import kept_ptx
 from cupola.compiler.arguments import asked_architecture, options_of, request_of, target_of
 from cupola.compiler.front_end import FrontEnd
 from cupola.compiler.lines import DEBUG, with_lines
@@ -111,6 +112,8 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     )
     built = build(request, compiler, cache)
     title = ", ".join(one.title for one in request.sources)
+    if built.ptx:
+        kept_ptx.keep(built.image, built.ptx)
     try:
         return Module(
             built.image,

@@ -194,6 +194,8 @@ class Capture:
         self._take(f"images/{sha256}.bin", content, members)
         manifest = told.pop("manifest")
         ptx, code = _ptx(content)
+        if told["ptx"] and not ptx:
+            ptx, code = told["ptx"], f"{code} ptx"
         text = "" if manifest is None else manifest.text.decode("utf-8", "surrogateescape")
         about = {**told, "image": sha256, "code": code, "manifest": text}
         members[f"images/{digest}.json"] = json.dumps(about).encode()

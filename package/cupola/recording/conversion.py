@@ -18,13 +18,16 @@ from cupola.image.cxx_names import demangle
 from cupola.module import Module
 from cupola.recording.archive import Writer
 from cupola.recording.capture import Capture, KernelOf
+from cupola.recording.code_texts import CodeTexts
 from cupola.recording.memory import Found, may_hold_addresses
 from cupola.recording.spool import Spool, SpoolLaunch
 
 _NO_LIMIT = 1 << 62  # the spool's own limit bounds its contents
 
 
-def convert(spool: Spool, path: str | os.PathLike[str], kernels: str) -> Capture:
+def convert(
+    spool: Spool, path: str | os.PathLike[str], kernels: str, texts: CodeTexts
+) -> Capture:
     """Write the launches of a spool to a new case.
 
     Parameters
@@ -34,6 +37,8 @@ def convert(spool: Spool, path: str | os.PathLike[str], kernels: str) -> Capture
         The case, which is replaced.
     kernels : str
         The pattern, as the case names it.
+    texts : CodeTexts
+        The PTX of images without PTX.
 
     Returns
     -------
@@ -47,7 +52,7 @@ def convert(spool: Spool, path: str | os.PathLike[str], kernels: str) -> Capture
     """
     capture = Capture(Writer(path), _NO_LIMIT)
     name, major, minor = spool.device
-    images = _Images(spool)
+    images = _Images(spool, texts)
     try:
         capture.head(name, f"{major}.{minor}", kernels)
         for launch in spool.launches:
@@ -104,29 +109,34 @@ class _SpoolMemory:
 class _Images:
     """The images of a spool, loaded by the CPU device where it takes them."""
 
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
-        self._modules: dict[int, Module | None] = {}
+    def __init__(self, spool: Spool, texts: CodeTexts) -> None:
+        self._spool, self._texts = spool, texts
+        self._modules: dict[int, tuple[Module | None, str]] = {}
 
     def kernel(self, launch: SpoolLaunch) -> KernelOf:
         """The kernel of a launch."""
         number, content = launch.image, self._spool.images[launch.image]
         if number not in self._modules:
-            self._modules[number] = _module(content)
-        module = self._modules[number]
+            ptx = "" if _has_ptx(content) else self._texts.of(content)
+            self._modules[number] = _module(ptx.encode() or content), ptx
+        module, ptx = self._modules[number]
         about: dict[str, Any] = {
             "image": content, "name": "the program's image", "manifest": None, "names": {},
-            "ptx": "", "types": {}, "signatures": {},
+            "ptx": ptx, "types": {}, "signatures": {},
         }  # fmt: skip
         digest = hashlib.sha256(content).hexdigest()
         parameters = _parameters(module, launch)
         return KernelOf(digest, lambda: dict(about), parameters, _variables(module, launch))
 
 
+def _has_ptx(content: bytes) -> bool:
+    return any(one.kind == "ptx" for one in reader.read_image(content).entries)
+
+
 def _module(content: bytes) -> Module | None:
     """The module of an image; None where the CPU device does not take it."""
     try:
-        if not any(one.kind == "ptx" for one in reader.read_image(content).entries):
+        if not _has_ptx(content):
             return None
         return Module(content, "the program's image", None, Device("cpu"))
     except ImageError:

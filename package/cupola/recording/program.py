@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cupola import library, paths
+from cupola.compiler.kept_ptx import SPOOL
 from cupola.exceptions import ArgumentValueError
+from cupola.recording.code_texts import CodeTexts
 from cupola.recording.conversion import convert
 from cupola.recording.spool import read_spool
 
@@ -64,11 +66,13 @@ def variables(choice: Choice, driver: str, spool: Path, now: Mapping[str, str]) 
         "LD_LIBRARY_PATH": f"{folder}{os.pathsep}{others}" if others else folder,
         "CUPOLA_DRIVER": own,  # for a program with cupola
         "CUPOLA_RECORD_DRIVER": driver,
-        "CUPOLA_RECORD_SPOOL": os.fspath(spool),
+        SPOOL: os.fspath(spool),
         "CUPOLA_RECORD_KERNELS": choice.kernels,
         "CUPOLA_RECORD_LAUNCHES": f"{choice.first}:{end}",
         "CUPOLA_RECORD_LIMIT": str(choice.limit),
         "CUPOLA_RECORD_FAULT": str(int(choice.fault)),
+        # CuPy's own cache has machine code whose PTX was not kept.
+        "CUPY_CACHE_DIR": os.path.join(spool, "cupy"),
     }
 
 
@@ -129,11 +133,11 @@ def run(
 def convert_folder(spool: Path, case: Path, choice: Choice) -> list[Made]:
     """Write a case for each spool of a folder, in the order in which they began."""
     files = sorted(spool.glob("*.spool"), key=lambda path: (path.stat().st_ctime_ns, path.name))
-    made = []
+    made, texts = [], CodeTexts(spool)
     for number, path in enumerate(files, 1):
         found = read_spool(path)
         target = case if number == 1 else case.with_stem(f"{case.stem}-{number}")
-        capture = convert(found, target, choice.kernels)
+        capture = convert(found, target, choice.kernels, texts)
         count = sum(one[2] for one in found.left_out)
         made.append(Made(target, capture.count, found.stopped, count, capture.code))
     return made

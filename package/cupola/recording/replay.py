@@ -133,14 +133,16 @@ def _ptx(image: bytes) -> str:
 
 
 def _module(case: Case, digest: str, device: Device) -> Module:
-    told = case.images[digest]
+    told, content = case.images[digest], case.image(digest)
+    if told["ptx"] and CpuDevice.of(device.index) and not _ptx(content):
+        content = told["ptx"].encode()
     manifest = None
     if told["manifest"]:
         text = told["manifest"].encode("utf-8", "surrogateescape")
         manifest = Manifest(text, f"of {told['name']} in {case.file}")
     try:
         return Module(
-            case.image(digest), told["name"], manifest, device, names=told["names"],
+            content, told["name"], manifest, device, names=told["names"],
             ptx=told["ptx"], types=told["types"], signatures=told["signatures"],
         )  # fmt: skip
     except ImageError as error:

@@ -92,6 +92,8 @@ def run(options: argparse.Namespace) -> int:
     values = dict(os.environ)
     if cpu:
         values.update(environment.variables(values))
+    else:
+        values.update(environment.keeping_ptx(values))
     choice = _choice(options)
     status, made = program.run(
         command(given, values), values, choice, program.real_driver(cpu=cpu), options.output

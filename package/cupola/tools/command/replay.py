@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         written = written_test.write(case, options.test, options.rtol, options.atol, options.image)
         print(f"wrote {written}")
         return 0
-    _set_environment(options)
+    _set_environment(options, case)
     if not case.launches:
         raise ArgumentValueError(f"{case.file} has no launches: nothing can be replayed")
     device = "cpu" if options.device is None else options.device
@@ -123,7 +123,7 @@ def _debug(options: argparse.Namespace) -> int:
     return debug.run(argparse.Namespace(program=line, dap=False, port=None, commands=[]))
 
 
-def _set_environment(options: argparse.Namespace) -> None:
+def _set_environment(options: argparse.Namespace, case: Case) -> None:
     """Set the variables that the CPU device reads when it is loaded."""
     given = {
         "CUPOLA_CPU_CHECK": options.check,
@@ -136,6 +136,11 @@ def _set_environment(options: argparse.Namespace) -> None:
             "--check, --seed and --coverage are of the CPU device: leave --device out"
         )
     os.environ.update(wanted)
+    from cupola.image.devices import known_devices
+
+    recorded = case.device["compute_capability"]
+    if options.device is None and recorded in known_devices():
+        os.environ.setdefault("CUPOLA_CPU_COMPUTE_CAPABILITY", recorded)
 
 
 def _findings(options: argparse.Namespace) -> int:

@@ -51,6 +51,27 @@ def variables(now: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if now.get(name) != value}
 
 
+def keeping_ptx(now: Mapping[str, str]) -> dict[str, str]:
+    """The variables with which NVRTC's PTX is kept for `cupola record` of a program on a GPU.
+
+    Parameters
+    ----------
+    now
+        An environment, such as ``os.environ``.
+    """
+    from cupola import library
+
+    nvrtc = _nvrtc(now)
+    if nvrtc is None:
+        return {}
+    front = _nvrtc_front(nvrtc, Path(library.FOLDER) / "run")
+    return {
+        "CUPOLA_RECORD_NVRTC": nvrtc,
+        "LD_LIBRARY_PATH": _prepend([front], now.get("LD_LIBRARY_PATH", "")),
+        "PYTHONPATH": _prepend([HERE / "site"], now.get("PYTHONPATH", "")),
+    }
+
+
 def _prepend(folders: list[Path], rest: str) -> str:
     """A list of folders that begins with these."""
     ours = [os.fspath(folder) for folder in folders]
@@ -102,7 +123,7 @@ def _nvrtc_front(found: str, folder: Path) -> Path:
         known = ", ".join(sorted(path.name for path in folder.iterdir()))
         print(
             f"cupola: {found} is none of the versions that cupola replaces ({known}). A program "
-            "that asks NVRTC for a cubin gets machine code, which the CPU device refuses.",
+            "that asks NVRTC for a cubin gets machine code alone, which the CPU device refuses.",
             file=sys.stderr,
         )
     return made

@@ -1,8 +1,9 @@
-# cupola/tools/run/site/sitecustomize.py - for programs that `cupola run` runs on the CPU device.
+# cupola/tools/run/site/sitecustomize.py - for programs of `cupola run` and `cupola record`.
 """Changes what cuda.pathfinder finds, by which NVIDIA's own packages load libraries.
 
-nvJitLink is hidden: it links machine code, and without it programs link through the driver. NVRTC
-is replaced by one that returns PTX instead of a cubin, and the CUDA runtime by cupola's. An
+On the CPU device, nvJitLink is hidden: it links machine code, and without it programs link through
+the driver. NVRTC is replaced by one that returns PTX instead of a cubin, and the CUDA runtime by
+cupola's. For a recording on a GPU, NVRTC alone is replaced, by one that also keeps its PTX. An
 existing sitecustomize also runs.
 """
 
@@ -47,7 +48,7 @@ class _Pathfinder:
             load = module.load_nvidia_dynamic_lib
 
             def load_other(libname, *arguments, **keywords):
-                if libname == "nvJitLink":
+                if libname == "nvJitLink" and "CUPOLA_RECORD_NVRTC" not in os.environ:
                     raise module.DynamicLibNotFoundError(
                         "cupola run: nvJitLink makes machine code; the CPU device links PTX"
                     )
