@@ -6,15 +6,17 @@ from .compiler_process import files_in, real_compiler, run, script
 pytestmark = test_native.COMPILED
 
 # Row ends between the lanes of a warp: there the checks in advance fail. The last warp of a block
-# has inactive lanes.
+# has inactive lanes. A register is constant where the block of the loop reads it, and has another
+# value later.
 LARGE = """
 import re
 WORK = "mul.lo.u32 %r5, %r5, %r0; xor.b32 %r5, %r5, %r7;" * 100
 ROWS = ("rem.u32 %r6, %r4, 40; sub.u32 %r8, %r4, %r6; add.u32 %r6, %r6, -1; max.s32 %r6, %r6, 0;"
         "add.u32 %r6, %r6, %r8; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd7, %rd1, %rd6;"
-        "mov.u32 %r9, 0; mov.u32 %r5, %r4;"
-        "ON: ld.global.u32 %r7, [%rd7]; @!%p0 add.u32 %r7, %r7, 3;" + WORK +
-        "add.u32 %r9, %r9, 1; setp.lt.u32 %p0, %r9, 3; @%p0 bra ON; st.global.u32 [%rd5], %r5;")
+        "mov.u32 %r9, 0; mov.u32 %r5, %r4; mov.u32 %r10, 77;"
+        "ON: ld.global.u32 %r7, [%rd7]; @!%p0 add.u32 %r7, %r7, 3; add.u32 %r5, %r5, %r10;" + WORK +
+        "add.u32 %r9, %r9, 1; setp.lt.u32 %p0, %r9, 3; @%p0 bra ON;"
+        "mov.u32 %r10, 5; add.u32 %r5, %r5, %r10; st.global.u32 [%rd5], %r5;")
 module = driver.load(text_of({"endure": "setp.ne.u32 %p0, %r1, 1;" + ROWS}))
 def results():
     given, out = np.arange(4096, dtype=np.uint32) * 7919, np.zeros(4096, np.uint32)

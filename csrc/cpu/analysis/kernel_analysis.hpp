@@ -47,6 +47,8 @@ struct Access {
     std::int32_t offset;
     std::uint8_t bytes;
     bool write;
+    // The register that the code reads, where `offset` is that of its constant value; else 0.
+    std::int32_t replaced = 0;
 };
 
 struct OpEffects {

@@ -28,7 +28,8 @@ const Register* moved_constant(const KernelAnalysis& analysis, const OpEffects& 
 }  // namespace
 
 // Replaces the sources of lane functions only: other operations may call their handlers, which read
-// the register. Liveness has been found, so the register is still spilled for the interpreter.
+// the register. Liveness has been found, so the register is still spilled for the interpreter. A run
+// of handlers gets the value of the register before it begins.
 void propagate_constants(KernelAnalysis& analysis) {
     std::map<std::int32_t, std::size_t> index;
     for (const OpEffects& op : analysis.ops)
@@ -68,8 +69,10 @@ void propagate_constants(KernelAnalysis& analysis) {
                 if (analysis.ops[n].kind != Kind::lanes || access.write || found == index.end())
                     continue;
                 const std::int32_t constant = state[found->second];
-                if (constant > varies && analysis.at(constant)->bytes == access.bytes)
+                if (constant > varies && analysis.at(constant)->bytes == access.bytes) {
+                    access.replaced = access.offset;
                     access.offset = constant;
+                }
             }
             run(analysis.ops[n], state);
         }

@@ -86,6 +86,18 @@ CUPOLA_INLINE void spill_uniform(T u, std::byte* r, int offset) {
     for (unsigned i = 0; i < lanes; ++i) to[i] = u;
 }
 
+// Writes a constant to the active lanes of a register.
+template <class T>
+CUPOLA_INLINE void spill_constant(std::uint32_t mask, T value, std::byte* r, int offset) {
+    T* const to = reinterpret_cast<T*>(r + offset);
+    for (unsigned i = 0; i < lanes; ++i)
+        if (mask >> i & 1) to[i] = value;
+}
+CUPOLA_INLINE void spill_constant(std::uint32_t mask, bool value, std::byte* r, int offset) {
+    auto& bits = *reinterpret_cast<std::uint32_t*>(r + offset);
+    bits = value ? bits | mask : bits & ~mask;
+}
+
 // ---- operands -----------------------------------------------------------------------------
 
 // Emitted code passes registers by reference and unwrapped: a reference in an object makes the

@@ -65,9 +65,28 @@ bool HandlerCalls::reads(std::uint32_t n, const Register& r) const {
     });
 }
 
+// Spills the constants of registers that operations `first` to `end` - 1 read before they write
+// them: emitted code reads the constants in place of the registers.
+void HandlerCalls::emit_replaced(std::uint32_t first, std::uint32_t end) {
+    std::set<std::int32_t> known;
+    for (std::uint32_t n = first; n < end; ++n) {
+        for (const Access& access : analysis_.ops[n].accesses)
+            if (access.replaced != 0 && known.insert(access.replaced).second) {
+                const std::uint64_t value = analysis_.at(access.offset)->value;
+                out_.emit("spill_constant(mask, " +
+                          (access.bytes == 0 ? value != 0 ? "true" : "false"
+                                             : literal(value, access.bytes)) +
+                          ", r, " + to_string(access.replaced) + ");");
+            }
+        for (const Access& access : analysis_.ops[n].accesses)
+            if (access.write) known.insert(access.offset);
+    }
+}
+
 void HandlerCalls::emit_block(std::uint32_t b) {
     const Block& block = analysis_.blocks[b];
     const std::uint32_t end = end_of_run(b);
+    emit_replaced(block.first, end);
     std::set<std::int32_t> spilled, filled;
     std::string fills;
     for (std::uint32_t n = block.first; n < end; ++n)

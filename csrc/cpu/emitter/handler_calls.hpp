@@ -27,6 +27,7 @@ class HandlerCalls {
   private:
     std::uint32_t end_of_run(std::uint32_t b) const;
     bool reads(std::uint32_t n, const Register& r) const;
+    void emit_replaced(std::uint32_t first, std::uint32_t end);
 
     const KernelAnalysis& analysis_;
     CppText& out_;
