@@ -20,6 +20,7 @@ import pytest
 
 import cupola
 import cupola.recording.archive
+from cupola.module import description_of
 from cupola.recording import read, replay
 
 SOURCE = Path(__file__).with_name("recorded.cu")
@@ -460,7 +461,8 @@ def test_another_image_a_profile_and_the_debugger(module, path, tmp_path):
     with cupola.record(path):
         scale(module)
     image, trace = tmp_path / "other.ptx", tmp_path / "trace.json"
-    text = module.image.decode().replace("mul.f32", "add.f32")
+    text = description_of(module)["ptx"] or module.image.decode()  # for a GPU, or the CPU device
+    text = text.replace("mul.f32", "add.f32")
     image.write_text(text)
     (changed,) = replay(path, image=image)
     assert changed.difference.startswith("out[0] (float32)")
@@ -563,10 +565,30 @@ def test_machine_code_alone_says_so(module, path):
     (image,) = [name for name in members(path) if re.match(r"images/.*\.json", name)]
     content = b"\x7fELF" + bytes(60)
     digest = hashlib.sha256(content).hexdigest()
-    altered(path, image, lambda one: one.update(code="cubin", image=digest))
+    altered(path, image, lambda one: one.update(code="cubin", ptx="", image=digest))
     rewrite(path, {f"images/{digest}.bin": content})
     with pytest.raises(cupola.ImageError, match="machine code alone"):
         replay(path)
+
+
+def test_launches_without_code_for_the_device_are_named(module, path):
+    """The other launches of the case are replayed."""
+    other = cupola.load(images.SCALE)["scale"]
+    with cupola.record(path):
+        scale(module)
+        other[2, 32](cupola.ones(64, np.float32), 2.0, 64)
+    digest = read(path).launches[1].image
+    about = json.loads(members(path)[f"images/{digest}.json"])
+    cubin = images.compiled("scale.cubin", images.SCALE, "-cubin", "-arch=sm_75").read_bytes()
+    about.update(code="cubin", ptx="", image=hashlib.sha256(cubin).hexdigest())
+    new = {f"images/{digest}.json": json.dumps(about), f"images/{about['image']}.bin": cubin}
+    rewrite(path, new)
+    first, second = replay(path)
+    assert first.difference == second.difference == first.no_code == ""
+    assert "recorded as machine code alone (cubin)" in second.no_code and not second.compared
+    done = cli(path)
+    assert done.returncode == 0 and "launch 0, step_scale: equal\n" in done.stdout
+    assert "launch 1, scale: not replayed: " in done.stdout
 
 
 def replaced(name, change):

@@ -13,8 +13,8 @@ from cupola import launch_observer
 from cupola.core.loader import load
 from cupola.device import Device
 from cupola.exceptions import ArgumentValueError, DriverError, Error, ImageError
+from cupola.image import reader
 from cupola.image.manifest import Manifest
-from cupola.image.reader import read_image
 from cupola.memory import alloc
 from cupola.module import Module
 from cupola.recording.case import LIMIT, Case, read
@@ -38,6 +38,8 @@ class Outcome(NamedTuple):
     """Whether the case has the contents after the launch."""
     error: str = ""
     """The error of a launch that failed here as it did when it was recorded."""
+    no_code: str = ""
+    """Why the launch did not run: its image has no code for the device."""
 
 
 def replay(
@@ -71,23 +73,29 @@ def replay(
     ArgumentValueError
         The file is no valid case, or does not fit its own image.
     ImageError
-        The image has no code for the device.
+        No launch has an image with code for the device.
     """
     known = case if isinstance(case, Case) else read(case, limit=limit)
     where = device if isinstance(device, Device) else Device(device)
-    return list(_outcomes(known, where, rtol, atol, image))
+    outcomes = list(_outcomes(known, where, rtol, atol, image))
+    if outcomes and all(one.no_code for one in outcomes):
+        raise ImageError(f"{known.file}: {outcomes[0].no_code}")
+    return outcomes
 
 
 def _outcomes(
     case: Case, device: Device, rtol: float, atol: float, image: str | os.PathLike[str] | None
 ) -> Iterator[Outcome]:
-    modules: dict[str, Module] = {}
+    modules: dict[str, Module | str] = {}
     for launch in case.launches:
         if launch.image not in modules:
             modules[launch.image] = (
                 _module(case, launch.image, device) if image is None else load(image, device=device)
             )
         module = modules[launch.image]
+        if isinstance(module, str):
+            yield Outcome(launch.index, launch.title, "", False, "", module)
+            continue
         with device:
             found = _Replayed(case, launch, module, device.index)
             try:
@@ -127,12 +135,13 @@ def _difference(found: _Replayed, module: Module, rtol: float, atol: float) -> s
 
 def _ptx(image: bytes) -> str:
     """The one PTX text of an image; "" where it has none, or several."""
-    entries = read_image(image).entries
+    entries = reader.read_image(image).entries
     texts = [one.payload for one in entries if one.kind == "ptx"]
     return texts[0].decode("utf-8", "replace") if len(texts) == 1 else ""
 
 
-def _module(case: Case, digest: str, device: Device) -> Module:
+def _module(case: Case, digest: str, device: Device) -> Module | str:
+    """The module of an image; the reason where it has no code for the device."""
     told, content = case.images[digest], case.image(digest)
     if told["ptx"] and CpuDevice.of(device.index) and not _ptx(content):
         content = told["ptx"].encode()
@@ -146,14 +155,17 @@ def _module(case: Case, digest: str, device: Device) -> Module:
             ptx=told["ptx"], types=told["types"], signatures=told["signatures"],
         )  # fmt: skip
     except ImageError as error:
-        if "ptx" in told["code"].split():
+        major, minor = device.compute_capability
+        takes_code = CpuDevice.of(device.index) is None
+        where = reader.Device(10 * major + minor, machine_code=takes_code)
+        if reader.choose(content, [where])[0][0] is not None:
             raise
-        raise ImageError(
-            f"{case.file}: {told['name']} was recorded as machine code alone ({told['code']}), "
-            f"and has no PTX for {device.name}; replay it with --device on the GPU that it is "
-            f"built for\n{error}",
-            error.log,
-        ) from None
+        alone = "ptx" not in told["code"].split()
+        what = "machine code alone" if alone else "code for other devices"
+        return (
+            f"{told['name']} was recorded as {what} ({told['code']}), and has none for "
+            f"{device.name}; replay it with --device on the GPU that it is built for\n{error}"
+        )
 
 
 class _Replayed:

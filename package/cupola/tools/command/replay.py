@@ -90,7 +90,8 @@ def run(options: argparse.Namespace) -> int:
     for one in outcomes:
         equal = "equal" if one.compared else "ran; the case has no contents after it"
         failed = f"fails as when it was recorded: {one.error}" if one.error else ""
-        print(f"launch {one.number}, {one.kernel}: {one.difference or failed or equal}")
+        lost = f"not replayed: {one.no_code.splitlines()[0]}" if one.no_code else ""
+        print(f"launch {one.number}, {one.kernel}: {lost or one.difference or failed or equal}")
     if len(outcomes) < len(case.launches):
         print(f"launches {len(outcomes)} to {len(case.launches) - 1} did not run after that error")
     sys.stdout.flush()
