@@ -196,9 +196,11 @@ def tune_at_first_use(family: Family, call: Call, budget: float) -> Row | None:
     Returns
     -------
     Row or None
-        None where an argument can't be copied, no array is written, or the default fails, as it
-        does for a pointer of another process.
+        None where an argument can't be copied, as an address given as a number, where no array is
+        written, or where the default fails.
     """
+    if _has_addresses(family, call):
+        return None
     copies = [_copied(one) for one in call.arguments]
     if any(one is None for one in copies):
         return None
@@ -221,6 +223,17 @@ def tune_at_first_use(family: Family, call: Call, budget: float) -> Row | None:
             return None
         found = tuned(family, key, key_text(family, key), race, None, not race.is_over)
         return found.row if found.is_complete or found.row.variants > 1 else None
+
+
+def _has_addresses(family: Family, call: Call) -> bool:
+    """Whether a number is given for a pointer: it means nothing in another process, or the memory
+    of something else.
+    """
+    parameters = family.kernel(family.declaration.default, call.types).params
+    return any(
+        parameter.kind == "pointer" and isinstance(value, (int, np.integer))
+        for parameter, value in zip(parameters, call.arguments, strict=False)
+    )
 
 
 def _copied(value: Any) -> Any:
