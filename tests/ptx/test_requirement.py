@@ -214,3 +214,10 @@ def test_an_unknown_target_keeps_the_version():
 def test_what_is_no_ptx(text):
     with pytest.raises(ImageError):
         required_version(text)
+
+
+def test_a_function_inside_of_a_function_is_refused():
+    """Without its end, the first function has no place that could be left out."""
+    text = top(90, "sm_75") + ".func f() {\n.func g() { ret; }\n"
+    with pytest.raises(ImageError, match="line 5: a function begins inside of a function"):
+        required_version(text.encode())
