@@ -36,9 +36,10 @@ struct MatrixForm {
     Stored stored;      // elements of ldmatrix and stmatrix in memory
     Matrix which;       // the matrix of a wmma.load or wmma.store
     Round round;
-    bool has_kind;    // .kind::f8f6f4 and the kinds with scale factors
-    unsigned scales;  // scale factors in a row of A and in a column of B; 0 without .block_scale
-    bool scale_e4m3;  // the scale factors are ue4m3; otherwise ue8m0
+    bool has_kind;      // .kind::f8f6f4 and the kinds with scale factors
+    unsigned scales;    // scale factors in a row of A and in a column of B; 0 without .block_scale
+    bool scale_e4m3;    // the scale factors are ue4m3; otherwise ue8m0
+    unsigned halvings;  // C is divided by 2 to this power
 
     Element element(Matrix of) const;
     unsigned rows(Matrix of) const { return of == Matrix::b ? k : m; }

@@ -148,6 +148,13 @@ struct MatrixProduct {
     static MatrixProduct& of_thread();
 };
 
+// A chunk of a row of a sparse A stores half of its elements: two of four, four of eight in pairs
+// (elements of 4 bits), or one of two (elements of 32 bits). This is a chunk's number of elements.
+unsigned sparse_chunk(ptx::Element a);
+// Finds the rows of B for the elements that a chunk stores, from four bits of metadata.
+// `first_row`: the row of B for the chunk's first element.
+void choose_chunk(ptx::Element a, std::uint32_t metadata, unsigned first_row, std::uint16_t* to);
+
 // Finds the row of B for each element of a sparse A, whose size is set.
 void choose_rows(const ptx::MatrixForm& form, const MatrixOperation& op, const std::byte* r,
                  Factors& f);

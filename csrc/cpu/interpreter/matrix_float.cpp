@@ -15,6 +15,7 @@
 
 #include "cpu/interpreter/host_isa.hpp"
 #include "cpu/interpreter/matrix.hpp"
+#include "cpu/interpreter/matrix_number.hpp"
 
 namespace cupola::cpu::interpreter {
 namespace {
@@ -23,111 +24,7 @@ using ptx::Element;
 using ptx::MatrixForm;
 using ptx::MatrixKind;
 
-FloatLayout layout_of(Element e) {
-    switch (e) {
-        case Element::f16:
-            return {5, 10};
-        case Element::bf16:
-            return {8, 7};
-        case Element::tf32:
-            return {8, 10, 13};
-        case Element::e4m3:
-            return {4, 3};
-        case Element::e5m2:
-            return {5, 2};
-        case Element::e2m1:
-            return {2, 1, 2};
-        case Element::packed_e2m1:
-            return {2, 1};
-        case Element::e2m3:
-            return {2, 3};
-        case Element::e3m2:
-            return {3, 2};
-        default:
-            return {8, 23};
-    }
-}
-
-constexpr std::int32_t lowest = -100000;  // exponent of a zero: below all others
-
-// mantissa * 2^(exponent - layout.mantissa); denormals are not normalized.
-struct Number {
-    std::int32_t mantissa = 0, exponent = lowest;
-    enum class Kind : std::uint8_t { finite, infinite, nan } kind = Kind::finite;
-};
-
-// Converts bits of one type to numbers.
-class Unpacker {
-  public:
-    explicit Unpacker(Element e)
-        : layout_(layout_of(e)),
-          top_((1 << layout_.exponent) - 1),
-          hidden_(1 << layout_.mantissa),
-          e4m3_(e == Element::e4m3),
-          finite_(layout_.exponent < 4) {}
-
-    Number operator()(std::uint64_t all) const {
-        const auto bits = static_cast<std::uint32_t>(all) >> layout_.unused;
-        const auto fraction = static_cast<std::int32_t>(bits) & (hidden_ - 1);
-        const std::int32_t field = static_cast<std::int32_t>(bits >> layout_.mantissa) & top_;
-        Number out;
-        out.mantissa = field == 0 ? fraction : fraction | hidden_;
-        if (out.mantissa != 0) out.exponent = (field == 0 ? 1 : field) - (top_ >> 1);
-        if (field == top_ && !finite_) out.kind = special(fraction);
-        if (bits >> (layout_.mantissa + layout_.exponent) & 1) out.mantissa = -out.mantissa;
-        return out;
-    }
-
-  private:
-    Number::Kind special(std::int32_t fraction) const {
-        if (e4m3_)  // no infinity, and one NaN of each sign
-            return fraction == 7 ? Number::Kind::nan : Number::Kind::finite;
-        return fraction != 0 ? Number::Kind::nan : Number::Kind::infinite;
-    }
-
-    FloatLayout layout_;
-    std::int32_t top_, hidden_;
-    bool e4m3_;
-    bool finite_;  // floats of 4 and 6 bits have no infinity and no NaN
-};
-
 Number unpack(std::uint64_t bits, Element e) { return Unpacker(e)(bits); }
-
-// Shifts the leading bit to where a normal number has it.
-Number normalised(Number x, const FloatLayout& l) {
-    if (x.mantissa == 0) return x;
-    const auto magnitude = static_cast<std::uint32_t>(x.mantissa < 0 ? -x.mantissa : x.mantissa);
-    const int by = l.mantissa - (31 - __builtin_clz(magnitude));
-    x.mantissa *= 1 << by;
-    x.exponent -= by;
-    return x;
-}
-
-// magnitude * 2^exponent in a float layout, truncated or rounded to nearest even.
-std::uint64_t pack(bool negative, std::uint64_t magnitude, int exponent, const FloatLayout& l,
-                   bool nearest) {
-    if (magnitude == 0) return 0;
-    const int top = (1 << l.exponent) - 1, bias = top >> 1;
-    const int high = 63 - __builtin_clzll(magnitude) + exponent;  // of the leading bit
-    const int least = 1 - bias;
-    const int field = high < least ? 0 : high + bias;
-    const int drop = (high < least ? least : high) - l.mantissa - exponent;
-    std::uint64_t kept = 0;
-    if (drop <= 0) {
-        kept = magnitude << -drop;
-    } else if (drop <= 63) {
-        kept = magnitude >> drop;
-        const std::uint64_t rest = magnitude & ((std::uint64_t{1} << drop) - 1);
-        const std::uint64_t half = std::uint64_t{1} << (drop - 1);
-        if (nearest && (rest > half || (rest == half && (kept & 1)))) ++kept;
-    }
-    if (kept == 0) return 0;  // no negative zero
-    // The leading bit of a normal number adds one to the exponent field, a carry one more.
-    kept += static_cast<std::uint64_t>(field > 0 ? field - 1 : 0) << l.mantissa;
-    const auto infinity = static_cast<std::uint64_t>(top) << l.mantissa;
-    return std::uint64_t{negative} << (l.exponent + l.mantissa) |
-           (kept > infinity ? infinity : kept);
-}
 
 // value * 2^-by, truncated toward zero.
 std::int64_t shifted(std::int64_t value, int by) {
@@ -136,7 +33,7 @@ std::int64_t shifted(std::int64_t value, int by) {
     return ((magnitude >> (by > 63 ? 63 : by)) ^ sign) - sign;
 }
 
-constexpr unsigned max_terms = 64;
+constexpr unsigned max_terms = 96;
 
 // How an instruction adds its terms.
 struct Scheme {
@@ -147,7 +44,7 @@ struct Scheme {
 
 Scheme scheme_of(const MatrixForm& form) {
     if (form.has_kind) return {max_terms, 25};
-    if (form.kind == MatrixKind::MultiplyColumns) return {256 / bits_of(form.a), 25};
+    if (form.kind == MatrixKind::MultiplyColumns) return {form.k, 25};
     if (bits_of(form.a) == 8)
         return form.kind == MatrixKind::MultiplyGroup ? Scheme{32, 13} : Scheme{16, 25, true};
     if (form.kind == MatrixKind::MultiplyWhole && form.a == Element::tf32) return {4, 25};
@@ -160,8 +57,10 @@ class Sum {
     Sum(const Scheme& scheme, Element d, int fraction)
         : scheme_(scheme), fraction_(fraction), d_(d), layout_(layout_of(d)) {}
 
-    void begin(std::uint64_t bits, Element as) {
+    // The sum so far is divided by 2 to the power of `halvings`.
+    void begin(std::uint64_t bits, Element as, unsigned halvings = 0) {
         sum_ = unpack(bits, as);
+        if (sum_.mantissa != 0) sum_.exponent -= static_cast<std::int32_t>(halvings);
         sum_bits_ = layout_of(as).mantissa;
         if (as == Element::f16 && d_ == Element::f32) sum_ = normalised(sum_, layout_of(as));
         top_ = sum_.exponent < -126 ? -126 : sum_.exponent;
@@ -328,7 +227,7 @@ void scale(const MatrixForm& form, const std::vector<std::uint8_t>& scales, Numb
             numbers.special[n / line] = true;
         }
         x.mantissa *= factor.mantissa;
-        x.exponent = x.mantissa == 0 ? lowest : x.exponent + factor.exponent;
+        x.exponent = x.mantissa == 0 ? lowest_exponent : x.exponent + factor.exponent;
     }
 }
 
@@ -339,7 +238,7 @@ bool multiply_float_words(const MatrixForm& form, const TileShape& shape, const 
     const bool short_factors =
         form.a == Element::f16 || form.a == Element::bf16 || form.a == Element::tf32;
     const bool in_f32 = form.c == Element::f32 || form.d == Element::f32;
-    if (form.quads() || !short_factors || !in_f32) return false;
+    if (form.quads() || !short_factors || !in_f32 || form.halvings != 0) return false;
     const unsigned count = shape.rows * shape.columns;
     const auto convert = [&](Element from, Element to) {
         for (unsigned n = 0; n < count && from != to; ++n)
@@ -392,7 +291,7 @@ void multiply_floats(const MatrixForm& form, const Factors& f, const Elements& c
             }
             std::uint64_t made = c.at(i, j);
             for (unsigned from = 0; from < terms; from += scheme.group) {
-                sum.begin(made, from == 0 ? form.c : d_type);
+                sum.begin(made, from == 0 ? form.c : d_type, from == 0 ? form.halvings : 0);
                 for (unsigned s = from; s < from + scheme.group && s < terms; ++s) add(s);
                 made = sum.finish();
             }

@@ -19,32 +19,37 @@ bool whole_warp(Warp& w) {
     return true;
 }
 
-// A chunk of A's row stores two elements (s4 and u4: two pairs; tf32: one element). It has four
-// bits of metadata.
+unsigned sparse_chunk(ptx::Element a) { return bits_of(a) == 4 ? 8 : bits_of(a) == 32 ? 2 : 4; }
+
+void choose_chunk(ptx::Element a, std::uint32_t metadata, unsigned first_row, std::uint16_t* to) {
+    const std::uint32_t index[] = {metadata & 3, metadata >> 2 & 3};
+    const auto set = [&](unsigned n, std::uint32_t row) {
+        to[n] = static_cast<std::uint16_t>(first_row + row);
+    };
+    switch (sparse_chunk(a)) {
+        case 2:
+            set(0, index[0] >> 1);
+            break;
+        case 8:
+            for (unsigned n = 0; n < 4; ++n) set(n, 2 * index[n / 2] + (n & 1));
+            break;
+        default:
+            set(0, index[0]);
+            set(1, index[1]);
+    }
+}
+
 void choose_rows(const MatrixForm& form, const MatrixOperation& op, const std::byte* r,
                  Factors& f) {
-    const bool pairs = bits_of(form.a) == 4, single = bits_of(form.a) == 32;
-    const unsigned chunk = pairs ? 8 : single ? 2 : 4, chunks = form.k / chunk;
+    const unsigned chunk = sparse_chunk(form.a), chunks = form.k / chunk;
     f.chosen.resize(std::size_t{form.m} * f.a.columns);
     for (unsigned row = 0; row < form.m; ++row)
         for (unsigned c = 0; c < chunks; ++c) {
             const MetadataPlace at = metadata_place(form, op.selector, row, c);
             std::uint32_t word;
             std::memcpy(&word, r + op.metadata + 4 * at.lane, sizeof word);
-            const std::uint32_t nibble = word >> at.bit & 15;
-            const std::uint32_t first = nibble & 3, second = nibble >> 2;
-            std::uint16_t* to = &f.chosen[std::size_t{row} * f.a.columns + c * chunk / 2];
-            const auto set = [&](unsigned n, std::uint32_t index) {
-                to[n] = static_cast<std::uint16_t>(c * chunk + index);
-            };
-            if (single) {
-                set(0, first >> 1);
-            } else if (pairs) {
-                for (unsigned n = 0; n < 4; ++n) set(n, 2 * (n < 2 ? first : second) + (n & 1));
-            } else {
-                set(0, first);
-                set(1, second);
-            }
+            choose_chunk(form.a, word >> at.bit, c * chunk,
+                         &f.chosen[std::size_t{row} * f.a.columns + c * chunk / 2]);
         }
 }
 
