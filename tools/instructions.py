@@ -63,7 +63,7 @@ def targets(name: str) -> str:
 def types_of(row: table.Row) -> Iterator[str]:
     """The types of a row. Those of matrices are modifiers, of which the factors' types count."""
     yield from row.types
-    for slot in row.axes if row.chapter == "matrix" else ():
+    for slot in row.axes if row.chapter in ("matrix", "tcgen05") else ():
         if slot.name.startswith(("kind_", "a_", "ab_", "stored_")):
             for choice in slot.choices:
                 yield choice.split(".")[0 if choice.startswith("kind::") else -1]

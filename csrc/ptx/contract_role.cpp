@@ -153,6 +153,7 @@ bool is_destination(OperandConstraint constraint) {
         case OperandConstraint::fetched:
         case OperandConstraint::fd:
         case OperandConstraint::td:
+        case OperandConstraint::tr:
             return true;
         default:
             return false;

@@ -56,11 +56,13 @@ enum class OperandConstraint : std::uint8_t {
     sd,  // register of 32 bits with scale factors
     sa,  // {byte, lanes}: where the scale factors of A are; B has more choices of lanes
     sb,
-    tm,       // [address in tensor memory]
-    td,       // destination vector of tcgen05.ld
-    ts,       // source vector of tcgen05.st
-    columns,  // source of 32 bits: a number of columns of tensor memory
-    mask,     // source vector of 4 x 32 bits, one bit for each lane of tensor memory
+    tm,        // [address in tensor memory]
+    td,        // destination vector of tcgen05.ld
+    ts,        // source vector of tcgen05.st
+    columns,   // source of 32 bits: a number of columns of tensor memory
+    mask,      // source vector of 4 x 32 bits, one bit for each lane of tensor memory
+    tr,        // destination of 32 bits, never '_'
+    halvings,  // integer constant from 0 to 15
 };
 
 struct OperandConstraints {

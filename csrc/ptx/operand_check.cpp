@@ -219,6 +219,12 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
             return columns(o);
         case OperandConstraint::mask:
             return row(o, Type::b32, 4, "registers", 4);
+        case OperandConstraint::tr:
+            return o.kind == Kind::reg ? destination(o, Type::b32, false) : "expected a register";
+        case OperandConstraint::halvings:
+            return o.kind == Kind::integer && o.value >= 0 && o.value <= 15
+                       ? ""
+                       : "expected an integer constant from 0 to 15";
         case OperandConstraint::cc_in:
         case OperandConstraint::cc_out:
             break;

@@ -14,7 +14,7 @@ constexpr Suffixed suffixed_targets[] = {
     {SuffixedTargets::exact_103, 103, 'a'},  {SuffixedTargets::exact_110, 110, 'a'},
     {SuffixedTargets::exact_120, 120, 'a'},  {SuffixedTargets::exact_121, 121, 'a'},
     {SuffixedTargets::family_100, 100, 'f'}, {SuffixedTargets::family_110, 110, 'f'},
-    {SuffixedTargets::family_120, 120, 'f'},
+    {SuffixedTargets::family_120, 120, 'f'}, {SuffixedTargets::family_103, 103, 'f'},
 };
 
 // A family begins with the target of its name. PTX 9.0 renamed sm_101 to sm_110.

@@ -25,6 +25,7 @@ enum class SuffixedTargets : std::uint16_t {
     exact_110 = 64,
     exact_120 = 128,
     exact_121 = 256,
+    family_103 = 512,
 };
 constexpr SuffixedTargets operator|(SuffixedTargets a, SuffixedTargets b) {
     return static_cast<SuffixedTargets>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -55,6 +56,8 @@ inline constexpr Targets sm_100f = with_suffix(SuffixedTargets::family_100);
 inline constexpr Targets sm_120f = with_suffix(SuffixedTargets::family_120);
 inline constexpr Targets sm_100f_110f =
     with_suffix(SuffixedTargets::family_100 | SuffixedTargets::family_110);
+inline constexpr Targets sm_103f_110f =
+    with_suffix(SuffixedTargets::family_103 | SuffixedTargets::family_110);
 inline constexpr Targets sm_100f_110f_120f = with_suffix(
     SuffixedTargets::family_100 | SuffixedTargets::family_110 | SuffixedTargets::family_120);
 inline constexpr Targets sm_90a_100f_110f_120f =
@@ -63,6 +66,8 @@ inline constexpr Targets sm_100a_103a =
     with_suffix(SuffixedTargets::exact_100 | SuffixedTargets::exact_103);
 inline constexpr Targets sm_100a_110a =
     with_suffix(SuffixedTargets::exact_100 | SuffixedTargets::exact_110);
+inline constexpr Targets sm_100a_103a_110a = with_suffix(
+    SuffixedTargets::exact_100 | SuffixedTargets::exact_103 | SuffixedTargets::exact_110);
 inline constexpr Targets sm_100a_to_121a = with_suffix(
     SuffixedTargets::exact_100 | SuffixedTargets::exact_103 | SuffixedTargets::exact_110 |
     SuffixedTargets::exact_120 | SuffixedTargets::exact_121);

@@ -16,12 +16,39 @@ constexpr bool is_column_count(std::uint64_t count) {
 enum class TensorShape : std::uint8_t { s32x32b, s16x64b, s16x128b, s16x256b, s16x32bx2 };
 
 // The element types of a product; its instruction descriptor chooses from them.
-enum class TensorKind : std::uint8_t { f16, tf32, f8f6f4, i8 };
+enum class TensorKind : std::uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
+
+// Data movement shapes of tcgen05.cp: rows in shared memory, bits of each, and the warps whose
+// lanes get the rows.
+enum class CopyShape : std::uint8_t {
+    s128x256b,
+    s4x256b,
+    s128x128b,
+    s64x128b_02_13,
+    s64x128b_01_23,
+    s32x128b,
+};
+// The elements that tcgen05.cp turns into bytes: of 6 or 4 bits, 16 of them in 16 bytes.
+enum class CopyFormat : std::uint8_t { bytes, b6, b4 };
+
+enum class ColumnReduction : std::uint8_t { none, min, max };
+
+// The scale factors of a row of A and of a column of B: their number, or one for each block of 16
+// or 32 elements.
+enum class TensorScales : std::uint8_t { none, one, two, four, block16, block32 };
 
 // These fields reuse bits of fields that tcgen05 does not have. The field space keeps its bits.
 namespace field {
 inline constexpr Field tensor_shape{16, 3}, log_repetitions{19, 3}, halves{22, 1},
-    tensor_kind{23, 2};
+    tensor_kind{23, 3}, tensor_scales{26, 3}, shifts_rows{29, 1}, copy_shape{16, 3},
+    copy_format{19, 2}, column_reduction{30, 2};
+// .kind and .scale_vec are one modifier of the table, which has both fields.
+inline constexpr Field scaled_kind{23, 6};
+}  // namespace field
+
+// The value of the field scaled_kind.
+constexpr unsigned kind_and_scales(TensorKind kind, TensorScales scales) {
+    return static_cast<unsigned>(kind) | static_cast<unsigned>(scales) << 3;
 }
 
 // The shape of tcgen05.ld or tcgen05.st.

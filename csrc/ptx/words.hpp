@@ -62,7 +62,8 @@ inline constexpr OperandConstraint d = OperandConstraint::d, dw = OperandConstra
                                    shift = OperandConstraint::shift, tm = OperandConstraint::tm,
                                    td = OperandConstraint::td, ts = OperandConstraint::ts,
                                    columns = OperandConstraint::columns,
-                                   mask = OperandConstraint::mask;
+                                   mask = OperandConstraint::mask, tr = OperandConstraint::tr,
+                                   halvings = OperandConstraint::halvings;
 
 template <class E>
 constexpr ModifierSlot::Choice is(std::string_view text, E value) {

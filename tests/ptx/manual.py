@@ -38,9 +38,9 @@ INDEX = """
 9.7.14.5.16 stmatrix | 9.7.14.5.17 movmatrix | 9.7.14.6.3 mma
 9.7.15.5.2 wgmma.mma_async | 9.7.15.6.3 wgmma.mma_async.sp | 9.7.15.7.1 wgmma.fence | 9.7.15.7.2 wgmma.commit_group
 9.7.15.7.3 wgmma.wait_group | 9.7.16.7.1 tcgen05.alloc tcgen05.dealloc tcgen05.relinquish_alloc_permit
-9.7.16.8.3 tcgen05.ld | 9.7.16.8.4 tcgen05.st | 9.7.16.8.5 tcgen05.wait::ld tcgen05.wait::st | 9.7.16.9.1 [tcgen05.cp]
-9.7.16.9.2 [tcgen05.shift] | 9.7.16.10.9.1 tcgen05.mma | 9.7.16.10.9.2 [tcgen05.mma.sp] | 9.7.16.10.9.3 [tcgen05.mma.ws]
-9.7.16.10.9.4 [tcgen05.mma.ws.sp] | 9.7.16.11.1 tcgen05.fence::before_thread_sync tcgen05.fence::after_thread_sync
+9.7.16.8.3 tcgen05.ld | 9.7.16.8.4 tcgen05.st | 9.7.16.8.5 tcgen05.wait::ld tcgen05.wait::st | 9.7.16.9.1 tcgen05.cp
+9.7.16.9.2 tcgen05.shift | 9.7.16.10.9.1 tcgen05.mma | 9.7.16.10.9.2 tcgen05.mma.sp | 9.7.16.10.9.3 tcgen05.mma.ws
+9.7.16.10.9.4 tcgen05.mma.ws.sp | 9.7.16.11.1 tcgen05.fence::before_thread_sync tcgen05.fence::after_thread_sync
 9.7.16.12.1 tcgen05.commit
 9.7.17.1 stacksave | 9.7.17.2 stackrestore | 9.7.17.3 alloca
 9.7.18.1.1 vadd vsub vabsdiff vmin vmax | 9.7.18.1.2 vshl vshr | 9.7.18.1.3 vmad | 9.7.18.1.4 vset
@@ -207,20 +207,13 @@ MISSING = [
     ("9.7.16.7.1", 86, "sm_100a", "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r1], 32;"),
     ("9.7.16.7.1", 86, "sm_100a", "tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r1, 32;"),
     ("9.7.16.7.1", 86, "sm_100a", "tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;"),
-    ("9.7.16.9.1", 86, "sm_100a", "tcgen05.cp.cta_group::1.128x256b [%r1], %d1;"),
-    ("9.7.16.9.1", 86, "sm_100a", "tcgen05.cp.cta_group::1.32x128b.warpx4.b8x16.b4x16_p64 [%r1], %d1;"),
     ("9.7.16.9.1", 86, "sm_100a", "tcgen05.cp.cta_group::2.64x128b.warpx2::02_13 [%r1], %d1;"),
-    ("9.7.16.9.2", 86, "sm_100a", "tcgen05.shift.cta_group::1.down [%r1];"),
+    ("9.7.16.9.2", 86, "sm_100a", "tcgen05.shift.cta_group::2.down [%r1];"),
     ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::f16 [%r1], %d1, %d2, %r3, %p1;"),
     ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::tf32 [%r1], [%r2], %d2, %r3, {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, %p1;"),
-    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::f16 [%r1], %d1, %d2, %r3, %p1, 3;"),
-    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::f16.ashift [%r1], [%r2], %d2, %r3, %p1;"),
-    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r1], %d1, %d2, %r3, [%r4], [%r5], %p1;"),
-    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::mxf4.block_scale [%r1], %d1, %d2, %r3, [%r4], [%r5], %p1;"),
-    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X [%r1], %d1, %d2, %r3, [%r4], [%r5], %p1;"),
-    ("9.7.16.10.9.2", 86, "sm_100a", "tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %d1, %d2, [%r2], %r3, %p1;"),
-    ("9.7.16.10.9.3", 86, "sm_100a", "tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %d1, %d2, %r3, %p1;"),
-    ("9.7.16.10.9.4", 86, "sm_100a", "tcgen05.mma.ws.sp.cta_group::1.kind::f16 [%r1], %d1, %d2, [%r2], %r3, %p1;"),
+    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::mxf4.block_scale [%r1], %d1, %d2, %r3, [%r4], [%r5], %p1;"),
+    # The manual has no scale of D for integers.
+    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r3, %p1, 3;"),
+    ("9.7.16.10.9.2", 86, "sm_100a", "tcgen05.mma.sp.cta_group::2.kind::f16 [%r1], %d1, %d2, [%r2], %r3, %p1;"),
     ("9.7.16.12.1", 86, "sm_100a", "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%r1];"),
-    ("9.7.16.8.3", 88, "sm_103a", "tcgen05.ld.red.sync.aligned.32x32b.x2.max.f32 {%r1,%r2}, %r3, [%r4];"),
 ]  # fmt: skip

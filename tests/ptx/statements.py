@@ -70,7 +70,8 @@ def operand(constraint, opcode, t, t2, number):
         "d32": "%r1", "w": "%r2", "vd": "%r1", "va": "%r2", "h": "%h1", "p": "%p1", "pq": "%p1|%p2",
         "np": "%p3", "number": "0.5", "m": "[%d1]", "md": "%d2", "imm": str(number_of(opcode)),
         "sd": "%r3", "sa": "{0, 1}", "sb": "{0, 3}",
-        "tm": "[%r1]", "columns": "32", "mask": "{%r1, %r2, %r3, %r4}",
+        "tm": "[%r1]", "columns": "32", "mask": "{%r1, %r2, %r3, %r4}", "tr": "%r139",
+        "halvings": "3",
     }  # fmt: skip
     if constraint in ("td", "ts"):
         unit = {"128b": 2, "256b": 4}

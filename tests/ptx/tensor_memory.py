@@ -1,6 +1,11 @@
 # ruff: noqa: E501 - PTX text is wide
 """Kernels on tensor memory (tcgen05), and what a process with such a device says of them."""
 
+import os
+import pathlib
+import subprocess
+import sys
+
 import driver_abi
 import numpy as np
 
@@ -8,6 +13,7 @@ from . import device_process
 from .native_kernels import last_fault
 
 LANES, COLUMNS = 128, 512
+ROOM = 48 << 10  # bytes of shared memory that hold matrices
 # %r0: thread; %r1: lane; %r2: warp; %r3: the address of the columns; %r4: this warp's lanes of them.
 FRAME = """.version {version}
 .target {target}
@@ -67,3 +73,70 @@ def fault(kernel, arrays=(), threads=128):
 
 def faults(kernels):
     return [fault(kernel) for kernel in kernels]
+
+
+def whole(statement, descriptors=0, numbers=0, target="sm_100a", room=ROOM):
+    """A kernel that fills tensor memory, executes a statement in one thread, and reads all of it.
+
+    ``{d0}``, ``{d1}`` and so on in the statement stand for descriptors of shared memory, ``{n0}``
+    for numbers of 32 bits. %d0: cells after it; %d1: cells before; %d2: shared memory; %d3:
+    descriptors and numbers, 64 bits each.
+    """
+    body = f"""mov.u32 %r9, bar; setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [%r9], 1;
+mov.u32 %r5, room; shl.b32 %r6, %r0, 2; more: cvt.u64.u32 %d10, %r6; add.u64 %d10, %d2, %d10; ld.global.u32 %r7, [%d10];
+add.u32 %r8, %r5, %r6; st.shared.u32 [%r8], %r7; add.u32 %r6, %r6, 512; setp.lt.u32 %p2, %r6, {room}; @%p2 bra more;
+mul.wide.u32 %d9, %r0, {4 * COLUMNS}; add.u64 %d8, %d1, %d9; mov.u32 %r10, %r4; mov.u32 %r11, 0;
+fill: ld.global.v4.u32 {registers(100, 4)}, [%d8]; ld.global.v4.u32 {registers(104, 4)}, [%d8+16];
+tcgen05.st.sync.aligned.32x32b.x8.b32 [%r10], {registers(100, 8)}; add.u64 %d8, %d8, 32; add.u32 %r10, %r10, 8;
+add.u32 %r11, %r11, 8; setp.lt.u32 %p2, %r11, {COLUMNS}; @%p2 bra fill;
+tcgen05.wait::st.sync.aligned; fence.proxy.async; tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;
+cvt.u64.u32 %d11, %r5; shr.u64 %d11, %d11, 4; setp.ne.u32 %p4, %r0, 999;
+"""
+    for n in range(descriptors):
+        body += f"ld.global.u64 %d{14 + n}, [%d3+{8 * n}]; add.u64 %d{14 + n}, %d{14 + n}, %d11;\n"
+    for n in range(numbers):
+        body += f"ld.global.u32 %r{20 + n}, [%d3+{8 * (descriptors + n)}];\n"
+    names = {f"d{n}": f"%d{14 + n}" for n in range(descriptors)}
+    names |= {f"n{n}": f"%r{20 + n}" for n in range(numbers)}
+    body += f"""@%p1 {statement.format(**names)};
+@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r9];
+wait: mbarrier.try_wait.parity.shared.b64 %p3, [%r9], 0; @!%p3 bra wait; tcgen05.fence::after_thread_sync;
+add.u64 %d8, %d0, %d9; mov.u32 %r10, %r4; mov.u32 %r11, 0;
+drain: tcgen05.ld.sync.aligned.32x32b.x8.b32 {registers(100, 8)}, [%r10]; tcgen05.wait::ld.sync.aligned;
+st.global.v4.u32 [%d8], {registers(100, 4)}; st.global.v4.u32 [%d8+16], {registers(104, 4)}; add.u64 %d8, %d8, 32;
+add.u32 %r10, %r10, 8; add.u32 %r11, %r11, 8; setp.lt.u32 %p2, %r11, {COLUMNS}; @%p2 bra drain;
+"""
+    return text(within(body), 4, target, room=room)
+
+
+def after(device, statement, cells, room=None, descriptors=(), numbers=(), target="sm_100a"):
+    """The cells of tensor memory after a statement, in a process with a newer device."""
+    values = np.array([*descriptors, *numbers, 0], np.uint64)
+    shared = np.zeros(ROOM, np.uint8) if room is None else room
+    kernel = whole(statement, len(descriptors), len(numbers), target, len(shared))
+    out = np.zeros(cells.size, np.uint32)
+    arrays = [out, np.ascontiguousarray(cells).reshape(-1), shared, values]
+    return device.run(run, kernel, arrays)[0].reshape(cells.shape)
+
+
+CHECKED = """
+import sys
+from ptx import tensor_memory
+import numpy as np
+tensor_memory.run(sys.stdin.read(), [np.zeros(256, np.uint32)])
+"""
+
+
+def checked(kernel, capability="10.0"):
+    """The messages of a process that runs a kernel with the initialisation check."""
+    environment = {
+        **os.environ,
+        "CUPOLA_CPU_CHECK": "init",
+        "CUPOLA_CPU_COMPUTE_CAPABILITY": capability,
+        "PYTHONPATH": str(pathlib.Path(__file__).parents[1]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKED],
+        input=kernel, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stderr

@@ -294,8 +294,12 @@ def test_every_row_has_a_test():
         test_surface,
         test_tensor,
         test_tensor_changes,
+        test_tensor_copy,
+        test_tensor_kinds,
         test_tensor_memory,
         test_tensor_product,
+        test_tensor_reduction,
+        test_tensor_sparse,
         test_texture,
         test_video,
         test_warp,
@@ -305,7 +309,8 @@ def test_every_row_has_a_test():
     memory = (test_atomics, test_memory, test_stack, test_surface, test_texture)
     tensors = (test_columns, test_tensor, test_tensor_changes)
     matrices = (test_matrix_bytes, test_matrix_kinds)
-    tensors += (test_tensor_memory, test_tensor_product)
+    tensors += (test_tensor_memory, test_tensor_product, test_tensor_copy, test_tensor_kinds)
+    tensors += (test_tensor_reduction, test_tensor_sparse)
     chapters = (*tensors, test_blackwell, test_multimem, test_registers, test_video, test_warp)
     texts = "".join(m.COVERED for m in (*modules, *memory, *matrices, *chapters))
     missing = [

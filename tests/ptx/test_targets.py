@@ -133,6 +133,45 @@ def matrix_statement(opcode, scales):
     return f"{opcode} {d}, {a}, {b}, {c}{', %r50, 0' if '.sp' in opcode else ''}{scales};"
 
 
+def tensor_statements():
+    """Right and wrong spellings of products, copies and reductions of tensor memory."""
+    plain, scaled = ("f16", "tf32", "f8f6f4", "i8"), ("mxf8f6f4", "mxf4", "mxf4nvf4")
+    ends = ("", "collector::a::use", "ashift", "ashift.collector::a::lastuse")
+    ends += ("ashift.collector::a::fill", "collector::b2::lastuse")
+    vectors = ("", "scale_vec::1X", "scale_vec::2X", "scale_vec::4X", "block16", "block32")
+    mask = "{%r7, %r8, %r9, %r10}, "
+    tails = ("%p1", f"{mask}!%p1", "%p1, 15", "%p1, 16", f"{mask}%p1, 0", "%p1, %d3")
+    products = [
+        *itertools.product(plain, ("",), ends, tails),
+        *itertools.product(scaled, vectors, ends[:3], ("[%r4+4], [%r5], %p1", "%p1")),
+    ]
+    for form, a in itertools.product(("", ".sp", ".ws", ".ws.sp"), ("%d1", "[%r2+8]")):
+        metadata = "[%r6], " if ".sp" in form else ""
+        for kind, vector, end, tail in products:
+            if kind == "i8" and tail[-1].isdigit():
+                continue  # the assembler takes a scale of D, which the manual does not have
+            words = [f"tcgen05.mma{form}.cta_group::1.kind::{kind}"]
+            words += ["block_scale"] if kind in scaled else []
+            opcode = ".".join([*words, *filter(None, (vector, end))])
+            yield f"{opcode} [%r1], {a}, %d2, {metadata}%r3, {tail};"
+    shapes = ("128x256b", "4x256b", "128x128b", "64x128b", "32x128b")
+    warps = ("", ".warpx2::02_13", ".warpx2::01_23", ".warpx4")
+    for shape, warp, form in itertools.product(
+        shapes, warps, ("", ".b8x16.b6x16_p32", ".b8x16.b4x16_p64", ".b8x16")
+    ):
+        yield f"tcgen05.cp.cta_group::1.{shape}{warp}{form} [%r1+4], %d1;"
+    yield "tcgen05.shift.cta_group::1.down [%r1];"
+    yield "tcgen05.shift.cta_group::1.up [%r1];"
+    for shape, count, name, kind in itertools.product(
+        ("32x32b", "16x32bx2", "16x64b"), (1, 2, 16), ("min", "max", "add"),
+        ("u32", "s32", "b32", "f32", "abs.f32", "NaN.f32", "abs.NaN.f32", "NaN.u32"),
+    ):  # fmt: skip
+        listed = ", ".join(f"%r{10 + n}" for n in range(count))
+        half = ", 8" if shape == "16x32bx2" else ""
+        opcode = f"tcgen05.ld.red.sync.aligned.{shape}.x{count}.{name}.{kind}"
+        yield f"{opcode} {{{listed}}}, %r139, [%r1]{half};"
+
+
 @pytest.fixture(scope="module")
 def version(ptxas, tmp_path_factory):
     """The newest PTX that the assembler reads, 90 for 9.0."""
@@ -168,17 +207,32 @@ def assert_same_verdicts(texts, device, assembler):
     assert not different
 
 
+def parted(texts):
+    """All texts, if the run asks for it, or a part of them that changes with each commit."""
+    every = os.environ.get("CUPOLA_TEST_TARGETS") == "all"
+    return list(texts)[slice(None) if every else slice(rotation.number() % PARTS, None, PARTS)]
+
+
+@pytest.mark.parametrize("target", chosen())
+def test_both_take_the_same_tensor_memory(target, version, ptxas, newer_devices, tmp_path):
+    head = f".version {version // 10}.{version % 10}\n.target {target}\n.address_size 64\n"
+    if Assembler(ptxas, tmp_path, target).run(head)[0] is not None:
+        pytest.skip(f"the assembler does not know {target}")
+    texts = parted(tensor_statements())
+    lines = [statements.kernel(n, text) for n, text in enumerate(texts)]
+    device = newer_devices(TARGETS[target]).run(refusals, head, lines)
+    assert_same_verdicts(texts, device, Assembler(ptxas, tmp_path, target).verdicts(lines, head))
+
+
 @pytest.mark.parametrize("target", chosen())
 def test_both_take_the_same_small_floats(target, version, ptxas, newer_devices, tmp_path):
     """Each spelling, for some targets, or a part of the spellings that changes with each commit."""
     head = f".version {version // 10}.{version % 10}\n.target {target}\n.address_size 64\n"
     if Assembler(ptxas, tmp_path, target).run(head)[0] is not None:
         pytest.skip(f"the assembler does not know {target}")
-    every = os.environ.get("CUPOLA_TEST_TARGETS") == "all"
-    part = slice(None) if every else slice(rotation.number() % PARTS, None, PARTS)
     texts = [
         matrix_statement(opcode, scales)
-        for opcode, scales in list(matrix_statements())[part]
+        for opcode, scales in parted(matrix_statements())
         # The versions before PTX 9.1 have no ue8m0 with four scale factors.
         if version >= 91 or not ("scale_vec::4X" in opcode and opcode.endswith("ue8m0"))
     ]

@@ -2,10 +2,7 @@
 """Tensor memory: its allocation, and its accesses by each shape of tcgen05.ld and tcgen05.st."""
 
 import os
-import pathlib
 import re
-import subprocess
-import sys
 
 import driver_abi
 import numpy as np
@@ -270,33 +267,19 @@ def test_each_thread_of_a_commit_arrives_once(several, newer_devices):
     assert (out == 7).all()
 
 
-PROGRAM = """
-import sys
-from ptx import device_process, tensor_memory
-import numpy as np
-tensor_memory.run(open(sys.argv[1]).read(), [np.zeros(256, np.uint32)])
-"""
-
-
 @pytest.mark.parametrize("written", [False, True])
-def test_the_initialisation_check_finds_cells_that_nothing_wrote(written, tmp_path):
+def test_the_initialisation_check_finds_cells_that_nothing_wrote(written):
     """A store of columns 4 to 7, and a load that begins two columns before."""
     vector = registers(100, 4)
     store = f"tcgen05.st.sync.aligned.32x32b.x4.b32 [%r4+4], {vector};"
     load = f"\ntcgen05.ld.sync.aligned.32x32b.x4.b32 {vector}, [%r4+{4 if written else 2}];\n"
-    kernel = tmp_path / "k.ptx"
-    kernel.write_text(text(within(store + load, 32)))
-    line = kernel.read_text().splitlines().index(load.strip()) + 1
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(kernel)],
-        env={**os.environ, "CUPOLA_CPU_CHECK": "init", "CUPOLA_CPU_COMPUTE_CAPABILITY": "10.0",
-             "PYTHONPATH": str(pathlib.Path(__file__).parents[1])},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    said = re.search(r"lane \d+, column 2 of tensor memory read, and never written", done.stderr)
-    assert (said is not None) == (not written), done.stderr
-    assert done.stderr.count("init: ") == (not written)
-    assert written or f"PTX line {line} " in done.stderr
+    kernel = text(within(store + load, 32))
+    line = kernel.splitlines().index(load.strip()) + 1
+    stderr = tensor_memory.checked(kernel)
+    said = re.search(r"lane \d+, column 2 of tensor memory read, and never written", stderr)
+    assert (said is not None) == (not written), stderr
+    assert stderr.count("init: ") == (not written)
+    assert written or f"PTX line {line} " in stderr
 
 
 def test_the_assembler_takes_the_texts(tmp_path, ptxas):

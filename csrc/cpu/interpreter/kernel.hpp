@@ -156,6 +156,7 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::vector<MatrixOperation> matrices;
     std::vector<TensorAccess> tensor_accesses;
     std::vector<TensorProduct> tensor_products;
+    std::vector<TensorCopy> tensor_copies;
     std::uint32_t slots = 0;         // number of cached ranges
     std::uint32_t call_depth = 0;    // frames on a lane's return stack
     std::int32_t stack_pointer = 0;  // its register

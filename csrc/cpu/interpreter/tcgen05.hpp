@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "cpu/interpreter/instruction_descriptor.hpp"
 #include "cpu/isa/code.hpp"
 #include "ptx/tcgen05.hpp"
+#include "ptx/type.hpp"
 
 namespace cupola::cpu::interpreter {
 
@@ -19,17 +21,39 @@ struct TensorAccess {
     std::uint32_t offset = 0;  // added to the address
     unsigned second = 0;       // .16x32bx2: columns from the first half to the second half
     std::vector<std::int32_t> registers;
+    // tcgen05.ld.red: what it reduces the registers by, to which register.
+    ptx::ColumnReduction reduction{};
+    ptx::Type type{};
+    bool magnitude = false, nan = false;
+    std::int32_t reduced = 0;
+};
+
+// An address in tensor memory: a register, and a number that is added to it.
+struct TensorAddress {
+    std::int32_t at = 0;
+    std::uint32_t offset = 0;
 };
 
 // The registers of tcgen05.mma. DecodedOp::imm is its index in the kernel's list.
 struct TensorProduct {
-    ptx::TensorKind kind{};
-    std::int32_t d = 0, a = 0, b = 0, instruction = 0;
-    std::uint32_t offset_d = 0, offset_a = 0;  // added to addresses in tensor memory
-    bool a_in_tensor_memory = false;           // else `a` is a descriptor of shared memory
+    ProductKind kind;
+    TensorAddress d, a, metadata, scales_a, scales_b;
+    bool a_in_tensor_memory = false;  // else a.at is a descriptor of shared memory
+    std::int32_t b = 0, instruction = 0;
     bool masked = false;
-    std::int32_t mask[4] = {};  // lanes of D that stay as they are
-    std::int32_t add = 0;       // predicate: D is added to the product
+    std::int32_t mask[4] = {};      // lanes of D that stay as they are
+    std::int32_t add = 0;           // predicate: D is added to the product
+    unsigned halvings = 0;          // D is divided by 2 to this power before that
+    bool shifts_rows = false;       // .ashift
+    std::int32_t zero_columns = 0;  // descriptor of the columns of B that are 0; 0: none
+};
+
+// tcgen05.cp. DecodedOp::imm is the index in the kernel's list; op: [1] address in tensor memory,
+// [2] descriptor of shared memory.
+struct TensorCopy {
+    ptx::CopyShape shape{};
+    ptx::CopyFormat format{};
+    std::uint32_t offset = 0;  // added to the address
 };
 
 struct TensorMemoryControl {
@@ -39,6 +63,9 @@ struct TensorMemoryControl {
     Handler release;
     Handler relinquish;
     Handler load, store, multiply;
+    Handler copy;
+    // op: [1] address in tensor memory; imm is added to it.
+    Handler shift;
     // op: [1] generic address of an mbarrier, [2] mask of the cluster's blocks; 0: this block.
     Handler commit;
 };
@@ -47,6 +74,9 @@ extern const TensorMemoryControl tensor_memory_control;
 // tensor_access.cpp
 const DecodedOp* load_columns(const DecodedOp* ip, Warp& w, std::byte* r);
 const DecodedOp* store_columns(const DecodedOp* ip, Warp& w, std::byte* r);
+// tensor_copy.cpp
+const DecodedOp* copy_columns(const DecodedOp* ip, Warp& w, std::byte* r);
+const DecodedOp* shift_rows(const DecodedOp* ip, Warp& w, std::byte* r);
 // tensor_product.cpp
 const DecodedOp* multiply_columns(const DecodedOp* ip, Warp& w, std::byte* r);
 

@@ -17,6 +17,12 @@ enum class Tcgen05Kind : std::uint8_t {
     Commit,
     CommitMulticast,
     Multiply,
+    MultiplySparse,
+    MultiplyStationary,
+    MultiplySparseStationary,
+    CopyColumns,
+    ShiftRows,
+    ReduceColumns,
 };
 
 constexpr Tcgen05Kind kinds[] = {
@@ -52,9 +58,31 @@ void Tcgen05Decoder::decode(const ptx::Instruction& i) {
         case Tcgen05Kind::StoreColumns:
             access(i, kind == Tcgen05Kind::LoadColumns);
             break;
-        case Tcgen05Kind::Multiply:
-            multiply(i);
+        case Tcgen05Kind::ReduceColumns:
+            reduce(i);
             break;
+        case Tcgen05Kind::Multiply:
+            multiply(i, false, false);
+            break;
+        case Tcgen05Kind::MultiplySparse:
+            multiply(i, true, false);
+            break;
+        case Tcgen05Kind::MultiplyStationary:
+            multiply(i, false, true);
+            break;
+        case Tcgen05Kind::MultiplySparseStationary:
+            multiply(i, true, true);
+            break;
+        case Tcgen05Kind::CopyColumns:
+            copy(i);
+            break;
+        case Tcgen05Kind::ShiftRows: {
+            const TensorAddress to = address(functions_.operand(i, 0));
+            DecodedOp& code = code_.emit(tensor_memory_control.shift, 0, to.at);
+            code.flags = flag::strong;
+            code.imm = to.offset;
+            break;
+        }
         case Tcgen05Kind::Nothing:
             break;
         case Tcgen05Kind::Commit:
@@ -69,42 +97,100 @@ void Tcgen05Decoder::decode(const ptx::Instruction& i) {
     }
 }
 
-void Tcgen05Decoder::multiply(const ptx::Instruction& i) {
-    const ptx::Form& form = i.form.form();
+TensorAddress Tcgen05Decoder::address(const ptx::Operand& o) {
+    return {operands_.reg(o.index), static_cast<std::uint32_t>(o.value)};
+}
+
+// The operands are in the order of the row's constraints.
+void Tcgen05Decoder::multiply(const ptx::Instruction& i, bool sparse, bool stationary) {
+    const ptx::OperandConstraints& row = i.form.form().operands;
+    const ptx::Target target = functions_.module().target;
     TensorProduct op;
-    op.kind = static_cast<ptx::TensorKind>(field::tensor_kind.get(i.modifiers));
-    op.a_in_tensor_memory = form.operands.list[1] == OperandConstraint::tm;
-    op.masked = form.operands.list[4] == OperandConstraint::mask;
-    const ptx::Operand &d = functions_.operand(i, 0), &a = functions_.operand(i, 1);
-    op.d = operands_.reg(d.index);
-    op.offset_d = static_cast<std::uint32_t>(d.value);
-    op.a = op.a_in_tensor_memory ? operands_.reg(a.index) : operands_.source(a, Type::b64);
-    if (op.a_in_tensor_memory) op.offset_a = static_cast<std::uint32_t>(a.value);
-    op.b = operands_.source(functions_.operand(i, 2), Type::b64);
-    op.instruction = operands_.source(functions_.operand(i, 3), Type::b32);
-    for (unsigned n = 0; op.masked && n < 4; ++n)
-        op.mask[n] = operands_.source(functions_.element(functions_.operand(i, 4), n), Type::b32);
-    op.add = operands_.predicate(functions_.operand(i, op.masked ? 5 : 4));
+    op.kind.types = static_cast<ptx::TensorKind>(field::tensor_kind.get(i.modifiers));
+    op.kind.scales = static_cast<ptx::TensorScales>(field::tensor_scales.get(i.modifiers));
+    op.kind.sparse = sparse;
+    op.kind.stationary = stationary;
+    op.shifts_rows = field::shifts_rows.get(i.modifiers) != 0;
+    op.kind.long_k = target.number == 103 && target.variant == 'a';
+    unsigned n = 0;
+    const auto is = [&](OperandConstraint c) { return n < row.count && row.list[n] == c; };
+    const auto next = [&]() -> const ptx::Operand& { return functions_.operand(i, n++); };
+    op.d = address(next());
+    op.a_in_tensor_memory = is(OperandConstraint::tm);
+    if (op.a_in_tensor_memory)
+        op.a = address(next());
+    else
+        op.a.at = operands_.source(next(), Type::b64);
+    op.b = operands_.source(next(), Type::b64);
+    if (sparse) op.metadata = address(next());
+    op.instruction = operands_.source(next(), Type::b32);
+    op.masked = is(OperandConstraint::mask);
+    if (op.masked) {
+        const ptx::Operand& mask = next();
+        for (unsigned word = 0; word < 4; ++word)
+            op.mask[word] = operands_.source(functions_.element(mask, word), Type::b32);
+    }
+    if (is(OperandConstraint::tm)) {
+        op.scales_a = address(next());
+        op.scales_b = address(next());
+    }
+    op.add = operands_.predicate(next());
+    if (is(OperandConstraint::halvings)) op.halvings = static_cast<unsigned>(next().value);
+    if (is(OperandConstraint::md)) op.zero_columns = operands_.source(next(), Type::b64);
     DecodedOp& code = code_.emit(tensor_memory_control.multiply);
     code.flags = flag::strong;
     code.imm = static_cast<std::int64_t>(code_.kernel().tensor_products.size());
     code_.kernel().tensor_products.push_back(op);
 }
 
+void Tcgen05Decoder::copy(const ptx::Instruction& i) {
+    TensorCopy op;
+    op.shape = static_cast<ptx::CopyShape>(field::copy_shape.get(i.modifiers));
+    op.format = static_cast<ptx::CopyFormat>(field::copy_format.get(i.modifiers));
+    const TensorAddress to = address(functions_.operand(i, 0));
+    op.offset = to.offset;
+    const std::int32_t from = operands_.source(functions_.operand(i, 1), Type::b64);
+    DecodedOp& code = code_.emit(tensor_memory_control.copy, 0, to.at, from);
+    code.flags = flag::strong;
+    code.imm = static_cast<std::int64_t>(code_.kernel().tensor_copies.size());
+    code_.kernel().tensor_copies.push_back(op);
+}
+
+// The operands: registers, the reduced value, the address, and the columns between two halves.
+void Tcgen05Decoder::reduce(const ptx::Instruction& i) {
+    TensorAccess access(i.modifiers);
+    access.reduction = static_cast<ptx::ColumnReduction>(field::column_reduction.get(i.modifiers));
+    access.type = i.type;
+    access.magnitude = field::magnitude.get(i.modifiers) != 0;
+    access.nan = field::nan.get(i.modifiers) != 0;
+    access.reduced = operands_.destination(functions_.operand(i, 1));
+    const bool two = access.form.shape == ptx::TensorShape::s16x32bx2;
+    if (two) access.second = static_cast<unsigned>(functions_.operand(i, 3).value);
+    emit(tensor_memory_control.load, access, functions_.operand(i, 2), functions_.operand(i, 0),
+         true);
+}
+
 void Tcgen05Decoder::access(const ptx::Instruction& i, bool loads) {
     TensorAccess access(i.modifiers);
     const bool two = access.form.shape == ptx::TensorShape::s16x32bx2;
     const ptx::Operand& memory = functions_.operand(i, loads ? 1 : 0);
-    access.offset = static_cast<std::uint32_t>(memory.value);
     if (two) access.second = static_cast<unsigned>(functions_.operand(i, loads ? 2 : 1).value);
-    const ptx::Operand& vector = functions_.operand(i, loads ? 0 : two ? 2 : 1);
+    emit(loads ? tensor_memory_control.load : tensor_memory_control.store, access, memory,
+         functions_.operand(i, loads ? 0
+                               : two ? 2
+                                     : 1),
+         loads);
+}
+
+void Tcgen05Decoder::emit(Handler handler, TensorAccess& access, const ptx::Operand& memory,
+                          const ptx::Operand& vector, bool loads) {
+    access.offset = static_cast<std::uint32_t>(memory.value);
     for (unsigned n = 0; n < vector.count; ++n) {
         const ptx::Operand& e = functions_.current().operands[vector.index + n];
         access.registers.push_back(loads ? operands_.destination(e)
                                          : operands_.source(e, Type::b32));
     }
-    DecodedOp& code = code_.emit(loads ? tensor_memory_control.load : tensor_memory_control.store,
-                                 0, operands_.reg(memory.index));
+    DecodedOp& code = code_.emit(handler, 0, operands_.reg(memory.index));
     code.flags = flag::strong;
     code.imm = static_cast<std::int64_t>(code_.kernel().tensor_accesses.size());
     code_.kernel().tensor_accesses.push_back(std::move(access));

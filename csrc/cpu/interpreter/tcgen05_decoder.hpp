@@ -17,8 +17,13 @@ class Tcgen05Decoder {
     void decode(const ptx::Instruction& i);
 
   private:
-    void multiply(const ptx::Instruction& i);
+    TensorAddress address(const ptx::Operand& o);
+    void multiply(const ptx::Instruction& i, bool sparse, bool stationary);
+    void copy(const ptx::Instruction& i);
+    void reduce(const ptx::Instruction& i);
     void access(const ptx::Instruction& i, bool loads);
+    void emit(Handler handler, TensorAccess& access, const ptx::Operand& memory,
+              const ptx::Operand& vector, bool loads);
 
     CodeBuilder& code_;
     const DecodedFunctions& functions_;

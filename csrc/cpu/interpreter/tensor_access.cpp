@@ -1,4 +1,7 @@
 // csrc/cpu/interpreter/tensor_access.cpp - moves tensor memory to and from the registers of a warp.
+#include <cmath>
+#include <cstring>
+
 #include "cpu/interpreter/block.hpp"
 
 namespace cupola::cpu::interpreter {
@@ -71,6 +74,49 @@ void each_cell(const Warp& w, const TensorAccess& access, TensorPlace place, F f
         }
 }
 
+float as_float(std::uint32_t bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// A NaN is left out, or is the result with .NaN. .abs reduces magnitudes.
+std::uint32_t reduced_floats(const TensorAccess& access, std::uint32_t x, std::uint32_t y) {
+    constexpr std::uint32_t nan = 0x7fffffff, sign = 0x80000000;
+    if (access.magnitude) {
+        x &= ~sign;
+        y &= ~sign;
+    }
+    const float a = as_float(x), b = as_float(y);
+    const bool first_nan = std::isnan(a), second_nan = std::isnan(b);
+    if ((first_nan && second_nan) || (access.nan && (first_nan || second_nan))) return nan;
+    if (first_nan || second_nan) return first_nan ? y : x;
+    const bool least = access.reduction == ptx::ColumnReduction::min;
+    if (a == b) return least ? x | y : x & y;  // -0 is below +0
+    return (a < b) == least ? x : y;
+}
+
+std::uint32_t reduced(const TensorAccess& access, std::uint32_t x, std::uint32_t y) {
+    if (access.type == ptx::Type::f32) return reduced_floats(access, x, y);
+    const bool less = access.type == ptx::Type::s32
+                          ? static_cast<std::int32_t>(x) < static_cast<std::int32_t>(y)
+                          : x < y;
+    return less == (access.reduction == ptx::ColumnReduction::min) ? x : y;
+}
+
+// tcgen05.ld.red: reduces the values that each lane has loaded.
+void reduce_registers(const TensorAccess& access, const Warp& w, std::byte* r) {
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        const auto loaded = [&](std::int32_t from) { return at<std::uint32_t>(r, from)[lane]; };
+        // The first value is reduced with itself, so that .abs and NaN hold for it as well.
+        std::uint32_t value = loaded(access.registers[0]);
+        for (const std::int32_t from : access.registers)
+            value = reduced(access, value, loaded(from));
+        at<std::uint32_t>(r, access.reduced)[lane] = value;
+    }
+}
+
 }  // namespace
 
 bool is_uniform(const Warp& w, const std::uint32_t* values) {
@@ -99,6 +145,7 @@ const DecodedOp* load_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
         if (access.form.halves) value = (value & 0xffff) | read(from.column + 1) << 16;
         at<std::uint32_t>(r, to)[lane] = value;
     });
+    if (access.reduction != ptx::ColumnReduction::none) reduce_registers(access, w, r);
     return ip + 1;
 }
 

@@ -96,7 +96,7 @@ const DecodedOp* stop_at_fault(const DecodedOp* ip, Warp& w, FaultKind kind,
 const TensorMemoryControl tensor_memory_control{
     &threaded<&allocate_columns>, &threaded<&release_columns>, &threaded<&relinquish>,
     &threaded<&load_columns>,     &threaded<&store_columns>,   &threaded<&multiply_columns>,
-    &threaded<&commit>,
+    &threaded<&copy_columns>,     &threaded<&shift_rows>,      &threaded<&commit>,
 };
 
 }  // namespace cupola::cpu::interpreter

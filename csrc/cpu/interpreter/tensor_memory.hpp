@@ -45,6 +45,13 @@ class TensorMemory {
         cells_[lane * column_count + column] = value;
         written_.set(lane * column_count + column);
     }
+    // An unwritten place stays unwritten.
+    void move(unsigned from_lane, unsigned to_lane, unsigned column) {
+        const unsigned from = from_lane * column_count + column;
+        const unsigned to = to_lane * column_count + column;
+        cells_[to] = cells_[from];
+        written_[to] = written_[from];
+    }
     bool is_written(unsigned lane, unsigned column) const {
         return written_[lane * column_count + column];
     }

@@ -336,6 +336,10 @@ class Grammar {
                 return one_in(2) ? "32" : width(4);
             case S::mask:
                 return list(4, &Grammar::reg, ptx::Type::b32);
+            case S::tr:
+                return reg(4u);
+            case S::halvings:
+                return number(20);
         }
         return "";
     }
