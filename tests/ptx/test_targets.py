@@ -194,7 +194,7 @@ def test_both_take_the_same(target, version, ptxas, newer_devices, tmp_path):
     device = newer_devices(TARGETS[target]).run(refusals, head, lines)
     assembler = Assembler(ptxas, tmp_path, target).verdicts(lines, head)
     assert_same_verdicts(texts, device, assembler)
-    assert sum(own is None for own in device) > len(texts) // 2
+    assert sum(own is None for own in device) > len(texts) // 3
 
 
 def assert_same_verdicts(texts, device, assembler):

@@ -30,6 +30,11 @@ SCALES = {
 }  # fmt: skip
 
 
+def halves(generator, shape):
+    """Numbers that each type holds, and whose sums are exact."""
+    return generator.integers(-4, 5, shape) / 2
+
+
 @dataclass(frozen=True)
 class Case:
     a: str = "e2m1"
@@ -79,11 +84,11 @@ class Case:
     def bytes(self, type_, codes, axis=1):
         return nibbles(codes) if self.packed else type_.shared(codes, axis)
 
-    def run(self, device, generator, target="sm_100a", cells=None):
-        """D, and what NumPy says of it, and the cells beside D before and after."""
+    def run(self, device, generator, target="sm_100a", draw=halves):
+        """D, NumPy's D, the sum of magnitudes, and the cells beside D before and after."""
         a_type, b_type = (E2M1, E2M1) if self.packed else (SMALL[self.a], SMALL[self.b])
-        a = a_type.codes(generator.integers(-4, 5, (self.m, self.k)) / 2)
-        b = b_type.codes(generator.integers(-4, 5, (self.n, self.k)) / 2)
+        a = a_type.codes(draw(generator, (self.m, self.k)))
+        b = b_type.codes(draw(generator, (self.n, self.k)))
         c = generator.integers(-99, 99, (self.m, self.n)).astype(np.float32)
         room, before = np.zeros(ROOM, np.uint8), np.full((LANES, COLUMNS), 0xABCD0123, np.uint32)
         rows = np.arange(self.m) if self.m == 128 else np.arange(64) // 16 * 32 + np.arange(64) % 16
@@ -108,6 +113,7 @@ class Case:
             real[n] *= np.repeat(factors, self.k // self.scales, axis=1)
         sign = (-1.0) ** sum(self.negate)
         expected = sign * (real[0] @ real[1].T) + c
+        size = abs(real[0]) @ abs(real[1]).T + abs(c)
         # Programs have the byte of the first factor in the upper bits of the address, too.
         numbers = [self.instruction(), 0, self.first[0] << 30, SCALES_B | self.first[1] << 30]
         got = tensor_memory.after(
@@ -115,7 +121,7 @@ class Case:
         )
         beside = np.ones_like(before, bool)
         beside[rows, : self.n] = False
-        return got[rows, : self.n].view(np.float32), expected, before[beside], got[beside]
+        return got[rows, : self.n].view(np.float32), expected, size, before[beside], got[beside]
 
 
 PAIRS = [("e2m1", "e2m1"), ("e2m3", "e3m2"), ("e3m2", "e4m3"), ("e5m2", "e2m3"), ("e2m1", "e5m2")]
@@ -137,11 +143,23 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_whole_numbers_are_exact(case, newer_devices):
     target, capability = ("sm_103a", "10.3") if case.long_k else ("sm_100a", "10.0")
-    got, expected, before, after = case.run(
+    got, expected, _, before, after = case.run(
         newer_devices(capability), np.random.default_rng(5), target
     )
     assert (got == expected).all()
     assert (before == after).all()
+
+
+@pytest.mark.parametrize(
+    "case", [Case("e3m2", "e2m3"), Case("e5m2", "e2m1", "mxf8f6f4"), NVFP4], ids=str
+)
+def test_real_numbers(case, newer_devices):
+    got, expected, size, *_ = case.run(
+        newer_devices("10.0"),
+        np.random.default_rng(6),
+        draw=lambda generator, shape: generator.standard_normal(shape) * 2,
+    )
+    assert (abs(got - expected) <= size * 2.0**-21).all()
 
 
 def test_a_row_in_two_pieces(newer_devices):
