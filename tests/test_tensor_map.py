@@ -65,13 +65,20 @@ def test_a_swizzle_permutes_16_bytes_within_rows(take):
     np.testing.assert_array_equal(out.get().reshape(expected.shape), expected)
 
 
-@pytest.mark.cuda_only(reason="the CPU device refuses maps that round values")
-def test_elements_may_be_rounded_to_tf32(take):
-    x = cupola.full((ROWS, COLUMNS), 1 + 2**-12, np.float32)
+# Ties round to even, a carry reaches the exponent, and no rounding makes infinity a NaN.
+ROUNDED = [
+    (1 + 2**-12, 1), (1 + 2**-11, 1), (1 + 3 * 2**-11, 1 + 2**-9), (2 - 2**-12, 2),
+    (-1 - 2**-11 - 2**-23, -1 - 2**-10), (np.inf, np.inf), (1e-40, 0), (0.1, 0.0999755859375),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ROUNDED, ids=lambda case: str(case[0]))
+def test_elements_may_be_rounded_to_tf32(take, case):
+    x = cupola.full((ROWS, COLUMNS), case[0], np.float32)
     out = cupola.zeros((ROWS, COLUMNS), np.float32)
-    rounded = cupola.TensorMap(x, (ROWS, COLUMNS), elements="tfloat32")
+    rounded = cupola.TensorMap(x, (ROWS, COLUMNS), elements="tfloat32_ftz")
     take[x.dtype][1, 64](rounded, out, 0, 0)
-    np.testing.assert_array_equal(out.get(), 1)
+    np.testing.assert_array_equal(out.get(), np.float32(case[1]))
 
 
 def test_a_map_says_what_it_is():

@@ -12,25 +12,20 @@ if it says itself that the device lacks something that it is about.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-from cupola.tools.run.environment import variables
-
-sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
-records = importlib.import_module("records")
+import programs
+from programs import Result, records
 
 WAIVED = 2  # the samples' status
 TITLE = "NVIDIA's CUDA samples that run on the CPU device."
 COMMAND = "python tools/cuda_samples.py FOLDER BUILD"
-SECONDS = 120
 LEFT_OUT = ("4_CUDA_Libraries", "7_libNVVM", "8_Platform_Specific")
 # Other libraries and features that a sample needs, by its build file.
 NEEDS = {
@@ -93,35 +88,28 @@ def arguments(folder: Path) -> dict[str, list[list[str]]]:
     }
 
 
-def run(
-    program: Path, lines: list[list[str]], environment: dict[str, str]
-) -> tuple[str, float, str]:
-    """ "passed", "failed" or "waived"; the seconds; and why it did not pass."""
-    begin = time.perf_counter()
+def run(program: Path, lines: list[list[str]], environment: dict[str, str]) -> Result:
+    """Run a sample with each of its command lines; the first that does not pass decides."""
+    total = 0.0
     for line in lines:
-        try:
-            done = subprocess.run(
-                [program, *line], cwd=program.parent, env=environment, timeout=SECONDS,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return "failed", SECONDS, f"not done after {SECONDS} s"
-        text = done.stdout.decode(errors="replace")
-        if done.returncode or FAILURE.search(text):
-            last = [row.strip() for row in text.splitlines() if row.strip()][-1:]
-            result = "waived" if done.returncode == WAIVED and "aiv" in text else "failed"
-            return result, time.perf_counter() - begin, last[0][:100] if last else "no output"
-    return "passed", time.perf_counter() - begin, ""
+        status, seconds, text = programs.run(program, line, environment)
+        total += seconds
+        if status is None:
+            return Result("failed", seconds, f"not done after {seconds} s")
+        if status or FAILURE.search(text):
+            waived = status == WAIVED and "aiv" in text
+            why = programs.last_line(text)[:100] or "no output"
+            return Result("waived" if waived else "failed", total, why)
+    return Result("passed", total)
 
 
 def judge(program: Path, lines: list[list[str]], environment: dict[str, str]) -> records.Row:
     """A sample's row. One that declines to run is run again with two devices."""
-    result, seconds, why = run(program, lines, environment)
-    if result == "waived":
-        result, seconds, why = run(program, lines, {**environment, "CUPOLA_CPU_DEVICES": "2"})
-        why = why or "with CUPOLA_CPU_DEVICES=2"
-    note = f"{result}: {why}" if why else result
-    return records.Row(program.name, round(seconds, 2), "s", note=note)
+    result = run(program, lines, environment)
+    if result.verdict == "waived":
+        result = run(program, lines, {**environment, "CUPOLA_CPU_DEVICES": "2"})
+        result.why = result.why or "with CUPOLA_CPU_DEVICES=2"
+    return result.row(program.name)
 
 
 def main() -> int:
@@ -132,8 +120,7 @@ def main() -> int:
     parser.add_argument("--no-build", action="store_true", help="run what is built")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    environment = dict(os.environ)
-    environment.update(variables(environment))
+    environment = programs.environment()
     build = options.build.resolve()
     source = copy(options.folder.resolve(), build)
     if not options.no_build:
@@ -151,21 +138,17 @@ def main() -> int:
         row = (
             judge(program, lines.get(name, [[]]), environment)
             if program.exists()
-            else records.Row(name, 0, "s", note="failed: not built")
+            else Result("failed", 0, "not built").row(name)
         )
         rows.append(row)
         print(f"{row.value:8.2f} s  {name}  {row.note}", flush=True)
-    tried = [row for row in rows if not row.note.startswith("waived")]
-    passed = [row for row in tried if row.note.startswith("passed")]
-    print(f"{len(passed)} of {len(tried)} pass, {len(rows) - len(tried)} decline to run")
+    waived = sum(row.note.startswith("waived") for row in rows)
     print("not tried:", ", ".join(other))
-    share = records.Row(
+    share = programs.share(
         "share of samples that pass",
-        round(len(passed) / len(tried), 4) if tried else 0,
-        "of 1",
-        goal="value >= 0.95",
-        note=f"{len(passed)} of {len(tried)}; {len(rows) - len(tried)} more decline to run, "
-        f"{len(other)} need other libraries or dynamic parallelism",
+        rows,
+        0.95,
+        f"{waived} more decline to run, {len(other)} need other libraries or dynamic parallelism",
     )
     out = None if options.only else options.out
     sys.argv[1:] = []  # folders of this machine, which the record does not name

@@ -17,8 +17,14 @@ std::optional<TensorMap::Element> element_of(CUtensorMapDataType type) {
             return TensorMap::Element::f64;
         case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
             return TensorMap::Element::bf16;
-        // The values up to this one are equal in both enumerations; later values convert data, or
-        // need newer devices.
+        case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
+            return TensorMap::Element::f32_ftz;
+        case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
+            return TensorMap::Element::tf32;
+        case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
+            return TensorMap::Element::tf32_ftz;
+        // The values up to this one are equal in both enumerations; later values need newer
+        // devices.
         default:
             if (type < CU_TENSOR_MAP_DATA_TYPE_UINT8 || type > CU_TENSOR_MAP_DATA_TYPE_FLOAT32)
                 return std::nullopt;

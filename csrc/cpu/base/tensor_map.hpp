@@ -3,6 +3,7 @@
 // from any memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace cupola::cpu {
@@ -11,12 +12,28 @@ namespace cupola::cpu {
 inline constexpr std::uint16_t outside = 0x7ff7;
 
 struct TensorMap {
-    static constexpr std::uint64_t mark = 0x70616d726f736e74;
-    // Numbers of tensormap.replace. Types after bf16 convert data and are not supported.
-    enum class Element : std::uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f32_ftz, f64, bf16 };
+    static constexpr std::uint64_t mark = 0x70616d726f536e74;
+    // Numbers of tensormap.replace. Types with ftz flush denormals, and tf32 rounds, in loads alone.
+    enum class Element : std::uint8_t {
+        u8,
+        u16,
+        u32,
+        s32,
+        u64,
+        s64,
+        f16,
+        f32,
+        f32_ftz,
+        f64,
+        bf16,
+        tf32,
+        tf32_ftz,
+    };
 
-    std::uint64_t known = 0;  // `mark` if the map is valid
     std::uint64_t address = 0;
+    // `mark` if the map is valid. CUTLASS clears bit 21 of this word in maps of small tensors, as a
+    // remedy for drivers up to CUDA 13.1. So the mark does not have that bit.
+    std::uint64_t known = 0;
     std::uint64_t stride[4] = {};  // bytes, for all axes except the first
     // For im2col, `box` has the numbers of channels and of pixels.
     std::uint32_t size[5] = {}, box[5] = {};
@@ -32,15 +49,15 @@ struct TensorMap {
     std::uint8_t columns = 0;     // im2col, otherwise tiled
 
     bool real() const {
-        return type == Element::f16 || type == Element::f32 || type == Element::f64 ||
-               type == Element::bf16;
+        return type >= Element::f16 && type <= Element::tf32_ftz;
     }
     unsigned element() const {  // bytes; 0 if the type is not supported
-        static constexpr std::uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 0, 8, 2};
+        static constexpr std::uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2, 4, 4};
         const auto n = static_cast<unsigned>(type);
         return n < sizeof bytes ? bytes[n] : 0;
     }
 };
 static_assert(sizeof(TensorMap) <= 128);
+static_assert(offsetof(TensorMap, known) == 8 && (TensorMap::mark >> 21 & 1) == 0);
 
 }  // namespace cupola::cpu

@@ -144,7 +144,8 @@ template <bool Drop, bool Expect>
     });
 }
 
-// A failed wait yields the time slice.
+// A wait yields the time slice, a successful wait as well: copies and products are done at once, so
+// a warp that issues them would complete two phases before other warps have waited for the first.
 template <bool Parity, bool Waits>
 [[gnu::noinline]] const DecodedOp* test(const DecodedOp* ip, Warp& w, std::byte* r) {
     const std::uint32_t* parity = words(ip, r);
@@ -157,8 +158,9 @@ template <bool Parity, bool Waits>
     });
     std::uint32_t& p = bits_at(r, ip->op[0]);
     p = (p & ~w.mask) | (done & w.mask);
-    if (Waits && done != w.mask) w.budget = 0;
-    return next;
+    if (!Waits || next != ip + 1) return next;
+    w.budget = 0;  // a guarded wait yields at the next branch backwards
+    return next->pseudo == Pseudo::guard_end ? next : end_time_slice(w, next);
 }
 
 [[gnu::noinline]] const DecodedOp* pending(const DecodedOp* ip, Warp& w, std::byte* r) {

@@ -8,6 +8,7 @@
 #include "cpu/base/tensor_box.hpp"
 #include "cpu/interpreter/async.hpp"
 #include "cpu/interpreter/block.hpp"
+#include "cpu/isa/tensor_rounding.hpp"
 #include "cpu/isa/tile_reduction.hpp"
 
 namespace cupola::cpu::interpreter {
@@ -169,6 +170,7 @@ class Tile {
         if (to_box) {
             fill(line);
             if (length != 0) std::memcpy(line + offset, memory, length);
+            round_elements(map_.type, line + offset, length);
         }
         for (unsigned n = 0; n < row_bytes(); n += chunk) {
             std::byte* shared = swizzled(row + n);

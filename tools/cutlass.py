@@ -1,0 +1,116 @@
+# tools/cutlass.py - CUTLASS's examples for newer GPUs, built and run on the CPU device.
+"""Builds the examples for Hopper and Blackwell, and runs each at a small size: what passes.
+
+python tools/cutlass.py FOLDER BUILD [--out FOLDER] [--only NAME ...]
+
+FOLDER is a checkout of CUTLASS 4; cupola has none of it. Each example is compiled unchanged for its
+target, to PTX, and linked with the shared CUDA runtime. A program that is in BUILD is not compiled
+again. The CPU device reports the compute capability of the target. A program passes if its process
+succeeds within the time limit, and its own comparison with a reference says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import programs
+from cutlass_examples import EXAMPLES, Example
+from programs import Result, records
+
+TITLE = "CUTLASS's examples for Hopper and Blackwell that pass on the CPU device."
+COMMAND = "python tools/cutlass.py FOLDER BUILD"
+FLAGS = [
+    "-std=c++17", "-O3", "--expt-relaxed-constexpr", "--expt-extended-lambda", "-w",
+    "-DCUTLASS_ENABLE_TENSOR_CORE_MMA=1", "-DCUTE_USE_PACKED_TUPLE=1", "-cudart", "shared",
+    "-Xcompiler", "-O1", "-lcuda",
+]  # fmt: skip
+PASSED = re.compile(r"\b[Pp]assed\b|\bis successful\b|\[ *OK *\]")
+FAILED = re.compile(r"\bFailed\b|\bfailed\b|\[ *FAIL *\]")
+# Lines of the CPU device with the reason: a refused instruction, a fault.
+REASON = re.compile(r"^cupola: .*(?:line \d+|not supported|instruction)")
+
+
+def command(example: Example, folder: Path, program: Path) -> list[str | Path]:
+    """The command that compiles an example for its target alone."""
+    source = folder / "examples" / example.source
+    includes = [folder / "include", folder / "tools/util/include", folder / "examples/common"]
+    return [
+        os.environ.get("NVCC", "nvcc"),
+        *FLAGS,
+        *(f"-I{path}" for path in [*includes, source.parent]),
+        *(f"-D{name}" for name in example.definitions),
+        f"-gencode=arch=compute_{example.target},code=compute_{example.target}",
+        source,
+        "-o",
+        program,
+    ]
+
+
+def build(example: Example, folder: Path, program: Path, environment: dict[str, str]) -> str:
+    """Compile an example that is not there yet; why that fails, or nothing."""
+    if program.exists():
+        return ""
+    # The flags of `cupola run` would add code for the GPU that the CPU device is by default.
+    flags = {"NVCC_APPEND_FLAGS": ""}
+    done = subprocess.run(
+        command(example, folder, program), env=environment | flags, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return programs.last_line(done.stdout, "error") if done.returncode else ""
+
+
+def judge(example: Example, program: Path, environment: dict[str, str]) -> Result:
+    """Run an example on a device of its compute capability."""
+    chosen = {"CUPOLA_CPU_MODE": "interpret", "CUPOLA_CPU_THREADS": "16", "CUPOLA_CPU_COMPUTE_CAPABILITY": example.capability, "CUPOLA_LOG": "info"}
+    status, seconds, text = programs.run(program, example.arguments.split(), environment | chosen)
+    if status is None:
+        return Result("failed", seconds, f"not done after {seconds} s")
+    own = "\n".join(line for line in text.splitlines() if not line.startswith("cupola:"))
+    if status or FAILED.search(own) or not (example.waived or PASSED.search(own)):
+        why = programs.last_line(text, REASON.pattern) or programs.last_line(own) or "no output"
+        return Result("failed", seconds, why[:160])
+    return Result("waived" if example.waived else "passed", seconds, example.waived)
+
+
+def main() -> int:
+    parser: argparse.ArgumentParser = records.parser(__doc__)
+    parser.add_argument("folder", type=Path, help="a checkout of CUTLASS 4")
+    parser.add_argument("build", type=Path, help="folder for what is built")
+    parser.add_argument("--only", nargs="+", help="run these examples alone, and write no record")
+    options = parser.parse_args()
+    environment = programs.environment()
+    folder, binaries = options.folder.resolve(), options.build.resolve()
+    binaries.mkdir(parents=True, exist_ok=True)
+    device, driver = records.cupola_device()
+    rows = []
+    for example in EXAMPLES:
+        if options.only and example.name not in options.only:
+            continue
+        program = binaries / example.name
+        error = build(example, folder, program, environment)
+        result = (
+            Result("failed", 0, f"not built: {error}")
+            if error
+            else judge(example, program, environment)
+        )
+        rows.append(result.row(f"{example.name} ({example.target})"))
+        print(f"{result.seconds:8.2f} s  {example.name}  {rows[-1].note}", flush=True)
+    rows.sort(key=lambda row: (row.note.startswith("passed"), row.note.startswith("waived")))
+    waived = sum(row.note.startswith("waived") for row in rows)
+    share = programs.share(
+        "share of examples that pass", rows, 0.9, f"{waived} more check no result"
+    )
+    out = None if options.only else options.out
+    sys.argv[1:] = []  # folders of this machine, which the record does not name
+    told = {"command": COMMAND, "device": device, "extra": driver}
+    records.publish(out, __file__, TITLE, [share, *rows], **told)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
