@@ -18,7 +18,7 @@ import records
 # Units of which less is better where no goal says so. Figures in other units are compared by goals.
 COSTS = {"ns", "us", "ms", "s", "us/s", "MiB", "instructions", "lines", "failures", "failed tests"}
 # Records of suites: their share is a figure; the other rows are tests with their results.
-SUITES = {"array_api_suite", "cuda_samples", "pycuda_suite"}
+SUITES = {"array_api_suite", "cuda_samples", "cutlass", "pycuda_suite"}
 
 
 def worse(old, new):

@@ -24,6 +24,14 @@ SUITES = [
         "them.",
     ),
     (
+        "cutlass",
+        "Examples of CUTLASS for newer GPUs",
+        "The examples of [CUTLASS](https://github.com/NVIDIA/cutlass) for Hopper and Blackwell, "
+        "each compiled for its target and run at a small size on a [CPU device of that compute "
+        "capability](how-to/newer-gpus.md). Each example compares its results with a reference. "
+        "`tools/cutlass.py` builds and runs them.",
+    ),
+    (
         "pycuda_suite",
         "Tests of PyCUDA",
         "The files `test_driver.py`, `test_gpuarray.py` and `test_cumath.py` of PyCUDA's source "
@@ -37,6 +45,7 @@ SUITES = [
         "`make array-api` runs them.",
     ),
 ]
+PROGRAMS = {"cuda_samples", "cutlass"}  # suites whose rows are programs
 WHEELS = """## Frameworks
 The wheels of `examples/heat` and `examples/norm`, built once, and tested in environments with these
 packages. `make example-wheels` runs the tests."""
@@ -65,18 +74,18 @@ def page(found: list[records.Record]) -> str:
     text = [HEAD, table(headings, summary), ""]
     for (name, title, words), those in zip(SUITES, of_suites, strict=True):
         text += [f"## {title}", words, ""]
-        text += [samples(r) if name == "cuda_samples" else suite(r) for r in those]
+        text += [programs(r) if name in PROGRAMS else suite(r) for r in those]
     return "\n".join([*text, WHEELS, "", frameworks(wheels)])
 
 
-def samples(record: records.Record) -> str:
-    """The samples that do not pass with the reason, then the names of the others."""
+def programs(record: records.Record) -> str:
+    """The programs that do not pass with the reason, then the names of the others."""
     rows = [row for row in record.rows if not row.goal]
     passed = sorted(row.what for row in rows if (row.note or "").startswith("passed"))
     others = [row for row in rows if row.what not in passed]
     others.sort(key=lambda row: (row.note or "", row.what))
     made = table(
-        ["sample", "s", "result"], [[r.what, f"{r.value:g}", r.note or ""] for r in others]
+        ["program", "s", "result"], [[r.what, f"{r.value:g}", r.note or ""] for r in others]
     )
     names = textwrap.fill(" ".join(passed), 84, break_on_hyphens=False, break_long_words=False)
     return (

@@ -233,6 +233,7 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     for (; used_barriers != 0; used_barriers &= used_barriers - 1)
         barriers[__builtin_ctz(used_barriers)] = BarrierState{};
     awaited = false;
+    products_.assign(warp_count, 0);
     free_files_.clear();
     if (!native_)
         for (const auto& file : files_) free_files_.push_back(file.get());

@@ -104,6 +104,8 @@ class BlockState final : public Block {
         notify([&](auto& each) { each.touch(w, ip, lane, address, bytes, how); });
     }
     Warp& warp(unsigned n) { return warps_.get()[n]; }
+    // The number of wgmma.mma_async that each warp has executed in this block.
+    std::vector<std::uint32_t>& products() { return products_; }
     // Made at its first use.
     TensorMemory& tensor_memory();
     // A thread reads a place that the block owns.
@@ -189,10 +191,14 @@ class BlockState final : public Block {
     bool can_batch_ = false;       // machine code may run several blocks in one call
     TextureViews textures_;
     std::unique_ptr<TensorMemory> tensor_memory_;
+    std::vector<std::uint32_t> products_;
     std::vector<std::uint64_t> counts_;  // for coverage
     std::optional<Fault> fault_;
     std::vector<unsigned> sequence_;  // in a seeded order: the warps; the first warp runs next
 };
+
+// Whether the operation is inside a guarded instruction, where a warp cannot yield.
+inline bool is_guarded(const DecodedOp* ip) { return ip[1].pseudo == Pseudo::guard_end; }
 
 // A running cluster: blocks, shared memory, barrier.
 class ClusterState : public ClusterRunner {

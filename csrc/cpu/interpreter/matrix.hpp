@@ -58,7 +58,8 @@ struct MatrixOperation {
 };
 
 struct MatrixControl {
-    Handler multiply, load_rows, store_rows, transpose, load_whole, store_whole, multiply_group;
+    Handler multiply, load_rows, store_rows, transpose, load_whole, store_whole, multiply_group,
+        wait_group;
 };
 extern const MatrixControl matrix_control;
 
@@ -69,6 +70,7 @@ const DecodedOp* load_whole(const DecodedOp* ip, Warp& w, std::byte* r);
 const DecodedOp* store_whole(const DecodedOp* ip, Warp& w, std::byte* r);
 // matrix_group.cpp
 const DecodedOp* multiply_group(const DecodedOp* ip, Warp& w, std::byte* r);
+const DecodedOp* wait_group(const DecodedOp* ip, Warp& w, std::byte* r);
 
 const MatrixOperation& matrix_operation(const DecodedOp* ip, Warp& w);
 

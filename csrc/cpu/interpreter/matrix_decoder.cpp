@@ -29,7 +29,11 @@ void MatrixDecoder::decode(const ptx::Instruction& i) {
         }
         return at;
     };
-    if (op.form.kind == MatrixKind::OrderGroup) return;  // no operation is pending
+    if (op.form.kind == MatrixKind::OrderGroup) {
+        // Only wgmma.wait_group has an operand, the number of groups that may be pending.
+        if (form.operands.count != 0) code_.emit(matrix_control.wait_group).flags = flag::strong;
+        return;
+    }
     const bool loads = op.form.kind == MatrixKind::LoadWhole;
     for (unsigned n = 0; n < form.operands.count; ++n) {
         const ptx::Operand& o = functions_.operand(i, n);

@@ -2,7 +2,7 @@
 //
 // Each of the four warps of a warpgroup has sixteen rows of D and reads only these rows of A. So
 // each warp computes its part when it executes the instruction. PTX requires the memory to be ready
-// then.
+// then. A warp that waits for a product waits for the other warps: they read shared memory later.
 #include <algorithm>
 #include <cstring>
 
@@ -68,6 +68,7 @@ const DecodedOp* multiply_group(const DecodedOp* ip, Warp& w, std::byte* r) {
     read_lines(memory, descriptor(op.descriptor_b), form.b, form.column_b, 0, form.n,
                form.sparse ? 64 : 32, false, sign_of(form.b, op.negate_b), b);
     if (memory.faulted()) return stop_faulted(w);
+    ++block_of(w).products()[w.index];
     const bool accumulates = (bits_at(r, op.add) & w.mask) != 0;
     if (!form.sparse && form.a != Element::b1) {
         if (accumulates) gather(op.layout->c, op.d, r, sums);
@@ -77,6 +78,19 @@ const DecodedOp* multiply_group(const DecodedOp* ip, Warp& w, std::byte* r) {
         }
     }
     multiply_any(op, form, shape, a, b, accumulates, w, r);
+    return ip + 1;
+}
+
+const DecodedOp* wait_group(const DecodedOp* ip, Warp& w, std::byte*) {
+    constexpr unsigned size = 4;
+    if (is_guarded(ip)) return ip + 1;
+    BlockState& block = block_of(w);
+    const auto& products = block.products();
+    const unsigned first = w.index / size * size;
+    for (unsigned n = first; n < std::min(first + size, block.warp_count); ++n) {
+        const bool late = static_cast<std::int32_t>(products[n] - products[w.index]) < 0;
+        if (late && block.warp(n).live != 0) return end_time_slice(w, ip);
+    }
     return ip + 1;
 }
 

@@ -160,7 +160,7 @@ template <bool Parity, bool Waits>
     p = (p & ~w.mask) | (done & w.mask);
     if (!Waits || next != ip + 1) return next;
     w.budget = 0;  // a guarded wait yields at the next branch backwards
-    return next->pseudo == Pseudo::guard_end ? next : end_time_slice(w, next);
+    return is_guarded(ip) ? next : end_time_slice(w, next);
 }
 
 [[gnu::noinline]] const DecodedOp* pending(const DecodedOp* ip, Warp& w, std::byte* r) {

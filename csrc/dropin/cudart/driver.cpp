@@ -17,6 +17,7 @@ namespace {
 int missing() { return 36; }  // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, a name of CUDA 13's headers
 
 PFN_cuGetProcAddress_v12000 get_address = nullptr;
+const char* (*get_refusal)() = nullptr;
 
 template <class Function>
 void look_up(const char* name, int version, bool own, Function*& function) {
@@ -37,6 +38,8 @@ void* find_driver_function(const char* name, int version, bool own_stream) {
     return reinterpret_cast<void*>(&missing);
 }
 
+const char* last_refusal() { return get_refusal ? get_refusal() : nullptr; }
+
 cudaError_t load_driver() {
     // Never closed: the program's own libraries may hold its functions.
     void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -44,6 +47,8 @@ cudaError_t load_driver() {
     get_address =
         reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(library, "cuGetProcAddress_v2"));
     if (!get_address) return cudaErrorInsufficientDriver;
+    get_refusal =
+        reinterpret_cast<const char* (*)()>(dlsym(library, "cupola_cpu_last_refusal"));
     for (const bool own : {false, true}) {
         Driver& table = driver_tables[own];
 #define CUPOLA_MEMBER(name, version) look_up("cu" #name, version, own, table.name);

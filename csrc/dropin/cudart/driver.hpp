@@ -23,6 +23,10 @@ extern Driver driver_tables[2];
 // cudaErrorInsufficientDriver: there is no driver, or one that lacks cuGetProcAddress.
 cudaError_t load_driver();
 
+// The reason why the CPU device refused this thread's last kernel or image; null with another
+// driver.
+const char* last_refusal();
+
 // A function of a newer CUDA version than the oldest toolkit that cupola is built with. `version`
 // is that of its parameters. It is never null: like the tables' functions, a missing one returns
 // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER. The driver must be loaded.

@@ -252,7 +252,14 @@ cudaError_t Registry::kernel_of(Function& function, CUkernel& kernel) {
     if (const cudaError_t error = function.image->load(library); error != cudaSuccess) return error;
     const CUresult result =
         driver_tables[0].LibraryGetKernel(&kernel, library, function.name.c_str());
-    if (result != CUDA_SUCCESS) return result_of(result);
+    if (result != CUDA_SUCCESS) {
+        // A kernel is parsed here, and this call has no log.
+        const char* const reason = result == CUDA_ERROR_INVALID_PTX ? last_refusal() : nullptr;
+        if (reason && *reason)
+            std::fprintf(stderr, "cupola: the driver refused the kernel %s:\n  %s\n",
+                         function.name.c_str(), reason);
+        return result_of(result);
+    }
     const std::lock_guard<std::mutex> lock(mutex_);
     hosts_[kernel] = function.host;
     function.kernel.store(kernel, std::memory_order_release);
