@@ -344,3 +344,30 @@ def test_wgmma_negates_and_clears(add, load):
     module = load(matrix.header() + matrix.group_kernel(form))
     got = record_matrix.run_group(module, form, a, b, c, add=add)
     assert_same(form, got, group_expected(form, a ^ np.uint32(0x80008000), b, c, add=add))
+
+
+def test_a_wait_for_wgmma_waits_for_the_warpgroup(load, driver):
+    """The first warp overwrites the factors after its wait, without a barrier."""
+    driver.skip_on_hardware("no GPU has run it yet")
+    registers = ", ".join(f"%f{n}" for n in range(4))
+    text = f""".version 8.0\n.target sm_90a\n.address_size 64
+    .visible .entry k(.param .u64 pout) {{
+    .shared .align 1024 .b8 factors[4096]; .reg .b64 %rd<6>; .reg .b32 %r<4>; .reg .f32 %f<4>;
+    .reg .pred %p<2>;
+    mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 5; mov.u32 %r2, factors; add.u32 %r1, %r2, %r1;
+    {"".join(f"st.shared.u32 [%r1+{4 * n}], 0x3c003c00;" for n in range(8))}
+    {"".join(f"mov.f32 %f{n}, 0f00000000;" for n in range(4))}
+    fence.proxy.async.shared::cta; bar.sync 0;
+    cvt.u64.u32 %rd0, %r2; shr.u64 %rd0, %rd0, 4; and.b64 %rd0, %rd0, 0x3fff;
+    or.b64 %rd0, %rd0, {8 << 16 | 16 << 32};
+    wgmma.fence.sync.aligned;
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{{registers}}}, %rd0, %rd0, 1, 1, 1, 0, 0;
+    wgmma.commit_group.sync.aligned;
+    wgmma.wait_group.sync.aligned 0;
+    setp.ge.u32 %p0, %r0, 32; @%p0 bra STORE; shl.b32 %r1, %r0, 7; add.u32 %r1, %r2, %r1;
+    {"".join(f"st.shared.u32 [%r1+{4 * n}], 0;" for n in range(32))}
+    STORE: ld.param.u64 %rd1, [pout]; mul.wide.u32 %rd2, %r0, 4; add.u64 %rd1, %rd1, %rd2;
+    st.global.f32 [%rd1], %f0; ret; }}"""
+    out = np.zeros(128, np.float32)
+    load(text).run("k", 1, 128, [out])
+    np.testing.assert_array_equal(out, 16)

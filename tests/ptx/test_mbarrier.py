@@ -188,3 +188,25 @@ def test_producer_and_consumers(warps, load):
     for n in range(21):
         expected = expected * np.uint32(7) + np.uint32(n * 100) + np.arange(32, dtype=np.uint32)
     assert (b[0] == 0).all() and (b[1:] == expected).all()
+
+
+def test_each_warp_waits_for_each_phase(load, driver):
+    """A warp ends phases at once, and does not end two phases before another warp waits."""
+    driver.skip_on_hardware("on a GPU the time of a copy decides")
+    rounds = "".join(
+        f"@%p0 mbarrier.arrive.shared.b64 %rd9, [bar];\n"
+        f"W{n}: mbarrier.try_wait.parity.shared.b64 %p1, [bar], {n % 2};\n"
+        f"add.u32 %r1, %r1, 1; setp.gt.u32 %p2, %r1, 1000; @%p2 bra DONE; @!%p1 bra W{n};\n"
+        for n in range(7)
+    )
+    text = f""".version 8.6\n.target sm_90\n.address_size 64
+    .visible .entry k(.param .u64 pout) {{
+    .shared .align 8 .b64 bar; .reg .b64 %rd<10>; .reg .b32 %r<4>; .reg .pred %p<3>;
+    mov.u32 %r0, %tid.x; mov.u32 %r1, 0; setp.eq.u32 %p0, %r0, 0;
+    @%p0 mbarrier.init.shared.b64 [bar], 1; bar.sync 0;
+    {rounds}
+    DONE: ld.param.u64 %rd0, [pout]; mul.wide.u32 %rd1, %r0, 4; add.u64 %rd0, %rd0, %rd1;
+    st.global.u32 [%rd0], %r1; ret; }}"""
+    tries = np.zeros(128, np.uint32)
+    load(text).run("k", 1, 128, [tries])
+    assert tries.min() >= 7 and tries.max() < 1000

@@ -174,6 +174,19 @@ def test_descriptions_that_are_wrong(driver):
     assert encoded(driver, 1 << 32, np.zeros((20, 32), np.int32), (8, 4), fill=1)[0] == 1
 
 
+def test_a_map_of_a_small_tensor_as_cutlass_changes_it(load, driver, memory):
+    driver.skip_on_hardware("CUTLASS does this for some versions of the driver alone")
+    a = np.arange(8 * 16, dtype=np.uint32).reshape(8, 16)
+    at, _ = memory(a)
+    _, tensor = encoded(driver, at, a, (16, 8))
+    words = np.frombuffer(tensor, np.uint64).copy()
+    words[1] &= ~np.uint64(1 << 21)
+    out = np.zeros(a.nbytes, np.uint8)
+    loads = load(kernel(2, a.nbytes, stores=False))
+    loads.run("k", 1, 64, [Map.from_buffer_copy(words), np.zeros(3, np.int32), out])
+    np.testing.assert_array_equal(out.view(np.uint32), a.ravel())
+
+
 def test_what_is_no_map_is_an_error(load, driver):
     driver.skip_on_hardware("a fault there is the end of the process's context")
     module = load(kernel(2, 128))

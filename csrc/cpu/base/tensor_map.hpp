@@ -13,7 +13,8 @@ inline constexpr std::uint16_t outside = 0x7ff7;
 
 struct TensorMap {
     static constexpr std::uint64_t mark = 0x70616d726f536e74;
-    // Numbers of tensormap.replace. Types with ftz flush denormals, and tf32 rounds, in loads alone.
+    // Numbers of tensormap.replace. Types with ftz flush denormals, and tf32 rounds, in loads
+    // alone.
     enum class Element : std::uint8_t {
         u8,
         u16,
@@ -48,9 +49,7 @@ struct TensorMap {
     std::uint8_t fill_nan = 0;    // fills outside of a tensor of reals with NaNs, otherwise zeros
     std::uint8_t columns = 0;     // im2col, otherwise tiled
 
-    bool real() const {
-        return type >= Element::f16 && type <= Element::tf32_ftz;
-    }
+    bool real() const { return type >= Element::f16 && type <= Element::tf32_ftz; }
     unsigned element() const {  // bytes; 0 if the type is not supported
         static constexpr std::uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2, 4, 4};
         const auto n = static_cast<unsigned>(type);

@@ -47,8 +47,7 @@ cudaError_t load_driver() {
     get_address =
         reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(library, "cuGetProcAddress_v2"));
     if (!get_address) return cudaErrorInsufficientDriver;
-    get_refusal =
-        reinterpret_cast<const char* (*)()>(dlsym(library, "cupola_cpu_last_refusal"));
+    get_refusal = reinterpret_cast<const char* (*)()>(dlsym(library, "cupola_cpu_last_refusal"));
     for (const bool own : {false, true}) {
         Driver& table = driver_tables[own];
 #define CUPOLA_MEMBER(name, version) look_up("cu" #name, version, own, table.name);
