@@ -144,7 +144,7 @@ template <bool Drop, bool Expect>
     });
 }
 
-// A wait yields the time slice, a successful wait as well: copies and products are done at once, so
+// A wait yields the time slice, a successful wait as well. Copies and products are done at once. So
 // a warp that issues them would complete two phases before other warps have waited for the first.
 template <bool Parity, bool Waits>
 [[gnu::noinline]] const DecodedOp* test(const DecodedOp* ip, Warp& w, std::byte* r) {
