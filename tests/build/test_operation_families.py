@@ -117,11 +117,44 @@ def test_errors_name_the_line(old, new, line, text):
     assert text in str(caught.value)
 
 
+def fixed(block, text=TEXT, **changes):
+    """The operation, over kernels whose compiler fixes the launch and adds a parameter."""
+    scratch = {"name": None, "kind": "pointer", "offset": 40, "size": 8, "hidden": True}
+    kernels = [
+        {
+            **one,
+            "parameters": [*({**each, **changes} for each in one["parameters"]), scratch],
+            "block": block,
+            "shared": 2048,
+        }
+        for one in MANIFEST["kernels"]
+    ]
+    (step,) = libraries(text)[0].operations
+    manifest = {**MANIFEST, "kernels": kernels}
+    return manifest, operations.store(manifest, [step]), step
+
+
 def test_a_compiler_that_fixes_the_launch():
-    fixed = [{**one, "block": [128, 1, 1], "shared": 0} for one in MANIFEST["kernels"]]
-    declared, *_ = libraries(TEXT)
-    with pytest.raises(BuildError, match="kernels of a compiler that fixes their launch"):
-        operations.store({**MANIFEST, "kernels": fixed}, declared.operations)
+    manifest, stored, step = fixed([32, 8, 1])
+    assert stored["operations"][0]["family"] == "advance"
+    default = operations.of_default(manifest, step).declaration
+    assert default.table["shared"] == "2048" and default.arguments[-1] == "alpha"
+    assert operations.compiled_form(manifest, step)
+
+
+def test_a_launch_that_the_compiler_did_not_choose():
+    with pytest.raises(
+        BuildError, match=r"was compiled for the block \[128, 1, 1\], got \[32, 8\]"
+    ):
+        fixed([128, 1, 1])
+    text = TEXT.replace('block = ["TX", "TY"]', 'block = ["TX", "TY"]\nshared = "TX * 4"')
+    with pytest.raises(BuildError, match="were compiled for 2048 bytes of shared memory, and its"):
+        fixed([32, 8, 1], text)
+
+
+def test_an_array_that_fills_several_parameters():
+    with pytest.raises(BuildError, match="an array fills several parameters of the kernels of"):
+        fixed([32, 8, 1], descriptor={})
 
 
 def test_without_families():

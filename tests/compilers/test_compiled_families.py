@@ -35,6 +35,38 @@ key = ["length"]
 grid = ["ceildiv(n, BLOCK)"]
 block = ["32 * WARPS"]
 cases = "rows.cases:axpy"
+
+[[tool.cupola.kernels.instances]]
+function = "softmax"
+name = "softmax_4"
+signature = { out = "*fp32", x = "*kfp32", stride = "i32", columns = "i32" }
+constants = { BLOCK = 1024 }
+num_warps = 4
+enable_fp_fusion = true
+
+[[tool.cupola.kernels.instances]]
+function = "softmax"
+name = "softmax_8"
+signature = { out = "*fp32", x = "*kfp32", stride = "i32", columns = "i32" }
+constants = { BLOCK = 1024 }
+num_warps = 8
+enable_fp_fusion = true
+
+[[tool.cupola.variants]]
+name = "rows.softmaxes"
+kernel = "softmax_{WARPS}"
+tunables = { WARPS = [8, 4] }
+default = { WARPS = 8 }
+key = ["columns"]
+grid = ["size(x) / columns"]
+block = ["32 * WARPS"]
+
+[[tool.cupola.ops]]
+name = "rows.softmax_of_family"
+family = "softmaxes"
+inputs = { x = "float32[rows, columns]" }
+outputs = { out = "float32[rows, columns]" }
+arguments = ["out", "x", "columns", "columns"]
 """,
     "numba": """
 [[tool.cupola.kernels.instances]]
@@ -93,8 +125,8 @@ def built(request, tmp_path_factory):
 
 def test_it_is_measured_and_chosen_without_the_compiler(built):
     project, compiler = built
-    tune = "-m", "cupola", "tune", "rows", "--output", "rows/tuning", "--budget", "20"
-    output = project.called(sys.executable, *tune, CUPOLA_DRIVER="cpu")
+    tune = "-m", "cupola", "tune", "rows", "--family", "axpy", "--budget", "20"
+    output = project.called(sys.executable, *tune, "--output", "rows/tuning", CUPOLA_DRIVER="cpu")
     wrong, failed = (int(word) for word in output.splitlines()[2].split()[-2:])
     # Of Numba's, launch bounds of 64 threads refuse blocks of 256.
     assert (wrong, failed) == ((0, 0) if compiler == "triton" else (0, 1)), output
@@ -109,13 +141,48 @@ def test_it_is_measured_and_chosen_without_the_compiler(built):
         assert json.loads(shown) == expected
 
 
+USE_OPERATION = """
+import cupola, numpy as np
+from rows import families, ops
+x = np.random.default_rng(1).random((3, 700), np.float32)
+power = np.exp(x - x.max(axis=1, keepdims=True))
+for variant in families.softmaxes.variants:
+    ops.softmax_of_family.variants.choose = lambda *about: variant
+    found = ops.softmax_of_family(cupola.to_device(x)).get()
+    np.testing.assert_allclose(found, power / power.sum(axis=1, keepdims=True), rtol=1e-5)
+    table = ops.softmax_of_family.variants.declaration(variant).table
+    print(*variant, int(table["shared"]) > 0)
+"""
+OVER_ARRAYS = """
+[[tool.cupola.ops]]
+name = "rows.sum_of_family"
+family = "axpy"
+inputs = { x = "float32[n]", y = "float32[n]" }
+scalars = { a = "float" }
+outputs = { out = "float32[n]" }
+arguments = ["a", "x", "y", "out", "n"]
+"""
+
+
+def test_an_operation_over_it(built):
+    project, compiler = built
+    if compiler == "triton":
+        output = project.called(sys.executable, "-c", USE_OPERATION, CUPOLA_DRIVER="cpu")
+        assert output.split() == ["8", "True", "4", "True"]
+    else:
+        project.change("pyproject.toml", "[[tool.cupola.ops]]", OVER_ARRAYS + "[[tool.cupola.ops]]")
+        output = project.build(architectures="80,90", fails=True)
+        assert "an array fills several parameters of the kernels of rows.axpy" in output
+        project.change("pyproject.toml", OVER_ARRAYS, "")
+
+
 def test_a_block_that_the_compiler_did_not_choose(built):
     """The launch is refused, so that the variant is never the best."""
     project, compiler = built
     if compiler == "triton":
         project.change("pyproject.toml", 'block = ["32 * WARPS"]', 'block = ["64"]')
         project.build(architectures="80,90")
-        tune = "-m", "cupola", "tune", "rows", "--budget", "20"
+        tune = "-m", "cupola", "tune", "rows", "--family", "axpy", "--budget", "20"
         output = project.called(sys.executable, *tune, CUPOLA_DRIVER="cpu")
         assert "BLOCK=1024 WARPS=8 can't be launched: " in output
     else:

@@ -152,15 +152,17 @@ def of_default(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
             "family", f"there is no kernel {spelled!r}, of the default of {family.name}; there are "
             f"{known}"
         )  # fmt: skip
-    if "block" in kernel:
+    parameters = given_parameters(kernel)
+    if any("descriptor" in each for each in parameters):
         raise one.wrong(
-            "family", f"{family.name} has kernels of a compiler that fixes their launch: name "
+            "family", f"an array fills several parameters of the kernels of {family.name}: name "
             "kernels, grid and block instead"
         )  # fmt: skip
-    names = [each["name"] or "" for each in kernel["parameters"]]
+    names = [each["name"] or "" for each in parameters]
+    shared = kernel["shared"] if "block" in kernel else None
     try:
         found = FamilyOperation(one.table, family, names, one.declaration.name)
-        return replace(one, declaration=found.declaration(family.default, symbols))
+        return replace(one, declaration=found.declaration(family.default, symbols, shared))
     except DeclarationError as error:
         raise one.wrong(error.key, error.text) from None
 
@@ -197,10 +199,10 @@ def store(manifest: dict[str, Any], operations: Sequence[OperationTable]) -> dic
         _check_backward(one, by_name)
     tables = [
         {
-            **(_launched(manifest, one).declaration.table if one.family is None else one.table),
+            **(one.declaration.table if one.family is None else one.table),
             "name": one.declaration.name,
         }
-        for one in operations
+        for one in [_launched(manifest, each) for each in operations]
     ]
     head = {name: value for name, value in manifest.items() if name != "kernels"}
     return {**head, "operations": tables, "kernels": manifest["kernels"]}
@@ -277,7 +279,10 @@ def _launched(manifest: dict[str, Any], one: OperationTable) -> OperationTable:
             )  # fmt: skip
     fixed = [kernel for kernel in kernels if "block" in kernel]
     for kernel in fixed:
-        block = [str(axis).strip() for axis in table["block"]]
+        block = [
+            axis.text if axis.symbols else str(axis.evaluate({}))
+            for axis in one.declaration.launch["block"]
+        ]
         expected = [str(axis) for axis in kernel["block"]]
         if [*block, *["1"] * (3 - len(block))] != expected:
             raise one.wrong(

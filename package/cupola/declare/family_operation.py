@@ -75,7 +75,10 @@ class FamilyOperation:
         return found
 
     def declaration(
-        self, variant: Variant, symbols: Mapping[tuple[str, ...], str] | None = None
+        self,
+        variant: Variant,
+        symbols: Mapping[tuple[str, ...], str] | None = None,
+        shared: int | None = None,
     ) -> Declaration:
         """The operation with the kernels and the launch of one variant. Its last sizes are the
         values of the family's symbols.
@@ -87,6 +90,8 @@ class FamilyOperation:
         symbols : mapping, optional
             The kernels' names in the image, by the element types of the family. Other kernels have
             the names that the family's table gives them.
+        shared : int, optional
+            Bytes of shared memory, where the compiler of the variant's kernels fixes them.
 
         Raises
         ------
@@ -102,13 +107,19 @@ class FamilyOperation:
             for types, own in self.types().items()
         }
         values = {f"{_SIZE}{index}": texts[name] for index, name in enumerate(family.symbols)}
-        shared = family.shared.substituted(whole)
+        declared = family.shared.substituted(whole)
+        bytes_ = declared if shared is None else str(shared)
+        if declared not in ("0", bytes_):
+            raise DeclarationError(
+                "family", f"the kernels of {family.name} were compiled for {bytes_} bytes of "
+                f"shared memory, and its table has {declared}: leave shared out"
+            )  # fmt: skip
         table = {
             **_own(self.table),
             "kernels": kernels,
             "grid": [one.substituted(whole) for one in family.grid],
             "block": [one.substituted(whole) for one in family.block],
-            **({} if shared == "0" else {"shared": shared}),
+            **({} if bytes_ == "0" else {"shared": bytes_}),
             "sizes": {**self.table.get("sizes", {}), **values},
         }
         return read(table, self.name)

@@ -202,10 +202,12 @@ def _variant(
             raise ImageError(f"there is no image {path} with a manifest")
         manifest = Manifest(_content(place, _MOST_MANIFEST), str(place))
         libraries[path] = Library(path, manifest)
-    parameters = libraries[path].kernel(next(iter(stored.kernels.values())))["parameters"]
+    kernels = [libraries[path].kernel(symbol) for symbol in stored.kernels.values()]
+    parameters = kernels[0]["parameters"]
     names = [str(one["name"] or "") for one in parameters if one.get("hidden") is not True]
+    shared = max((int(one["shared"]) for one in kernels if "block" in one), default=None)
     whole = FamilyOperation(table, family.declaration, names, str(table.get("name")))
-    found = whole.declaration(variant, stored.kernels)
+    found = whole.declaration(variant, stored.kernels, shared)
     text = family.declaration.text(variant)
     return text, libraries[path], {**found.table, "name": found.name}
 

@@ -76,7 +76,7 @@ def _of_family(family: Any, name: str, table: Mapping[str, Any]) -> Operation:
     backward = _named_backward(title, known)
     try:
         variants = of_family(family, known, title)
-        declaration = variants.operation.declaration(family.declaration.default)
+        declaration = variants.declaration(family.declaration.default)
         if backward is not None:
             match(declaration, backward.declaration)
     except DeclarationError as error:

@@ -69,7 +69,7 @@ class OperationLibrary(LazyModule):
 
         family = from_library(self.kernels, str(table["family"]).rpartition(".")[2])
         variants = of_family(family, table, full)
-        declaration = variants.operation.declaration(family.declaration.default)
+        declaration = variants.declaration(family.declaration.default)
         return Operation(declaration, library=self, variants=variants)
 
     def _added(self, made: Operation) -> None:

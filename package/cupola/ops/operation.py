@@ -345,7 +345,7 @@ class Operation(CallableOperation):
                 if found is None:
                     chosen = self.declaration
                     if self.variants is not None:
-                        chosen = self.variants.operation.declaration(variant)
+                        chosen = self.variants.declaration(variant)
                     found = self._natives[variant] = NativeOperation(compiled(chosen))
         return found
 

@@ -10,6 +10,7 @@ from cupola.declare.family_operation import FamilyOperation
 
 if TYPE_CHECKING:
     from cupola.declare.family import Variant
+    from cupola.declare.operation import Declaration
     from cupola.kernel import Kernel
     from cupola.tuning.family import Family
 
@@ -36,6 +37,12 @@ class VariantKernels:
         if given is None or device < 0:
             return self.family.declaration.default
         return self.family.variant_for(given, self._types[types], device)
+
+    def declaration(self, variant: Variant) -> Declaration:
+        """The operation with the kernels and the launch of a variant."""
+        family = self.family
+        shared = family.source.fixed_shared(family.declaration, variant)
+        return self.operation.declaration(variant, None, shared)
 
     def kernel(self, variant: Variant, types: tuple[str, ...], device: int) -> Kernel:
         """The kernel of a variant for the types of the operation's type variables."""

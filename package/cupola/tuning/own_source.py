@@ -55,6 +55,10 @@ class OwnSource(NamedTuple):
         """None: the images have PTX for all devices."""
         return {}
 
+    def fixed_shared(self, declaration: FamilyDeclaration, variant: Variant) -> int | None:
+        """None: a launch chooses the shared memory."""
+        return None
+
     def package(self, declaration: FamilyDeclaration) -> str:
         """``cupola``."""
         return "cupola"

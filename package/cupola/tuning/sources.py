@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -39,6 +39,9 @@ class KernelSource(Protocol):
 
     def dropped(self, capability: int, types: tuple[str, ...]) -> dict[Variant, str]:
         """The variants that a device of a compute capability, 90 for 9.0, can't run, and why."""
+
+    def fixed_shared(self, declaration: FamilyDeclaration, variant: Variant) -> int | None:
+        """Bytes of shared memory of a variant, where the compiler of its kernels fixes them."""
 
     def package(self, declaration: FamilyDeclaration) -> str:
         """The package whose tables apply; empty where there is none."""
@@ -126,6 +129,10 @@ class CompiledSource(NamedTuple):
         """None: a variant that does not compile is found at its first use."""
         return {}
 
+    def fixed_shared(self, declaration: FamilyDeclaration, variant: Variant) -> int | None:
+        """None: a launch chooses the shared memory."""
+        return None
+
     def package(self, declaration: FamilyDeclaration) -> str:
         """The package that a name such as ``heat.step`` begins with, where it is imported."""
         package = declaration.name.rpartition(".")[0]
@@ -171,6 +178,12 @@ class ModuleSource(NamedTuple):
     def dropped(self, capability: int, types: tuple[str, ...]) -> dict[Variant, str]:
         """None: a kernel that the image lacks is found at its first use."""
         return {}
+
+    def fixed_shared(self, declaration: FamilyDeclaration, variant: Variant) -> int | None:
+        """Of the kernels in the library's manifest, the largest that their compiler fixes."""
+        library = library_of(self.library)
+        names = [declaration.kernel_of(variant, types) for types in declaration.type_choices]
+        return _fixed_shared(library, [library.kernels.get(name, name) for name in names])
 
     def package(self, declaration: FamilyDeclaration) -> str:
         """The package of the library."""
@@ -226,6 +239,13 @@ class PackageSource(NamedTuple):
                 found.setdefault(variant, reason)
         return found
 
+    def fixed_shared(self, declaration: FamilyDeclaration, variant: Variant) -> int | None:
+        """Of the kernels in the variant's manifest, the largest that their compiler fixes."""
+        found = self.stored.variants.get(variant)
+        if found is None:
+            return None
+        return _fixed_shared(library_of(found.library), found.kernels.values())
+
     def package(self, declaration: FamilyDeclaration) -> str:
         """The package of the library."""
         return self.library.rpartition(".")[0]
@@ -244,6 +264,18 @@ def _kinds(kernel: Mapping[str, Any]) -> dict[str, str] | None:
     if any(not one.get("name") or "descriptor" in one for one in given):
         return None  # a Python object fills several parameters
     return {str(one["name"]): str(one.get("kind", "")) for one in given}
+
+
+def _fixed_shared(library: KernelLibrary, symbols: Iterable[str]) -> int | None:
+    """The most bytes of shared memory that a compiler fixes for kernels; None where it fixes none.
+
+    The manifest describes the kernels.
+    """
+    manifest = library.manifest()
+    if manifest is None:
+        return None
+    found = [manifest.fixed(symbol) for symbol in symbols if symbol in manifest]
+    return max((one.shared for one in found if one is not None), default=None)
 
 
 def _targets(capability: int) -> list[str]:
