@@ -27,6 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <new>
 
 // The jump does not change the return address, by which dlopen and dlsym know their caller.
@@ -105,5 +106,15 @@ char single_threaded = 0;
 [[noreturn, gnu::visibility("hidden")]] void fail_length() __asm__(
     "_ZSt28__throw_bad_array_new_lengthv");
 void fail_length() { throw std::bad_array_new_length(); }
+
+// Functions of GCC 7: memory for arrays of types that have an alignment of their own.
+[[gnu::visibility("hidden")]] void* new_aligned(std::size_t, std::size_t) noexcept __asm__(
+    "_ZnamSt11align_val_tRKSt9nothrow_t");
+void* new_aligned(std::size_t bytes, std::size_t align) noexcept {
+    const std::size_t whole = (bytes + align - 1) / align * align;
+    return whole < bytes ? nullptr : std::aligned_alloc(align, whole);
+}
+[[gnu::visibility("hidden")]] void delete_aligned(void*) noexcept __asm__("_ZdaPvSt11align_val_t");
+void delete_aligned(void* memory) noexcept { std::free(memory); }
 
 #endif
