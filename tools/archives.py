@@ -9,14 +9,17 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import struct
 import subprocess
 import tarfile
 import time
 import zipfile
+import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST = 315532800  # the first second that a zip file can hold: 1980
+LIBDEFLATE_LEVEL = 12  # the highest
 EXECUTABLE, PLAIN = 0o755, 0o644
 
 
@@ -47,17 +50,39 @@ def _mode(mode: int) -> int:
 
 
 def _wheel(path: Path, when: int) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(made, "w") as new:
+    """The files of a zip archive, compressed by libdeflate.
+
+    libdeflate makes files 4 % smaller than zlib does, and zipfile has zlib alone. So the records of
+    the archive are written here.
+    """
+    import deflate
+
+    made, index = io.BytesIO(), b""
+    moment = _zip_time(when)
+    with zipfile.ZipFile(path) as old:
         entries = [entry for entry in old.infolist() if not entry.is_dir()]
         # The specification recommends the metadata at the end.
-        for entry in sorted(entries, key=lambda e: (".dist-info/" in e.filename, e.filename)):
-            written = zipfile.ZipInfo(entry.filename, time.gmtime(when)[:6])
-            written.compress_type = zipfile.ZIP_DEFLATED
-            written.create_system = 3  # Unix, whose modes follow
-            written.external_attr = (0o100000 | _mode(entry.external_attr >> 16)) << 16
-            new.writestr(written, old.read(entry), compresslevel=9)
-    return made.getvalue()
+        entries.sort(key=lambda entry: (".dist-info/" in entry.filename, entry.filename))
+        for entry in entries:
+            content, name = old.read(entry), entry.filename.encode()
+            packed = bytes(deflate.deflate_compress(content, LIBDEFLATE_LEVEL))
+            # Version 2.0, names in UTF-8, deflate; then neither extra fields nor a comment.
+            shared = struct.pack("<HHH", 20, 1 << 11, zipfile.ZIP_DEFLATED) + moment
+            shared += struct.pack("<LLL", zlib.crc32(content), len(packed), len(content))
+            shared += struct.pack("<HH", len(name), 0)
+            mode = (0o100000 | _mode(entry.external_attr >> 16)) << 16
+            index += struct.pack("<4sBB", b"PK\1\2", 20, 3) + shared  # 3: Unix, whose modes follow
+            index += struct.pack("<HHHLL", 0, 0, 0, mode, made.tell()) + name
+            made.write(b"PK\3\4" + shared + name + packed)
+    end = struct.pack("<HHHHLLH", 0, 0, len(entries), len(entries), len(index), made.tell(), 0)
+    return made.getvalue() + index + b"PK\5\6" + end
+
+
+def _zip_time(when: int) -> bytes:
+    """Two words, of the time and of the date, as a zip archive has them."""
+    year, month, day, hour, minute, second = time.gmtime(when)[:6]
+    day_word = (year - 1980) << 9 | month << 5 | day
+    return struct.pack("<HH", hour << 11 | minute << 5 | second // 2, day_word)
 
 
 def _sdist(path: Path, when: int) -> bytes:

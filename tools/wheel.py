@@ -42,6 +42,7 @@ PARTS = {
     "kernels of algorithms": ("cupola/lib/algorithms/",),
     "the CPU device": ("cupola/lib/cpu/",),
     "the CUDA runtime": ("cupola/lib/cudart/",),
+    "the recorder and the stand-ins of NVRTC": ("cupola/lib/record/", "cupola/lib/run/"),
     "Cython modules": (".so",),
     "declarations and headers": (".pxd", ".h", ".hpp"),
     "Python": (".py", ".pyi"),
