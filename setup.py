@@ -20,12 +20,11 @@ from setuptools.command.sdist import sdist as setuptools_sdist
 
 ROOT = Path(__file__).resolve().parent
 PACKAGE = ROOT / "package" / "cupola"
-# Modules on the path of a launch. The others are compiled with less optimization. That saves a
-# third of their compile time, and adds 1 % to the instructions of their calls, 5 % at most.
+# Modules on the path of a launch. The others are compiled for size.
 HOT_MODULES = {"launch", "kernel", "elementwise_call", "ufuncs", "graph_exec", "array_data"}
 HOT_MODULES |= {"_argument", "_dimensions", "_foreign", "array_access", "eager_call"}
 HOT_MODULES |= {"family_call", "variant_choice"}
-OTHER_FLAGS = ("-Og", "-finline-small-functions", "-Wno-ignored-optimization-argument")
+OTHER_FLAGS = ("-Os",)
 # Code that Cython would otherwise put into each module.
 SHARED = "cupola._shared"
 
@@ -124,6 +123,8 @@ class BuildExt(setuptools_build_ext):
         made = self._made(work, ext)
         generated = recipe.BUILD / "cython" / f"{ext.name}.cpp"
         options = ["-3", "--cplus", "-X", "freethreading_compatible=True"]
+        # Without methods of pickle that only raise an error: the base class raises it, too.
+        options += ["-X", "auto_pickle=False"]
         options += ["--module-name", ext.name]
         # Cython's own declarations: its version is in the key, its folder changes.
         ignored = (Path(os.path.realpath(Cython.__file__)).parent,)

@@ -24,7 +24,7 @@ SHA256 = "7713e1179d162cf5c7906da876ec2ccb9c3a9dcbdffef0cc7f70c3667a205f0b"
 MEMBERS = ("zstd.c", "zstd.h", "zstd_errors.h", "LICENSE")
 FOLDER = Path("build") / "zstd"
 # A C++ compiler accepts this file of C, so a build needs no C compiler.
-FLAGS = ("-x", "c++", "-w", "-fno-strict-aliasing", "-ffunction-sections")
+FLAGS = ("-x", "c++", "-w", "-fno-strict-aliasing")
 # As C++, zstd declares the functions of sanitizers with other names than theirs.
 FLAGS += ("-DZSTD_ASAN_DONT_POISON_WORKSPACE=1", "-DZSTD_MSAN_DONT_POISON_WORKSPACE=1")
 LINK = ("-Wl,--exclude-libs,ALL",)

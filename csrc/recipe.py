@@ -51,6 +51,9 @@ WEIGHTS = {
 # Shipped kernels that are machine code for the CPU device. All of them would take a compiler some
 # 15 s for each level.
 AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxpy")
+# Kernels of arrays without machine code for GPUs: the driver compiles their PTX at the first use,
+# in some seconds, and keeps the result. Few programs use these distributions of random numbers.
+TEXT_ALONE = {"random_rare"}
 # Sources compiled by themselves: they declare the functions of a driver or a runtime as symbols,
 # need options of their own, or are linked into fuzzers without the rest of their folder.
 APART = {
@@ -233,13 +236,17 @@ class Recipe:
     def levels(self) -> Sequence[str]:
         """Of the host's instruction set, which shipped kernels' machine code is made for.
 
+        Not for the oldest level of x86-64 in a wheel: that code is the largest, and few processors
+        need it. The device compiles or interprets these kernels there.
+
         None by a device that is built with sanitizers: it runs in programs that preload them. None
         by a device for another machine: the machine code is made by the device itself.
         """
         if self.compiler.folder != "release":
             return ()
         everywhere = self.build.architectures.asks_for_all()
-        return self.build.processors.levels("all" if everywhere else "native")
+        levels = self.build.processors.levels("all" if everywhere else "native")
+        return tuple(level for level in levels if level != "x86-64-v2" or not everywhere)
 
     def reader_steps(self, toolkit: Any) -> list[Any]:
         """The library by which this build reads images, before libcupola.so has them inside.
@@ -272,6 +279,7 @@ class Recipe:
                 BUILD / "kernels" / "kernels.fatbin",
                 self.products()["kernels.json"],
                 self.root,
+                packed=True,
                 package=f"cupola {self.version}",
             )
         ]
@@ -287,7 +295,7 @@ class Recipe:
         made = self.products()
         return [
             self.build.ahead.step(
-                BUILD / "kernels" / "kernels.fatbin",
+                self.build.image.plain(BUILD / "kernels" / "kernels.fatbin"),
                 made["kernels.json"],
                 made["cpu/libcupola_cpu.so.1"],
                 level,
@@ -328,7 +336,7 @@ class Recipe:
     def algorithm_steps(self, toolkit: Any, architectures: Any) -> list[Any]:
         """The images of cupola.arrays: of each source packed PTX, its kernels, and machine code.
 
-        The last is an empty file where the build has no architectures.
+        The last is an empty file where the build has no architectures, and for `TEXT_ALONE`.
         """
         image = self.build.image
         options = (*image.STANDARD, "-Icsrc/kernels/algorithms", "-Icsrc/kernels/array")
@@ -338,7 +346,7 @@ class Recipe:
             ptx, fatbin = target.with_suffix(".ptx"), target.with_suffix(".fatbin")
             made += image.compile_ptx(toolkit, source, ptx, options, self.root)
             made += [self._entries(ptx), self._packed_text(ptx)]
-            if cubins:
+            if cubins and source.stem not in TEXT_ALONE:
                 made += image.compile_code(toolkit, source, fatbin, options, cubins, self.root)
             else:
                 made.append(self._empty(fatbin))
@@ -447,7 +455,7 @@ class Recipe:
             [step.target for step in objects],
             soname=library.name,
             version_script=exports,
-            flags=(*zstd.linked, *SYSTEM, OWN_FUNCTIONS, "-Wl,--gc-sections"),
+            flags=(*zstd.linked, *SYSTEM, OWN_FUNCTIONS),
             inputs=zstd.objects,
         )
         listed = self._exports(exports, "cu[A-Z]*", "cupola_cpu_*")

@@ -17,6 +17,9 @@ from .error import BuildError
 from .step import Step
 
 STANDARD = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
+# Functions and data have sections of their own, and the linker leaves out those that nothing uses.
+# A sanitizer's checks of globals need the compiler's own sections.
+SECTIONS, UNUSED = ("-ffunction-sections", "-fdata-sections"), ("-Wl,--gc-sections",)
 SANITIZERS = {"address", "undefined", "thread"}
 
 
@@ -48,6 +51,9 @@ class Compiler:
         if environment.get("CUPOLA_WERROR") == "1":
             flags.append("-Werror")
         link = ["-pthread"]
+        if not sanitize:
+            flags += SECTIONS
+            link += UNUSED
         if sanitize:
             option = f"-fsanitize={','.join(sanitize)}"
             # Reports need functions and lines; names of variables would take a quarter of the time.

@@ -32,15 +32,17 @@ def instruction_sets(
     `machine`, else of this machine.
 
     Each set takes a large part of a build. A build that need not be fast `everywhere` therefore has
-    only this machine's own set, and the oldest set, which all supported machines can run.
+    only this machine's own set, and the oldest set, which all supported machines can run. Few
+    processors need the oldest set, so in a wheel, too, it is small in place of fast.
     """
     if (machine or platform.machine().lower()) not in X86:
         yield "generic", (), True
         return
     own = levels("native")
     for level in X86_LEVELS:
-        wanted = everywhere or level in own
-        if wanted or level == "x86-64-v2":
+        oldest = level == "x86-64-v2"
+        wanted = not oldest if everywhere else level in own
+        if wanted or oldest:
             yield level.replace("-", "_"), (f"-march={level}",), wanted
 
 
