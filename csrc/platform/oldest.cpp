@@ -108,8 +108,8 @@ char single_threaded = 0;
 void fail_length() { throw std::bad_array_new_length(); }
 
 // Functions of GCC 7: memory for arrays of types that have an alignment of their own.
-[[gnu::visibility("hidden")]] void* new_aligned(std::size_t, std::size_t) noexcept __asm__(
-    "_ZnamSt11align_val_tRKSt9nothrow_t");
+[[gnu::visibility("hidden")]] void* new_aligned(std::size_t, std::size_t) noexcept
+    __asm__("_ZnamSt11align_val_tRKSt9nothrow_t");
 void* new_aligned(std::size_t bytes, std::size_t align) noexcept {
     const std::size_t whole = (bytes + align - 1) / align * align;
     return whole < bytes ? nullptr : std::aligned_alloc(align, whole);
