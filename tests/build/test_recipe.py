@@ -72,7 +72,8 @@ def test_a_build_for_this_machine_has_its_level_and_the_oldest(monkeypatch, feat
     assert [isa for isa, *_ in processors.instruction_sets(False)] == made
     quick = [isa for isa, _, wanted in processors.instruction_sets(False) if wanted]
     assert quick == made[-1:]
-    assert all(wanted for *_, wanted in processors.instruction_sets(True))
+    small = [isa for isa, _, wanted in processors.instruction_sets(True) if not wanted]
+    assert small == ["x86_64_v2"]  # of a wheel; few processors need it
 
 
 LONG = """
