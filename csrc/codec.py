@@ -64,7 +64,7 @@ def codec(
     if library:
         return Codec(linked=(library, *LINK))
     sources = sources_step(build, root)
-    options = (*FLAGS, *flags)
+    options = (*FLAGS, *flags, "-Os")  # most of its code compresses, which only builds do
     made = compiler.object(
         sources.target, native / "zstd.o", options, label="compile zstd", weight=15
     )
