@@ -425,7 +425,7 @@ cdef class Module:
 
     @property
     def image(self):
-        """The image it was loaded from, as bytes: a fatbin, a cubin, or PTX text."""
+        """The image it was loaded from, as bytes: a fatbin, also packed, a cubin, or PTX text."""
         cdef const void* data = NULL
         cdef size_t size = 0
         self.require_ready()

@@ -11,6 +11,7 @@ extern "C" {
 
 /* The module of the shipped kernels, loaded at a device's first call; a new reference. */
 CUPOLA_API int cupola_module_shipped(int device, cupola_module** out);
+/* Its image: a packed fatbin, which cupola_module_load takes, and a driver does not. */
 CUPOLA_API void cupola_shipped_image(const void** image, size_t* size);
 
 /* These take and fill host memory, and return when the work is done. */
