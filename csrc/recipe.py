@@ -51,9 +51,6 @@ WEIGHTS = {
 # Shipped kernels that are machine code for the CPU device. All of them would take a compiler some
 # 15 s for each level.
 AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxpy")
-# Kernels of arrays without machine code for GPUs: the driver compiles their PTX at the first use,
-# in some seconds, and keeps the result. Few programs use these distributions of random numbers.
-TEXT_ALONE = {"random_rare"}
 # Sources compiled by themselves: they declare the functions of a driver or a runtime as symbols,
 # need options of their own, or are linked into fuzzers without the rest of their folder.
 APART = {
@@ -336,7 +333,7 @@ class Recipe:
     def algorithm_steps(self, toolkit: Any, architectures: Any) -> list[Any]:
         """The images of cupola.arrays: of each source packed PTX, its kernels, and machine code.
 
-        The last is an empty file where the build has no architectures, and for `TEXT_ALONE`.
+        The last is an empty file where the build has no architectures.
         """
         image = self.build.image
         options = (*image.STANDARD, "-Icsrc/kernels/algorithms", "-Icsrc/kernels/array")
@@ -346,7 +343,7 @@ class Recipe:
             ptx, fatbin = target.with_suffix(".ptx"), target.with_suffix(".fatbin")
             made += image.compile_ptx(toolkit, source, ptx, options, self.root)
             made += [self._entries(ptx), self._packed_text(ptx)]
-            if cubins and source.stem not in TEXT_ALONE:
+            if cubins:
                 made += image.compile_code(toolkit, source, fatbin, options, cubins, self.root)
             else:
                 made.append(self._empty(fatbin))
