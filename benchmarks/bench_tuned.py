@@ -130,8 +130,8 @@ def main():
     options = records.parser(__doc__).parse_args()
     ours = lines(HERE / FOLDERS["cupola"])
     rows = [
-        records.Row("lines of an author by cupola", ours, "lines", project, theirs, ours / theirs,
-                    "ratio <= 0.5")
+        records.Row(f"lines of an author by cupola, beside {project}", ours, "lines", project,
+                    theirs, ours / theirs, "ratio <= 0.5")
         for project, folder in FOLDERS.items()
         if project != "cupola" and (theirs := lines(HERE / folder))
     ]  # fmt: skip

@@ -83,6 +83,8 @@ FIGURES = [
     Figure("tuning", "tuning-nvidia-h200",
            "matmul: a process that tunes 96 variants at one size",
            "tuning of 96 variants of a matrix product, beside kernel_tuner"),
+    Figure("tuning", "tuned-nvidia-h200", "first call of a new process by cupola",
+           "the first call of a process with a shipped table, beside Triton's cache"),
     Figure("start", "import-cupola-cpu-device-intel-r-xeon-r-processor",
            "import cupola, after numpy", "import cupola, after NumPy"),
     Figure("start", "start-cupola-cpu-device-intel-r-xeon-r-processor", "cupola over both",
