@@ -26,12 +26,13 @@ enum class OperandConstraint : std::uint8_t {
     ar2,      // source of T2; the register may be wider
     w,        // source of 32 bits
     h,        // source of 16 bits
+    few,      // source of 32 bits: a number of bytes below 16
     np,       // source predicate, may be negated
     imm,      // integer constant
     number,   // floating-point constant
     vd,       // destination of 32 bits, or the parts that a selector names
     tensor,   // [tensor map, {coordinates}]
-    shift,    // source vector of 16 bits, one for each axis of a tensor except the first and last
+    shift,    // source vector of 16 bits: offsets of a copy of columns (im2col)
     va,       // source of 32 bits, or parts of it; may be negated
     m,        // memory [address]
     dv,       // destination register or vector of T; registers may be wider
@@ -60,7 +61,7 @@ enum class OperandConstraint : std::uint8_t {
     td,        // destination vector of tcgen05.ld
     ts,        // source vector of tcgen05.st
     columns,   // source of 32 bits: a number of columns of tensor memory
-    mask,      // source vector of 4 x 32 bits, one bit for each lane of tensor memory
+    mask,      // source vector of 4 or 8 x 32 bits, one for each lane of tensor memory
     tr,        // destination of 32 bits, never '_'
     halvings,  // integer constant from 0 to 15
 };

@@ -76,13 +76,21 @@ bool fits(std::string_view opcode, FormId id, Candidate& found) {
     return rest.empty();
 }
 
+// Copies of tensors. Their rows join the two words whose order matters, as in "global.shared::cta".
+bool copies_tensor(FormId id) {
+    constexpr std::string_view last = ".tensor";
+    const std::string_view name = id.form().mnemonic;
+    return name.size() > last.size() && name.substr(name.size() - last.size()) == last;
+}
+
 // Whether the order of modifiers matters. ptxas accepts any order, and code generators use that:
 // "atom.gpu.acq_rel.add". But the instructions of these four groups have equal words for different
 // operands, and only the order tells which operand a word belongs to.
 bool has_an_order(FormId id) {
     const auto group = static_cast<InstructionGroupId>(id.group());
-    return group == InstructionGroupId::matrix || group == InstructionGroupId::async ||
-           group == InstructionGroupId::video || group == InstructionGroupId::texture;
+    if (group == InstructionGroupId::async) return !copies_tensor(id);
+    return group == InstructionGroupId::matrix || group == InstructionGroupId::video ||
+           group == InstructionGroupId::texture;
 }
 
 bool fits_disordered(std::string_view opcode, FormId id, Candidate& found) {

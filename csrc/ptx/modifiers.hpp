@@ -72,6 +72,8 @@ enum class Part : std::uint8_t { none, lo, hi, wide };
 enum class Geometry : std::uint8_t { none, d1, d2, d3, a1, a2, cube, acube };
 // The effect of surface coordinates that are out of bounds. Stored in `boolean`.
 enum class Outside : std::uint8_t { none, trap, clamp, zero };
+// How a tensor copy finds elements of the tensor. Stored in `mode`. `rows`: gather4 and scatter4.
+enum class TensorMode : std::uint8_t { tile, im2col, rows, im2col_w, im2col_w_128 };
 // The property that txq or suq returns. Stored in `operation`.
 enum class Query : std::uint8_t {
     width,

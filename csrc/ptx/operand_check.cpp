@@ -81,9 +81,20 @@ std::string OperandCheck::run() const {
             wrong = "expected a whole register, got parts of one";
         if (!wrong.empty()) return "operand " + std::to_string(at) + ": " + wrong;
     }
+    if (const std::string wrong = result_of_query(); !wrong.empty()) return wrong;
     if (!policy) return order();
     const std::string wrong = source(here_.operands[at], Type::b64, false);
     return wrong.empty() ? order() : "cache policy: " + wrong;
+}
+
+// A query of clusterlaunchcontrol needs a register for its result.
+std::string OperandCheck::result_of_query() const {
+    if (c_.form.opcode() != Opcode::clusterlaunchcontrol_query) return {};
+    const Operand& o = here_.operands[0];
+    bool used = o.kind != Kind::sink && o.kind != Kind::vector;
+    for (unsigned n = 0; o.kind == Kind::vector && n < o.count; ++n)
+        used |= here_.function.operands[o.index + n].kind != Kind::sink;
+    return used ? "" : "operand 1: expected a register";
 }
 
 // In ld, st and mbarrier, an order and a scope are written together, or both are absent.
@@ -144,6 +155,10 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
             return source(o, c_.type2, true);
         case OperandConstraint::w:
             return source(o, Type::b32, false);
+        case OperandConstraint::few:
+            if (o.kind == Kind::integer && (o.value < 0 || o.value > 15))
+                return "expected 0 to 15 bytes";
+            return source(o, Type::b32, false);
         case OperandConstraint::h:
             return source(o, Type::b16, false);
         case OperandConstraint::np:
@@ -156,7 +171,7 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
         case OperandConstraint::tensor:
             return tensor(o);
         case OperandConstraint::shift:
-            return row(o, Type::b16, axes() - 2, "offsets", axes() - 2);
+            return shift(o);
         case OperandConstraint::va:
             return source(o, Type::b32, false);
         case OperandConstraint::number:
@@ -218,7 +233,7 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
         case OperandConstraint::columns:
             return columns(o);
         case OperandConstraint::mask:
-            return row(o, Type::b32, 4, "registers", 4);
+            return mask(o);
         case OperandConstraint::tr:
             return o.kind == Kind::reg ? destination(o, Type::b32, false) : "expected a register";
         case OperandConstraint::halvings:
@@ -246,6 +261,12 @@ std::string OperandCheck::registers(const Operand& o, bool to) const {
         if (!wrong.empty()) return wrong;
     }
     return {};
+}
+
+// One bit for each lane of tensor memory of a block or a pair.
+std::string OperandCheck::mask(const Operand& o) const {
+    const unsigned count = field::pair.get(c_.modifiers) != 0 ? 8 : 4;
+    return row(o, Type::b32, count, "registers", count);
 }
 
 std::string OperandCheck::columns(const Operand& o) const {

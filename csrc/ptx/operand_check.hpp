@@ -41,6 +41,10 @@ class OperandCheck {
     std::string handle(const Operand& o, Opaque wanted) const;
     std::string queried(const Operand& o) const;
     unsigned axes() const;
+    TensorMode tensor_mode() const;
+    std::string shift(const Operand& o) const;
+    std::string result_of_query() const;
+    std::string mask(const Operand& o) const;
     bool is_sampler(const Operand& o) const;
     std::string tensor(const Operand& o) const;
     std::string row(const Operand& o, Type type, unsigned count, const char* what,

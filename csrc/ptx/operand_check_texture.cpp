@@ -43,9 +43,12 @@ std::string OperandCheck::queried(const Operand& o) const {
     return handle(o, of_sampler || unnormalized ? Opaque::sampler : Opaque::texture);
 }
 
-unsigned OperandCheck::axes() const {
-    return field::vector.get(c_.modifiers);
-}  // the rank of a tensor
+// The rank of a tensor.
+unsigned OperandCheck::axes() const { return field::vector.get(c_.modifiers); }
+
+TensorMode OperandCheck::tensor_mode() const {
+    return static_cast<TensorMode>(field::mode.get(c_.modifiers));
+}
 
 bool OperandCheck::is_sampler(const Operand& o) const {
     return o.kind == Kind::variable
@@ -57,7 +60,15 @@ std::string OperandCheck::tensor(const Operand& o) const {
     if (o.kind != Kind::texel || o.count != 1 || o.base != Kind::reg || bytes_of(o.type) != 8)
         return "expected [register of 64 bits, {coordinates}]";
     const Operand& at = here_.function.operands[static_cast<std::size_t>(o.value)];
-    return row(at, Type::s32, axes(), "coordinates", axes());
+    // Of four rows: the column and the number of each row.
+    const unsigned count = tensor_mode() == TensorMode::rows ? 5 : axes();
+    return row(at, Type::s32, count, "coordinates", count);
+}
+
+// An offset for each axis of pixels, or a number of halo pixels and one offset.
+std::string OperandCheck::shift(const Operand& o) const {
+    const unsigned count = tensor_mode() == TensorMode::im2col ? axes() - 2 : 2;
+    return row(o, Type::b16, count, "offsets", count);
 }
 
 // A vector with `written` elements, of which the first `count` are used.

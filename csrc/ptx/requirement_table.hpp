@@ -153,6 +153,8 @@ inline constexpr ModifierSince modifiers_since[] = {
     {"", "param::entry", 83},
     {"", "param::func", 83},
     {"", "mmio", 82},
+    {"ld", "mmio", 93, "acquire"},
+    {"st.mmio", "mmio", 93, "release"},
     {"", "b128", 83},
     {"", "L1::evict_normal", 74},
     {"", "L1::evict_unchanged", 74},

@@ -71,11 +71,23 @@ std::string check_width(const Candidate& candidate, Target target) {
                                           : needs("a vector of 32 bytes", words::sm_100, target);
 }
 
+// mmio: one element in global or generic memory, for the whole system.
+std::string check_mmio(const Candidate& candidate, std::string_view opcode) {
+    const Opcode of = candidate.form.opcode();
+    if ((of != Opcode::ld && of != Opcode::st) || !has_word(opcode, "mmio")) return {};
+    const auto space = static_cast<Space>(field::space.get(candidate.modifiers));
+    if (space != Space::generic && space != Space::global) return ".mmio needs global memory";
+    if (field::vector.get(candidate.modifiers) != 0) return ".mmio accesses no vectors";
+    const auto scope = static_cast<Scope>(field::scope.get(candidate.modifiers));
+    return scope == Scope::sys ? "" : ".mmio needs .sys";
+}
+
 }  // namespace
 
 std::string check_target(const Candidate& candidate, std::string_view opcode, Target target) {
     const Targets& targets = candidate.form.form().targets;
     if (!targets.contains(target)) return needs("this form", targets, target);
+    if (const std::string wrong = check_mmio(candidate, opcode); !wrong.empty()) return wrong;
     if (target.number >= newest_target) return check_width(candidate, target);
     for (const ModifierTargets& row : modifier_targets)
         if (opcode.substr(0, row.beginning.size()) == row.beginning &&

@@ -71,6 +71,8 @@ inline constexpr Targets sm_100a_103a_110a = with_suffix(
 inline constexpr Targets sm_100a_to_121a = with_suffix(
     SuffixedTargets::exact_100 | SuffixedTargets::exact_103 | SuffixedTargets::exact_110 |
     SuffixedTargets::exact_120 | SuffixedTargets::exact_121);
+inline constexpr Targets sm_100f_110f_120a_121a =
+    with_suffix(sm_100f_110f.suffixed | SuffixedTargets::exact_120 | SuffixedTargets::exact_121);
 inline constexpr Targets sm_120a_121a =
     with_suffix(SuffixedTargets::exact_120 | SuffixedTargets::exact_121);
 }  // namespace words

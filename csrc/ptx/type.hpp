@@ -33,6 +33,9 @@ enum class Type : std::uint8_t {
     e2m3x2,
     e3m2x2,
     ue8m0x2,
+    s2f6x2,
+    e4m3x4,
+    e5m2x4,
     f32x2,
     e5m2x2,
     f32,
@@ -76,6 +79,7 @@ constexpr unsigned bytes_of(Type t) {
         case Type::e2m3x2:
         case Type::e3m2x2:
         case Type::ue8m0x2:
+        case Type::s2f6x2:
             return 2;
         case Type::u32:
         case Type::s32:
@@ -84,6 +88,8 @@ constexpr unsigned bytes_of(Type t) {
         case Type::f16x2:
         case Type::bf16x2:
         case Type::tf32:
+        case Type::e4m3x4:
+        case Type::e5m2x4:
         case Type::u16x2:
         case Type::s16x2:
         case Type::u8x4:

@@ -29,41 +29,32 @@ inline constexpr Type u8 = Type::u8, u16 = Type::u16, u32 = Type::u32, u64 = Typ
                       bf16x2 = Type::bf16x2, tf32 = Type::tf32, e4m3 = Type::e4m3,
                       e5m2 = Type::e5m2, e4m3x2 = Type::e4m3x2, e5m2x2 = Type::e5m2x2,
                       e2m1x2 = Type::e2m1x2, e2m3x2 = Type::e2m3x2, e3m2x2 = Type::e3m2x2,
-                      ue8m0x2 = Type::ue8m0x2, f32x2 = Type::f32x2, u8x4 = Type::u8x4,
+                      ue8m0x2 = Type::ue8m0x2, s2f6x2 = Type::s2f6x2, e4m3x4 = Type::e4m3x4,
+                      e5m2x4 = Type::e5m2x4, f32x2 = Type::f32x2, u8x4 = Type::u8x4,
                       s8x4 = Type::s8x4, f32 = Type::f32, f64 = Type::f64, u16x2 = Type::u16x2,
                       s16x2 = Type::s16x2, pred = Type::pred;
 
-inline constexpr OperandConstraint d = OperandConstraint::d, dw = OperandConstraint::dw,
-                                   d32 = OperandConstraint::d32, dr = OperandConstraint::dr,
-                                   p = OperandConstraint::p, pq = OperandConstraint::pq,
-                                   dp = OperandConstraint::dp, a = OperandConstraint::a,
-                                   aw = OperandConstraint::aw, a2 = OperandConstraint::a2,
-                                   fetched = OperandConstraint::fetched,
-                                   texel = OperandConstraint::texel,
-                                   opaque = OperandConstraint::opaque,
-                                   gradient = OperandConstraint::gradient,
-                                   offsets = OperandConstraint::offsets,
-                                   ar2 = OperandConstraint::ar2, w = OperandConstraint::w,
-                                   h = OperandConstraint::h, np = OperandConstraint::np,
-                                   imm = OperandConstraint::imm, number = OperandConstraint::number,
-                                   m = OperandConstraint::m, dv = OperandConstraint::dv,
-                                   av = OperandConstraint::av, dpack = OperandConstraint::dpack,
-                                   apack = OperandConstraint::apack,
-                                   address = OperandConstraint::address,
-                                   label = OperandConstraint::label,
-                                   targets = OperandConstraint::targets,
-                                   cc_in = OperandConstraint::cc_in,
-                                   cc_out = OperandConstraint::cc_out, fd = OperandConstraint::fd,
-                                   fa = OperandConstraint::fa, fb = OperandConstraint::fb,
-                                   fc = OperandConstraint::fc, md = OperandConstraint::md,
-                                   sd = OperandConstraint::sd, sa = OperandConstraint::sa,
-                                   sb = OperandConstraint::sb, vd = OperandConstraint::vd,
-                                   va = OperandConstraint::va, tensor = OperandConstraint::tensor,
-                                   shift = OperandConstraint::shift, tm = OperandConstraint::tm,
-                                   td = OperandConstraint::td, ts = OperandConstraint::ts,
-                                   columns = OperandConstraint::columns,
-                                   mask = OperandConstraint::mask, tr = OperandConstraint::tr,
-                                   halvings = OperandConstraint::halvings;
+inline constexpr OperandConstraint
+    d = OperandConstraint::d,
+    dw = OperandConstraint::dw, d32 = OperandConstraint::d32, dr = OperandConstraint::dr,
+    p = OperandConstraint::p, pq = OperandConstraint::pq, dp = OperandConstraint::dp,
+    a = OperandConstraint::a, aw = OperandConstraint::aw, a2 = OperandConstraint::a2,
+    fetched = OperandConstraint::fetched, texel = OperandConstraint::texel,
+    opaque = OperandConstraint::opaque, gradient = OperandConstraint::gradient,
+    offsets = OperandConstraint::offsets, ar2 = OperandConstraint::ar2, w = OperandConstraint::w,
+    h = OperandConstraint::h, np = OperandConstraint::np, imm = OperandConstraint::imm,
+    number = OperandConstraint::number, m = OperandConstraint::m, dv = OperandConstraint::dv,
+    av = OperandConstraint::av, dpack = OperandConstraint::dpack, apack = OperandConstraint::apack,
+    address = OperandConstraint::address, label = OperandConstraint::label,
+    targets = OperandConstraint::targets, cc_in = OperandConstraint::cc_in,
+    cc_out = OperandConstraint::cc_out, fd = OperandConstraint::fd, fa = OperandConstraint::fa,
+    fb = OperandConstraint::fb, fc = OperandConstraint::fc, md = OperandConstraint::md,
+    sd = OperandConstraint::sd, sa = OperandConstraint::sa, sb = OperandConstraint::sb,
+    vd = OperandConstraint::vd, va = OperandConstraint::va, tensor = OperandConstraint::tensor,
+    shift = OperandConstraint::shift, tm = OperandConstraint::tm, td = OperandConstraint::td,
+    ts = OperandConstraint::ts, columns = OperandConstraint::columns,
+    mask = OperandConstraint::mask, tr = OperandConstraint::tr,
+    halvings = OperandConstraint::halvings, few = OperandConstraint::few;
 
 template <class E>
 constexpr ModifierSlot::Choice is(std::string_view text, E value) {
@@ -74,6 +65,12 @@ constexpr ModifierSlot::Choice is(std::string_view text, E value) {
 inline constexpr ModifierSlot ftz = slot(field::ftz, true, true, false, is("ftz", 1));
 inline constexpr ModifierSlot ftz_always = slot(field::ftz, false, true, false, is("ftz", 1));
 inline constexpr ModifierSlot sat = slot(field::sat, true, true, false, is("sat", 1));
+// sin and cos of a number of turns.
+inline constexpr ModifierSlot turns =
+    slot(field::ftz, false, true, false, is("ftz.2pi", 1), is("2pi.ftz", 1));
+// Two factors that are powers of two.
+inline constexpr ModifierSlot scaled =
+    slot(field::none, false, true, false, is("scaled::n2::ue8m0", 0));
 inline constexpr ModifierSlot sat_always = slot(field::sat, false, true, false, is("sat", 1));
 inline constexpr ModifierSlot sat_implied = slot(field::none, true, false, false, is("sat", 0));
 // In conversions: the largest finite number replaces an infinity.
@@ -212,14 +209,14 @@ inline constexpr ModifierSlot space_global =
     slot(field::space, false, false, false, is("global", Space::global));
 inline constexpr ModifierSlot space_prefetch =
     slot(field::space, true, false, false, is("global", Space::global), is("local", Space::local));
-inline constexpr ModifierSlot load_order =
-    slot(field::order, true, false, false, is("weak", Order::weak),
-         is("volatile", Order::volatile_), is("relaxed", Order::relaxed),
-         is("acquire", Order::acquire), is("mmio.relaxed", Order::relaxed));
-inline constexpr ModifierSlot store_order =
-    slot(field::order, true, false, false, is("weak", Order::weak),
-         is("volatile", Order::volatile_), is("relaxed", Order::relaxed),
-         is("release", Order::release), is("mmio.relaxed", Order::relaxed));
+inline constexpr ModifierSlot load_order = slot(
+    field::order, true, false, false, is("weak", Order::weak), is("volatile", Order::volatile_),
+    is("relaxed", Order::relaxed), is("acquire", Order::acquire),
+    is("mmio.relaxed", Order::relaxed), is("mmio.acquire", Order::acquire));
+inline constexpr ModifierSlot store_order = slot(
+    field::order, true, false, false, is("weak", Order::weak), is("volatile", Order::volatile_),
+    is("relaxed", Order::relaxed), is("release", Order::release),
+    is("mmio.relaxed", Order::relaxed), is("mmio.release", Order::release));
 inline constexpr ModifierSlot atomic_order = slot(
     field::order, true, false, false, is("relaxed", Order::relaxed), is("acquire", Order::acquire),
     is("release", Order::release), is("acq_rel", Order::acq_rel));
@@ -297,6 +294,10 @@ inline constexpr ModifierSlot tensor_rank =
          is("5d", 5));
 inline constexpr ModifierSlot any_shared_from_global = slot(
     field::none, false, false, false, is("shared::cluster.global", 0), is("shared::cta.global", 0));
+inline constexpr ModifierSlot cluster_from_global =
+    slot(field::none, false, false, false, is("shared::cluster.global", 0));
+inline constexpr ModifierSlot block_from_global =
+    slot(field::none, false, false, false, is("shared::cta.global", 0));
 inline constexpr ModifierSlot global_from_shared =
     slot(field::none, false, false, false, is("global.shared::cta", 0));
 inline constexpr ModifierSlot tile_operation =
@@ -314,9 +315,46 @@ inline constexpr ModifierSlot tile_mode = slot(field::none, true, false, false, 
 // images.
 inline constexpr ModifierSlot image_rank =
     slot(field::vector, false, false, false, is("3d", 3), is("4d", 4), is("5d", 5));
-inline constexpr ModifierSlot im2col = slot(field::mode, false, false, false, is("im2col", 1));
+inline constexpr ModifierSlot im2col =
+    slot(field::mode, false, false, false, is("im2col", TensorMode::im2col));
 inline constexpr ModifierSlot im2col_no_offs =
-    slot(field::mode, false, false, false, is("im2col_no_offs", 1));
+    slot(field::mode, false, false, false, is("im2col_no_offs", TensorMode::im2col));
+inline constexpr ModifierSlot im2col_w =
+    slot(field::mode, false, false, false, is("im2col::w", TensorMode::im2col_w));
+inline constexpr ModifierSlot im2col_w_128 =
+    slot(field::mode, false, false, false, is("im2col::w::128", TensorMode::im2col_w_128));
+inline constexpr ModifierSlot im2col_wide =
+    slot(field::mode, false, false, false, is("im2col::w", TensorMode::im2col_w),
+         is("im2col::w::128", TensorMode::im2col_w_128));
+// Four rows of a matrix, which need not be neighbours.
+inline constexpr ModifierSlot matrix_rank = slot(field::vector, false, false, false, is("2d", 2));
+inline constexpr ModifierSlot gather4 =
+    slot(field::mode, false, false, false, is("tile::gather4", TensorMode::rows));
+inline constexpr ModifierSlot scatter4 =
+    slot(field::mode, false, false, false, is("tile::scatter4", TensorMode::rows));
+// Whose mbarrier counts the bytes: of the destination's block, or of either block of its pair.
+inline constexpr ModifierSlot signals_pair =
+    slot(field::part, false, false, false, is("cta_group::1", 1), is("cta_group::2", 2));
+inline constexpr ModifierSlot may_signal_pair =
+    slot(field::part, true, false, false, is("cta_group::1", 1), is("cta_group::2", 2));
+// Copies the bytes of each 16 whose bits are set. The mask follows the cache policy.
+inline constexpr ModifierSlot byte_mask = slot(field::none, false, false, false, is("cp_mask", 0));
+inline constexpr ModifierSlot hint_and_byte_mask =
+    slot(field::none, false, false, false, is("L2::cache_hint.cp_mask", 0),
+         is("cp_mask.L2::cache_hint", 0));
+inline constexpr ModifierSlot ignore_oob =
+    slot(field::none, false, false, false, is("ignore_oob", 0));
+inline constexpr ModifierSlot to_whole_cluster =
+    slot(field::none, false, false, false, is("multicast::cluster::all", 0));
+inline constexpr ModifierSlot four = slot(field::vector, false, false, false, is("v4", 4));
+inline constexpr ModifierSlot vector_4_8 =
+    slot(field::vector, false, false, false, is("v4", 4), is("v8", 8));
+inline constexpr ModifierSlot release_far =
+    slot(field::none, false, false, false, is("release.gpu", 0), is("release.sys", 0),
+         is("mmio.release.sys", 0));
+inline constexpr ModifierSlot reduce_far =
+    slot(field::none, false, false, false, is("relaxed.gpu", 0), is("relaxed.sys", 0),
+         is("release.gpu", 0), is("release.sys", 0), is("mmio.release.sys", 0));
 inline constexpr ModifierSlot bulk_group =
     slot(field::none, false, false, false, is("bulk_group", 0));
 inline constexpr ModifierSlot to_several =
@@ -344,6 +382,7 @@ inline constexpr ModifierSlot multicast_reduce =
     slot(field::none, true, false, false, is("relaxed.cta", 0), is("relaxed.cluster", 0),
          is("relaxed.gpu", 0), is("relaxed.sys", 0), is("release.cta", 0), is("release.cluster", 0),
          is("release.gpu", 0), is("release.sys", 0));
+inline constexpr ModifierSlot sum_f16 = slot(field::none, true, false, false, is("acc::f16", 0));
 inline constexpr ModifierSlot sum_f32 = slot(field::none, true, false, false, is("acc::f32", 0));
 
 // Textures and surfaces.

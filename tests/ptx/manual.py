@@ -1,5 +1,6 @@
 # ruff: noqa: E501 - tables are wide
-"""The index of instructions of the PTX ISA manual, version 9.0: section, and names.
+"""The index of instructions of the PTX ISA manual, version 9.0: section, and names. Instructions
+of newer versions stand behind those of their chapter.
 
 A name in brackets is one that the CPU device lacks: each of its forms has to be refused.
 MISSING lists what newer versions and targets add to that.
@@ -9,6 +10,7 @@ INDEX = """
 9.7.1.1 add | 9.7.1.2 sub | 9.7.1.3 mul | 9.7.1.4 mad | 9.7.1.5 mul24 | 9.7.1.6 mad24 | 9.7.1.7 sad | 9.7.1.8 div
 9.7.1.9 rem | 9.7.1.10 abs | 9.7.1.11 neg | 9.7.1.12 min | 9.7.1.13 max | 9.7.1.14 popc | 9.7.1.15 clz | 9.7.1.16 bfind
 9.7.1.17 fns | 9.7.1.18 brev | 9.7.1.19 bfe | 9.7.1.20 bfi | 9.7.1.21 szext | 9.7.1.22 bmsk | 9.7.1.23 dp4a | 9.7.1.24 dp2a
+9.7.1.25 clmad
 9.7.2.1 add.cc | 9.7.2.2 addc | 9.7.2.3 sub.cc | 9.7.2.4 subc | 9.7.2.5 mad.lo.cc mad.hi.cc | 9.7.2.6 madc
 9.7.3.1 testp | 9.7.3.2 copysign | 9.7.3.3 add | 9.7.3.4 sub | 9.7.3.5 mul | 9.7.3.6 fma | 9.7.3.7 mad | 9.7.3.8 div
 9.7.3.9 abs | 9.7.3.10 neg | 9.7.3.11 min | 9.7.3.12 max | 9.7.3.13 rcp | 9.7.3.14 rcp.approx | 9.7.3.15 sqrt
@@ -23,6 +25,7 @@ INDEX = """
 9.7.9.20 cvta | 9.7.9.21 cvt | 9.7.9.22 cvt.pack | 9.7.9.23 mapa | 9.7.9.24 getctarank
 9.7.9.25.3.1 cp.async | 9.7.9.25.3.2 cp.async.commit_group | 9.7.9.25.3.3 cp.async.wait_group cp.async.wait_all
 9.7.9.25.4.1 cp.async.bulk | 9.7.9.25.4.2 cp.reduce.async.bulk | 9.7.9.25.4.3 cp.async.bulk.prefetch
+9.7.9.25.4.4 multimem.cp.async.bulk | 9.7.9.25.4.5 multimem.cp.reduce.async.bulk
 9.7.9.25.5.2 cp.async.bulk.tensor | 9.7.9.25.5.3 cp.reduce.async.bulk.tensor | 9.7.9.25.5.4 cp.async.bulk.prefetch.tensor
 9.7.9.25.6.1 cp.async.bulk.commit_group | 9.7.9.25.6.2 cp.async.bulk.wait_group | 9.7.9.27.1 tensormap.replace
 9.7.10.3 tex | 9.7.10.4 tld4 | 9.7.10.5 txq | 9.7.10.6 istypep | 9.7.11.1 suld | 9.7.11.2 sust | 9.7.11.3 sured | 9.7.11.4 suq
@@ -33,7 +36,7 @@ INDEX = """
 9.7.13.15.11 mbarrier.expect_tx | 9.7.13.15.12 mbarrier.complete_tx | 9.7.13.15.13 mbarrier.arrive
 9.7.13.15.14 mbarrier.arrive_drop | 9.7.13.15.15 cp.async.mbarrier.arrive | 9.7.13.15.16 mbarrier.test_wait mbarrier.try_wait
 9.7.13.15.17 mbarrier.pending_count | 9.7.13.16 tensormap.cp_fenceproxy
-9.7.13.17 [clusterlaunchcontrol.try_cancel] [clusterlaunchcontrol.query_cancel]
+9.7.13.17 clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel
 9.7.14.4.3 wmma.load | 9.7.14.4.4 wmma.store | 9.7.14.4.5 wmma.mma | 9.7.14.5.14 mma | 9.7.14.5.15 ldmatrix
 9.7.14.5.16 stmatrix | 9.7.14.5.17 movmatrix | 9.7.14.6.3 mma
 9.7.15.5.2 wgmma.mma_async | 9.7.15.6.3 wgmma.mma_async.sp | 9.7.15.7.1 wgmma.fence | 9.7.15.7.2 wgmma.commit_group
@@ -138,20 +141,10 @@ NEWER = [
 # the first version of PTX, a target that has the form, and the statement. The sections are those
 # of PTX 9.1.
 MISSING = [
-    ("9.7.1", 93, "sm_90", "clmad.lo.u64 %d1, %d2, %d3, %d4;"),
-    ("9.7.1", 93, "sm_90", "clmad.hi.u64 %d1, %d2, %d3, %d4;"),
-    ("9.7.3.18", 95, "sm_90", "sin.approx.ftz.2pi.f32 %f1, %f2;"),
-    ("9.7.3.19", 95, "sm_90", "cos.approx.2pi.ftz.f32 %f1, %f2;"),
-    ("9.7.9.8", 93, "sm_90", "ld.mmio.acquire.sys.global.u32 %r1, [%d1];"),
-    ("9.7.9.11", 93, "sm_90", "st.mmio.release.sys.global.u32 [%d1], %r1;"),
-    ("9.7.9.12", 87, "sm_100", "st.async.mmio.release.sys.global.b32 [%d1], %r1;"),
-    ("9.7.9.12", 87, "sm_100", "st.async.release.gpu.global.b64 [%d1], %d2;"),
-    ("9.7.9.12", 87, "sm_100", "st.async.mmio.release.sys.global.u16 [%d1], %h2;"),
-    ("9.7.9.14", 86, "sm_100a", "multimem.ld_reduce.relaxed.gpu.global.add.acc::f16.v4.e4m3x4 {%r1,%r2,%r3,%r4}, [%d1];"),
-    ("9.7.9.14", 86, "sm_100a", "multimem.ld_reduce.relaxed.gpu.global.add.acc::f16.e5m2x4 %r1, [%d1];"),
-    ("9.7.9.14", 86, "sm_100a", "multimem.ld_reduce.relaxed.gpu.global.min.v4.e4m3x2 {%h1,%h2,%h3,%h4}, [%d1];"),
-    ("9.7.9.14", 86, "sm_100a", "multimem.ld_reduce.relaxed.gpu.global.min.v8.e4m3 {%c1,%c2,%c3,%c1,%c1,%c1,%c1,%c1}, [%d1];"),
-    ("9.7.9.14", 86, "sm_100a", "multimem.st.relaxed.gpu.global.v4.e4m3x4 [%d1], {%r1,%r2,%r3,%r4};"),
+    ("9.7.9.12", 93, "sm_90", "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b128 [%r1], %q2, [%r3];"),
+    ("9.7.9.12", 93, "sm_100", "st.async.weak.global.u32 [%d1], %r1;"),
+    ("9.7.9.25.4.1", 93, "sm_90", "cp.async.bulk.weak.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%d1], %r2, [%r3];"),
+    ("9.7.9.25.4.1", 93, "sm_90", "cp.async.bulk.relaxed.gpu.shared::cta.global.mbarrier::complete_tx::bytes.b128 [%r1], [%d1], %r2, [%r3];"),
     ("9.7.9.21", 87, "sm_100a", "cvt.rs.satfinite.e2m1x4.f32 %h1, {%f1,%f2,%f3,%f4}, %r2;"),
     ("9.7.9.21", 87, "sm_100a", "cvt.rs.relu.satfinite.e2m1x4.f32 %h1, {%f1,%f2,%f3,%f4}, %r2;"),
     ("9.7.9.21", 87, "sm_100a", "cvt.rs.satfinite.e4m3x4.f32 %r1, {%f1,%f2,%f3,%f4}, %r2;"),
@@ -161,59 +154,14 @@ MISSING = [
     ("9.7.9.21", 91, "sm_100a", "cvt.rn.satfinite.s2f6x2.f32 %h1, %f1, %f2;"),
     ("9.7.9.21", 91, "sm_100a", "cvt.rn.satfinite.relu.scaled::n2::ue8m0.s2f6x2.f32 %h1, %f1, %f2, %h2;"),
     ("9.7.9.21", 91, "sm_100a", "cvt.rn.satfinite.s2f6x2.bf16x2 %h1, %r1;"),
-    ("9.7.9.21", 91, "sm_100a", "cvt.rn.bf16x2.s2f6x2 %r1, %h1;"),
-    ("9.7.9.21", 91, "sm_100a", "cvt.rn.satfinite.relu.scaled::n2::ue8m0.bf16x2.s2f6x2 %r1, %h1, %h2;"),
-    ("9.7.9.21", 92, "sm_100a", "cvt.rn.scaled::n2::ue8m0.bf16x2.e4m3x2 %r1, %h1, %h2;"),
-    ("9.7.9.25.4.1", 86, "sm_100", "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], %r2, %h1;"),
-    ("9.7.9.25.4.1", 86, "sm_100", "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [%d1], [%r1], %r2, %d2, %h1;"),
-    ("9.7.9.25.4.1", 92, "sm_90", "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%d1], %r2, 0, 0, [%r3];"),
-    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2,%r3,%r4,%r5,%r6}], [%r7];"),
-    ("9.7.9.25.5.2", 86, "sm_100", "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2,%r3,%r4,%r5,%r6}], [%r7];"),
-    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d1, {%r2,%r3,%r4,%r5,%r6}], [%r7], %h1;"),
-    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes.cta_group::1 [%r1], [%d1, {%r2,%r3,%r4,%r5,%r6}], [%r7];"),
-    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%d1, {%r2,%r3,%r4,%r5,%r6}], [%r1];"),
-    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::1 [%r1], [%d1, {%r2,%r3}], [%r7];"),
-    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%r1], [%d1, {%r2,%r3}], [%r7];"),
-    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.cta_group::2 [%r1], [%d1, {%r2,%r3}], [%r7], %h1;"),
-    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%r1], [%d1, {%r2,%r3}], [%r7];"),
-    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.4d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2,%r3,%r4,%r5}], [%r7], {%h1,%h2};"),
-    ("9.7.9.25.5.2", 86, "sm_100a", "cp.async.bulk.tensor.4d.shared::cluster.global.im2col::w::128.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2,%r3,%r4,%r5}], [%r7], {%h1,%h2};"),
-    ("9.7.9.25.5.2", 86, "sm_100", "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2,%r3,%r4}], [%r7], {%h1,%h2};"),
-    ("9.7.9.25.5.4", 86, "sm_100a", "cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 [%d1, {%r2,%r3,%r4,%r5,%r6}];"),
-    ("9.7.9.25.5.4", 86, "sm_100a", "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w [%d1, {%r2,%r3,%r4}], {%h1,%h2};"),
-    ("9.7.9.25.5.4", 86, "sm_100a", "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w::128 [%d1, {%r2,%r3,%r4}], {%h1,%h2};"),
-    ("9.7.9.25.6.2", 95, "sm_90", "cp.async.bulk.wait_group.sync_restrict::proxy::async 1;"),
-    ("9.7.9.26", 91, "sm_90", "multimem.cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r1], %r2;"),
-    ("9.7.9.26", 91, "sm_100", "multimem.cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], %r2, %h1;"),
-    ("9.7.9.26", 91, "sm_90", "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], %r2;"),
-    ("9.7.9.27.1", 86, "sm_100a", "tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%d1], 1;"),
-    ("9.7.9.27.1", 87, "sm_100a", "tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], 13;"),
-    ("9.7.9.27.1", 87, "sm_100a", "tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], 15;"),
     ("9.7.9.27.1", 88, "sm_103a", "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%d1], 4;"),
     ("9.7.11", 95, "sm_100", "fabric.submit.commit_group;"),
-    ("9.7.13.4", 95, "sm_90", "fence.alias.sync_restrict::read.release.sys;"),
-    ("9.7.13.7", 87, "sm_100", "red.async.mmio.release.sys.global.add.u32 [%d1], %r1;"),
-    ("9.7.13.7", 87, "sm_100", "red.async.release.gpu.global.add.u64 [%d1], %d2;"),
-    ("9.7.13.7", 87, "sm_100", "red.async.release.gpu.global.inc.u32 [%d1], %r1;"),
-    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];"),
-    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [%d1], [%d2];"),
-    ("9.7.13.17", 86, "sm_100a", "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [%r1], [%r2];"),
-    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %q1;"),
-    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r1,%r2,%r3,%r4}, %q1;"),
-    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r1,%r2,%r3,_}, %q1;"),
-    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r1, %q1;"),
-    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r1, %q1;"),
-    ("9.7.13.17", 86, "sm_100", "clusterlaunchcontrol.query_cancel.get_first_ctaid::z.b32.b128 %r1, %q1;"),
-    ("9.7.16.7.1", 86, "sm_100a", "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r1], 32;"),
-    ("9.7.16.7.1", 86, "sm_100a", "tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r1, 32;"),
-    ("9.7.16.7.1", 86, "sm_100a", "tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;"),
     ("9.7.16.9.1", 86, "sm_100a", "tcgen05.cp.cta_group::2.64x128b.warpx2::02_13 [%r1], %d1;"),
     ("9.7.16.9.2", 86, "sm_100a", "tcgen05.shift.cta_group::2.down [%r1];"),
-    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::f16 [%r1], %d1, %d2, %r3, %p1;"),
-    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::tf32 [%r1], [%r2], %d2, %r3, {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, %p1;"),
+    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::f16.ashift [%r1], [%r2], %d2, %r3, %p1;"),
+    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::mxf8f6f4.block_scale [%r1], %d1, %d2, %r3, [%r4], [%r5], %p1;"),
     ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::mxf4.block_scale [%r1], %d1, %d2, %r3, [%r4], [%r5], %p1;"),
     # The manual has no scale of D for integers.
     ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r3, %p1, 3;"),
     ("9.7.16.10.9.2", 86, "sm_100a", "tcgen05.mma.sp.cta_group::2.kind::f16 [%r1], %d1, %d2, [%r2], %r3, %p1;"),
-    ("9.7.16.12.1", 86, "sm_100a", "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%r1];"),
 ]  # fmt: skip

@@ -9,6 +9,7 @@ REGISTERS = """{ .reg .b32 %r<140>; .reg .b64 %d<8>; .reg .b16 %h<8>; .reg .f32 
 LETTERS = {
     "u8": "h", "s8": "h", "b8": "h", "u16": "h", "s16": "h", "b16": "h", "f16": "h", "bf16": "h",
     "e4m3x2": "h", "e5m2x2": "h", "e2m3x2": "h", "e3m2x2": "h", "ue8m0x2": "h", "e2m1x2": "c",
+    "s2f6x2": "h", "e4m3": "c", "e5m2": "c",
     "f32": "f", "f64": "g", "pred": "p", "b128": "q", "u64": "d", "s64": "d", "b64": "d",
     "f32x2": "d",
 }  # fmt: skip
@@ -52,6 +53,10 @@ def fragment(constraint, opcode):
     return "{" + ", ".join(f"%{letter}{n}" for n in range(count)) + "}"
 
 
+def words(letter, count):
+    return "{" + ", ".join(f"%{letter}{n}" for n in range(count)) + "}"
+
+
 def operand(constraint, opcode, t, t2, number):
     """The text of an operand; None where it needs a declaration of its own."""
     if constraint in ("fa", "fb", "fc", "fd"):
@@ -69,15 +74,22 @@ def operand(constraint, opcode, t, t2, number):
     fixed = {
         "d32": "%r1", "w": "%r2", "vd": "%r1", "va": "%r2", "h": "%h1", "p": "%p1", "pq": "%p1|%p2",
         "np": "%p3", "number": "0.5", "m": "[%d1]", "md": "%d2", "imm": str(number_of(opcode)),
-        "sd": "%r3", "sa": "{0, 1}", "sb": "{0, 3}",
-        "tm": "[%r1]", "columns": "32", "mask": "{%r1, %r2, %r3, %r4}", "tr": "%r139",
-        "halvings": "3",
+        "sd": "%r3", "sa": "{0, 1}", "sb": "{0, 3}", "few": "3",
+        "tm": "[%r1]", "columns": "32", "tr": "%r139", "halvings": "3",
     }  # fmt: skip
     if constraint in ("td", "ts"):
         unit = {"128b": 2, "256b": 4}
         shape, count = re.search(r"\.\d+x(\d+b)(?:x2)?\.x(\d+)", opcode).groups()
         listed = [f"%r{n + 2}" for n in range(int(count) * unit.get(shape, 1))]
         return "{" + ", ".join(listed) + "}"
+    if constraint == "mask":
+        return words("r", 8 if ".cta_group::2" in opcode else 4)
+    if constraint in ("tensor", "shift"):
+        rank = int(re.search(r"\.(\d)d\.", opcode)[1])
+        if constraint == "shift":
+            return words("h", 2 if "::w" in opcode else rank - 2)
+        rows = "gather4" in opcode or "scatter4" in opcode
+        return f"[%d1, {words('r', 5 if rows else rank)}]"
     if constraint == "dp":
         return f"{register(t if t and t != 'b64' else 'b32', 1)}|%p1"
     return fixed.get(constraint)

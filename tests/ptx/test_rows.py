@@ -63,8 +63,8 @@ def kinds(row, t, t2):
     double = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
     of = {
         "d": t, "a": t, "dr": t, "address": t, "dw": double.get(t), "aw": double.get(t), "a2": t2,
-        "ar2": t2, "d32": "b32", "w": "b32", "p": "pred", "pq": "pred", "np": "pred", "imm": "imm",
-        "cc_in": "cc", "cc_out": "cc", "dp": t,
+        "ar2": t2, "d32": "b32", "w": "b32", "h": "b16", "p": "pred", "pq": "pred", "np": "pred",
+        "imm": "imm", "cc_in": "cc", "cc_out": "cc", "dp": t,
     }  # fmt: skip
     return [of[s] for s in row.shapes]
 
@@ -281,7 +281,9 @@ def test_every_row_has_a_test():
         test_async_cluster,
         test_atomics,
         test_blackwell,
+        test_bulk_parts,
         test_cluster,
+        test_cluster_launch,
         test_columns,
         test_control,
         test_matrix,
@@ -297,6 +299,8 @@ def test_every_row_has_a_test():
         test_tensor_copy,
         test_tensor_kinds,
         test_tensor_memory,
+        test_tensor_modes,
+        test_tensor_pairs,
         test_tensor_product,
         test_tensor_reduction,
         test_tensor_sparse,
@@ -305,12 +309,13 @@ def test_every_row_has_a_test():
         test_warp,
     )
 
-    modules = (test_async, test_async_cluster, test_cluster, test_control, test_matrix)
+    modules = (test_async, test_async_cluster, test_bulk_parts, test_cluster, test_cluster_launch)
+    modules += (test_control, test_matrix)
     memory = (test_atomics, test_memory, test_stack, test_surface, test_texture)
-    tensors = (test_columns, test_tensor, test_tensor_changes)
+    tensors = (test_columns, test_tensor, test_tensor_changes, test_tensor_modes)
     matrices = (test_matrix_bytes, test_matrix_kinds)
     tensors += (test_tensor_memory, test_tensor_product, test_tensor_copy, test_tensor_kinds)
-    tensors += (test_tensor_reduction, test_tensor_sparse)
+    tensors += (test_tensor_pairs, test_tensor_reduction, test_tensor_sparse)
     chapters = (*tensors, test_blackwell, test_multimem, test_registers, test_video, test_warp)
     texts = "".join(m.COVERED for m in (*modules, *memory, *matrices, *chapters))
     missing = [

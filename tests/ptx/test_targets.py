@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - PTX text is wide
 """The targets that have an instruction: NVIDIA's assembler and the CPU device take the same ones.
 
 A run asks for some targets, which change with each commit; CUPOLA_TEST_TARGETS=all asks for each.
@@ -26,11 +27,39 @@ AT_ONCE = 3
 PARTS = 5  # of the spellings of products
 # Rows that NVIDIA's assembler refuses for each target of the list.
 NOT_OF_TARGETS = ("shfl", "vote", "vote.ballot")  # without .sync: of targets below sm_70
-# Mistakes of assemblers before that of CUDA 13.5 (PTX 9.5).
+# Mistakes of assemblers before that of CUDA 13.5 (PTX 9.5): the beginnings of statements.
 MISTAKES = {
     "fence.acquire.gpu;": "that of 13.0 takes it for each target",
     "st.bulk [%d1], %r2, 0;": "that of 13.0 refuses its own mov for a size of 32 bits",
+    "st.async.mmio.release.gpu.": "that of 13.0 takes it for each target that has st.async",
+    "red.async.mmio.release.gpu.": "that of 13.0 takes it for each target that has red.async",
+    "red.async.relaxed.gpu.": "that of 13.0 takes it for sm_90",
 }
+# Words of statements, and the first version of PTX that has them.
+NEWER = {
+    "ld.mmio.acquire": 93, "st.mmio.release": 93, "clmad": 93, ".ignore_oob": 92, ".scaled::n2": 92,
+    ".2pi": 95,
+}  # fmt: skip
+# Copies of tensors: each mode with each destination, several blocks and pairs of blocks, and orders.
+MODES = {
+    "tile": ("2d", "{%r2, %r3}", ""), "tile::gather4": ("2d", "{%r2, %r3, %r4, %r5, %r6}", ""), "im2col": ("3d", "{%r2, %r3, %r4}", ", {%h1}"),
+    "im2col::w": ("3d", "{%r2, %r3, %r4}", ", {%h1, %h2}"), "im2col::w::128": ("3d", "{%r2, %r3, %r4}", ", {%h1, %h2}"),
+}  # fmt: skip
+COPIES = [
+    *(
+        f"cp.async.bulk.tensor.{rank}.{to}.global.{mode}.mbarrier::complete_tx::bytes{several}{group} [%r1], [%d1, {at}], [%r7]{shift}{blocks};"
+        for mode, (rank, at, shift) in MODES.items()
+        for to in ("shared::cta", "shared::cluster")
+        for several, blocks in (("", ""), (".multicast::cluster", ", %h3"))
+        for group in ("", ".cta_group::1", ".cta_group::2")
+    ),
+    *(f"cp.async.bulk.prefetch.tensor.{rank}.L2.global.{mode} [%d1, {at}]{shift};" for mode, (rank, at, shift) in MODES.items()),
+    "cp.async.bulk.tensor.1d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r7];",
+    "cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%r1], [%d1, {%r2, %r3}], [%r7], %d2;",
+    "cp.async.bulk.tensor.2d.tile::gather4.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r7];",
+    "cp.async.bulk.tensor.mbarrier::complete_tx::bytes.shared::cta.global.1d [%r1], [%d1, {%r2}], [%r7];",
+    "cp.reduce.async.bulk.tensor.2d.add.global.shared::cta.bulk_group [%d1, {%r2, %r3}], [%r1];",
+]  # fmt: skip
 # The spellings of modifiers that need a newer target than their row.
 WITH_MODIFIERS = [
     "ld.relaxed.cluster.global.b32 %r1, [%d1];",
@@ -62,7 +91,29 @@ WITH_MODIFIERS = [
     "ld.shared.v8.b32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%r9];",
     "st.local.v4.b64 [%r1], {%d1, %d2, %d3, %d4};",
     "ld.global.v2.b128 {%q1, %q2}, [%d1];",
-]
+    *(f"ld.mmio.{order}.{scope}{space}{v}.u32 {r}, [%d1];" for order in ("relaxed", "acquire") for scope in ("gpu", "sys")
+      for space in ("", ".global") for v, r in (("", "%r1"), (".v2", "{%r1, %r2}"))),
+    *(f"st.mmio.{order}.{scope}.global.u32 [%d1], %r1;" for order in ("relaxed", "release") for scope in ("gpu", "sys")),
+    "ld.mmio.relaxed.sys.shared.u32 %r1, [%r2];",
+    *COPIES,
+    "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%d1], %r2, 15, 16, [%r3];",
+    "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%d1], %r2, %r4, 15, [%r3];",
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%d1], %r2, 0, 0, [%r3];",
+    "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], %r2, %r1;",
+    "cp.async.bulk.global.shared::cta.bulk_group.cp_mask.L2::cache_hint [%d1], [%r1], %r2, %d2, %h1;",
+    "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r1, _, _, _}, %q1;",
+    "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {_, _, _, _}, %q1;",
+    "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 _, %q1;",
+    *(f"red.async.{order}.global.add.u32 [%d1], %r1;" for order in ("release.gpu", "release.sys", "mmio.release.gpu", "mmio.release.sys", "relaxed.cluster")),
+    *(f"st.async.{order}.global.u32 [%d1], %r1;" for order in ("release.sys", "mmio.release.gpu", "mmio.release.sys", "relaxed.gpu", "release.cluster")),
+    *(f"tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], {n};" for n in (12, 13, 15, 16)),
+    *(f"tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%d1], {n};" for n in (0, 3, 4)),
+    "cvt.rn.satfinite.relu.scaled::n2::ue8m0.bf16x2.e2m1x2 %r1, %c1, %h1;",
+    "sin.approx.2pi.f32 %f1, %f2;",
+    "clmad.lo.b64 %d1, %d2, %d3, %d4;",
+    "tcgen05.mma.cta_group::2.kind::f16 [%r1], %d1, %d2, %r3, {%r1, %r2, %r3, %r4}, %p1;",
+    "tcgen05.mma.cta_group::1.kind::f16 [%r1], %d1, %d2, %r3, {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, %p1;",
+]  # fmt: skip
 
 
 def chosen():
@@ -188,8 +239,13 @@ def test_both_take_the_same(target, version, ptxas, newer_devices, tmp_path):
     head = f".version {version // 10}.{version % 10}\n.target {target}\n.address_size 64\n"
     if Assembler(ptxas, tmp_path, target).run(head)[0] is not None:
         pytest.skip(f"the assembler does not know {target}")
-    known = MISTAKES if version < 95 else ()
-    texts = [t for t in dict.fromkeys([*cases(version), *WITH_MODIFIERS]) if t not in known]
+    known = tuple(MISTAKES) if version < 95 else ()
+    newer = [word for word, since in NEWER.items() if since > version]
+    texts = [
+        t
+        for t in dict.fromkeys([*cases(version), *WITH_MODIFIERS])
+        if not t.startswith(known) and not any(word in t for word in newer)
+    ]
     lines = [statements.kernel(n, text) for n, text in enumerate(texts)]
     device = newer_devices(TARGETS[target]).run(refusals, head, lines)
     assembler = Assembler(ptxas, tmp_path, target).verdicts(lines, head)

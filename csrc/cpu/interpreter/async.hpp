@@ -33,13 +33,17 @@ enum class AsyncKind : std::uint8_t {
     CopyAsync,
     Nothing,
     BulkToShared,
+    BulkMasked,
+    BulkInside,
     BulkMulticast,
     BulkToCluster,
     BulkToGlobal,
     BulkReduce,
     StoreAsync,
+    StoreRelease,
     StoreZeros,
     ReduceAsync,
+    ReduceRelease,
     FenceAddress,
     CreatePolicy,
     TensorLoad,
@@ -49,6 +53,10 @@ enum class AsyncKind : std::uint8_t {
     TensorReplace,
     TensorCopyFence,
     Multimem,
+    TryCancel,
+    TryCancelForAll,
+    QueryCanceled,
+    QueryBlock,
 };
 
 // op: [0] result, [1] generic address of the object, [2] count, state or parity. Returns nullptr
@@ -68,15 +76,33 @@ struct AsyncControl {
     // op: [1] generic destination in the block's shared memory, [3] bytes; count: the bytes of that
     // register.
     Handler zeros;
+    // As bulk, and [4] a mask of the bytes in each 16.
+    Handler masked;
+    // As bulk, and [4], [5] bytes at both ends that may be out of bounds.
+    Handler inside;
 };
 extern const AsyncControl async_control;
 
+// cluster_launch.cpp
+struct ClusterLaunchControl {
+    // op: [1] generic address of the response, [2] of an mbarrier; imm: 1 for all blocks of the
+    // cluster.
+    Handler cancel;
+    // op: [0] predicate, [1] response.
+    Handler is_canceled;
+    // op: [0] result, [1] response; imm: the axis.
+    Handler first_block;
+};
+extern const ClusterLaunchControl cluster_launch_control;
+
 // tensor.cpp. op: [0] bytes that were loaded, [1] generic address of the box, [2] of the tensor
 // map, [4] of an mbarrier, [5] mask of the cluster's blocks. imm: an index into the kernel's
-// tables. That table lists the coordinates' registers, and with `shifted` the registers of their
-// offsets. `columns`: the map must be an im2col map.
+// tables, a TensorMode from mode_bit on, and flags. The table lists the coordinates' registers, and
+// with `shifted` the registers of their offsets. `pair`: the mbarriers of all copies are in blocks
+// of the same parity as the block of [4].
 struct TensorControl {
-    static constexpr std::int64_t columns = std::int64_t{1} << 32, shifted = columns << 1;
+    static constexpr unsigned mode_bit = 32;
+    static constexpr std::int64_t shifted = std::int64_t{1} << 40, pair = shifted << 1;
     Handler load, store, send;
     // op: [1] generic address of the map, [2] new value; imm: Field, and the axis above it.
     Handler replace;
@@ -91,6 +117,7 @@ struct TensorControl {
         interleave_layout,
         swizzle_mode,
         fill_mode,
+        swizzle_atomicity,
     };
 };
 extern const TensorControl tensor_control;

@@ -14,6 +14,16 @@ constexpr AsyncKind async_kinds[] = {
 #undef FORM
 };
 
+constexpr unsigned first_row(AsyncKind kind) {
+    unsigned row = 0;
+    while (async_kinds[row] != kind) ++row;
+    return row;
+}
+
+// The rows of a vector of coordinates and, behind it, of x, y and z.
+constexpr unsigned vector_query = first_row(AsyncKind::QueryBlock);
+static_assert(async_kinds[vector_query + 3] == AsyncKind::QueryBlock);
+
 }  // namespace
 
 void AsyncDecoder::decode(const ptx::Instruction& i) {
@@ -74,6 +84,26 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             if (!out) complete(3, bytes);
             break;
         }
+        case AsyncKind::BulkMasked: {
+            const unsigned last = form.operands.count - 1u;
+            const std::int32_t to = global(0), from = shared(1),
+                               bytes = operands_.source(functions_.operand(i, 2), Type::b32),
+                               mask = operands_.source(functions_.operand(i, last), Type::b16);
+            code_.emit(async_control.masked, 0, to, from, bytes).op[4] = mask;
+            break;
+        }
+        case AsyncKind::BulkInside: {
+            const auto word = [&](unsigned n) {
+                return operands_.source(functions_.operand(i, n), Type::b32);
+            };
+            const std::int32_t to = shared(0), from = global(1), bytes = word(2), left = word(3),
+                               right = word(4);
+            DecodedOp& code = code_.emit(async_control.inside, 0, to, from, bytes);
+            code.op[4] = left;
+            code.op[5] = right;
+            complete(5, bytes);
+            break;
+        }
         case AsyncKind::BulkMulticast: {
             const std::int32_t to = shared(0), from = global(1),
                                bytes = operands_.source(functions_.operand(i, 2), Type::b32),
@@ -118,6 +148,18 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             complete(2, registers_.constant(4, std::uint64_t{width} * count));
             break;
         }
+        case AsyncKind::StoreRelease: {
+            const std::int32_t value = operands_.relaxed_source(functions_.operand(i, 1), i.type),
+                               to = addresses_.host_address(functions_.operand(i, 0), space);
+            const std::string bits = std::to_string(8 * ptx::bytes_of(i.type));
+            DecodedOp& code = code_.emit(code_.handlers().find("st.b" + bits));
+            code.op[0] = value;
+            code.op[4] = to;
+            code.count = 1;
+            code.flags = flag::strong | flag::release;
+            code.slot = code_.take_slots();
+            break;
+        }
         case AsyncKind::StoreZeros: {
             const Type size = form.operands.list[1] == OperandConstraint::w ? Type::b32 : Type::b64;
             const std::int32_t to = addresses_.host_address(functions_.operand(i, 0), space),
@@ -127,25 +169,66 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             code.flags = flag::strong;
             break;
         }
-        case AsyncKind::ReduceAsync: {
+        case AsyncKind::ReduceAsync:
+        case AsyncKind::ReduceRelease: {
+            const bool far = kind == AsyncKind::ReduceRelease;
             const auto op = static_cast<ptx::Atomic>(field::operation.get(i.modifiers));
             const std::int32_t value = operands_.source(functions_.operand(i, 1), i.type),
-                               to = shared(0);
+                               to = far ? addresses_.host_address(functions_.operand(i, 0), space)
+                                        : shared(0);
+            // A sum has the same bits with and without signs, and red has one of them.
+            const Type type = i.type == Type::s64 ? Type::u64 : i.type;
             const std::string opcode =
-                "red." + std::string(spelled(op)) + "." + std::string(name_of(i.type));
+                "red." + std::string(spelled(op)) + "." + std::string(name_of(type));
             DecodedOp& code = code_.emit(opcode, 0, value);
             code.op[4] = to;
             code.flags = flag::strong;
             code.slot = code_.take_slots();
-            complete(2, registers_.constant(4, ptx::bytes_of(i.type)));
+            if (far)
+                code.flags |= flag::release;
+            else
+                complete(2, registers_.constant(4, ptx::bytes_of(i.type)));
             break;
         }
         case AsyncKind::Multimem:
             memory_.multimem(i, space);
             break;
+        case AsyncKind::TryCancel:
+        case AsyncKind::TryCancelForAll: {
+            const std::int32_t to = addresses_.host_address(functions_.operand(i, 0), space),
+                               object = addresses_.host_address(functions_.operand(i, 1), space);
+            DecodedOp& code = code_.emit(cluster_launch_control.cancel, 0, to, object);
+            code.imm = kind == AsyncKind::TryCancelForAll;
+            code.flags = flag::strong;
+            break;
+        }
+        case AsyncKind::QueryCanceled: {
+            const std::int32_t response = operands_.source(functions_.operand(i, 1), i.type2);
+            code_.emit(cluster_launch_control.is_canceled,
+                       operands_.destination(functions_.operand(i, 0)), response);
+            break;
+        }
+        case AsyncKind::QueryBlock:
+            first_block(i);
+            break;
         default:
             code_.fail(i.line, "no handler for " + std::string(form.mnemonic));
     }
+}
+
+// The coordinates of a cancelled cluster's first block. The fourth element of a vector is 0.
+void AsyncDecoder::first_block(const ptx::Instruction& i) {
+    const std::int32_t response = operands_.source(functions_.operand(i, 1), i.type2);
+    const ptx::Operand& to = functions_.operand(i, 0);
+    const auto emit = [&](const ptx::Operand& o, unsigned axis) {
+        if (o.kind == Kind::sink) return;
+        code_.emit(cluster_launch_control.first_block, operands_.destination(o), response).imm =
+            axis;
+    };
+    if (to.kind == Kind::vector)
+        for (unsigned n = 0; n < to.count; ++n) emit(functions_.element(to, n), n);
+    else
+        emit(to, i.form.row() - vector_query - 1);
 }
 
 // A table of the kernel lists the coordinates' registers.
@@ -182,7 +265,8 @@ void AsyncDecoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
     code.op[5] = blocks;
     code.flags = flag::strong;
     code.imm = static_cast<std::int64_t>(code_.kernel().tables.size());
-    if (field::mode.get(i.modifiers) != 0) code.imm |= TensorControl::columns;
+    code.imm |= std::int64_t{field::mode.get(i.modifiers)} << TensorControl::mode_bit;
+    if (field::part.get(i.modifiers) == 2) code.imm |= TensorControl::pair;
     if (shifted) code.imm |= TensorControl::shifted;
     code_.kernel().tables.push_back(std::move(coordinates));
     if (kind == AsyncKind::TensorLoad)
@@ -192,25 +276,30 @@ void AsyncDecoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
 // tensormap.replace.tile.FIELD [map], [axis,] value
 void AsyncDecoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
     constexpr auto first = static_cast<unsigned>(Opcode::tensormap_replace_global_address),
-                   last = static_cast<unsigned>(Opcode::tensormap_replace_fill_mode);
-    static_assert(last - first == static_cast<unsigned>(TensorControl::Field::fill_mode));
+                   last = static_cast<unsigned>(Opcode::tensormap_replace_swizzle_atomicity);
+    static_assert(last - first == static_cast<unsigned>(TensorControl::Field::swizzle_atomicity));
     static constexpr struct {
         std::string_view name;
         std::int64_t limit;  // the limit of an axis, or of a value that is an immediate
     } fields[last - first + 1] = {
-        {"global_address", 0}, {"rank", 0},           {"box_dim", 4},   {"global_dim", 4},
-        {"global_stride", 3},  {"element_stride", 4}, {"elemtype", 12}, {"interleave_layout", 2},
-        {"swizzle_mode", 3},   {"fill_mode", 1},
+        {"global_address", 0},    {"rank", 0},
+        {"box_dim", 4},           {"global_dim", 4},
+        {"global_stride", 3},     {"element_stride", 4},
+        {"elemtype", 12},         {"interleave_layout", 2},
+        {"swizzle_mode", 3},      {"fill_mode", 1},
+        {"swizzle_atomicity", 3},
     };
     const ptx::Form& form = i.form.form();
     const unsigned field = static_cast<unsigned>(form.opcode) - first;
     const bool axis = form.operands.count == 3,
                written = form.operands.list[1] == OperandConstraint::imm;
-    if (written && (functions_.operand(i, 1).value < 0 ||
-                    functions_.operand(i, 1).value > fields[field].limit))
+    const bool packs = ptx::words::sm_100f_110f_120f.contains(functions_.module().target);
+    const std::int64_t limit =
+        packs && form.opcode == Opcode::tensormap_replace_elemtype ? 15 : fields[field].limit;
+    if (written && (functions_.operand(i, 1).value < 0 || functions_.operand(i, 1).value > limit))
         code_.fail(i.line, std::string(fields[field].name) + " " +
                                std::to_string(functions_.operand(i, 1).value) + " is not in 0 to " +
-                               std::to_string(fields[field].limit));
+                               std::to_string(limit));
     const std::int32_t address = addresses_.host_address(functions_.operand(i, 0), space);
     const std::int32_t value = operands_.source(functions_.operand(i, axis ? 2 : 1), i.type);
     DecodedOp& code = code_.emit(tensor_control.replace, 0, address, value);

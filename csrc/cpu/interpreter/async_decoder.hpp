@@ -28,6 +28,7 @@ class AsyncDecoder {
 
   private:
     void mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space);
+    void first_block(const ptx::Instruction& i);
     void tensor(const ptx::Instruction& i, AsyncKind kind);
     void tensor_field(const ptx::Instruction& i, ptx::Space space);
 

@@ -36,6 +36,10 @@ inline constexpr std::int32_t cluster_barrier = 16;
 inline constexpr std::int32_t free_columns = 17;
 
 class ClusterState;
+class BlockState;
+
+// The other block of a block's pair, for cta_group::2; null if the cluster has no such block.
+BlockState* peer_of(const BlockState& block);
 
 // %tid of a warp's lanes.
 struct ThreadIndices {
@@ -211,6 +215,9 @@ class ClusterState : public ClusterRunner {
     bool is_outdated() const override { return blocks_[0]->is_outdated(); }
 
     unsigned size() const { return size_; }
+    // The coordinates of a cluster.
+    void locate(std::uint64_t cluster, std::uint32_t& x, std::uint32_t& y, std::uint32_t& z) const;
+    BlockState& block(unsigned rank) { return *blocks_[rank]; }
     Dim3 id() const { return id_; }  // %clusterid
     std::uintptr_t shared_of(unsigned rank) const { return shared_ + rank * stride_; }
     std::uint64_t stride() const { return stride_; }
@@ -233,7 +240,6 @@ class ClusterState : public ClusterRunner {
     std::optional<Fault> fault_;
 
   private:
-    void locate(std::uint64_t cluster, std::uint32_t& x, std::uint32_t& y, std::uint32_t& z) const;
     bool release_if_complete();
     Progress stuck();
 

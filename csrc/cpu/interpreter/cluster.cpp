@@ -27,6 +27,12 @@ constexpr std::uint64_t nowhere = ~std::uint64_t{15};  // an invalid address; ne
 
 }  // namespace
 
+BlockState* peer_of(const BlockState& block) {
+    ClusterState& cluster = block.cluster_state();
+    const unsigned rank = block.rank() ^ 1;
+    return rank < cluster.size() ? &cluster.block(rank) : nullptr;
+}
+
 ClusterState::ClusterState(const Launch& launch)
     : launch_(launch),
       size_(launch.cluster.x * launch.cluster.y * launch.cluster.z),

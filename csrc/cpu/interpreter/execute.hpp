@@ -142,6 +142,8 @@ struct Launch {
     DeviceRuntime* runtime = nullptr;             // only if the kernel uses it
     const std::atomic<bool>* stop = nullptr;      // checked at backward branches and barriers
     std::function<void(std::string_view)> print;  // device printf, with a formatted string
+    // Takes a cluster that has not begun, which then never runs. Nothing: none is left.
+    std::function<std::optional<std::uint64_t>()> cancel;
     std::function<void()> tick;  // called every few milliseconds while blocks are interpreted
     std::uint64_t grid_id = 0;
     std::uint64_t graph_exec = 0;  // the device graph that contains the launch

@@ -178,6 +178,9 @@ void InstructionDecoder::plain(const ptx::Instruction& i) {
             case OperandConstraint::w:
                 *op = operands_.source(o, Type::b32);
                 break;
+            case OperandConstraint::h:
+                *op = operands_.source(o, Type::b16);
+                break;
             case OperandConstraint::np:
                 *op = operands_.predicate(o);
                 break;

@@ -149,20 +149,22 @@ void InstructionDescriptor::check_scales(const ProductKind& kind) {
 }
 
 // With integers, columns are a multiple of 16 from 32 columns on, and so is a transposed B of
-// bytes.
+// bytes. In a pair, each block has half of the rows, and half of B.
 void InstructionDescriptor::check_size(const ProductKind& kind) {
     if (kind.stationary) return check_stationary_size(kind.sparse);
-    const bool scaled = has_scales(kind.types), bytes = bits_of(b) == 8;
+    const bool scaled = has_scales(kind.types), integers = kind.types == TensorKind::i8;
+    const bool transposed_bytes = bits_of(b) == 8 && transpose_b;
+    const unsigned blocks = kind.pair ? 2 : 1, least = 64 * blocks;
     const unsigned step =
-        (kind.types == TensorKind::i8 && n > 32) || (bytes && transpose_b) || row_bytes == 48 ? 16
-                                                                                              : 8;
-    if (m != 128 && (scaled || m != 64))
-        error = (scaled ? "bits 27 and 28: M must be 128, got "
-                        : "bits 24 to 28: M must be 64 or 128, got ") +
-                std::to_string(m);
-    else if (n == 0 || n > 256 || n % step != 0)
-        error = "bits 17 to 22: N must be a multiple of " + std::to_string(step) + " from " +
-                std::to_string(step) + " to 256, got " + std::to_string(n);
+        (integers && (kind.pair || n > 32)) || transposed_bytes || row_bytes == 48 ? 16 : 8;
+    if (m != 128 && scaled)
+        error = "bits 27 and 28: M must be 128, got " + std::to_string(m);
+    else if (m != least && m != 2 * least)
+        error = "bits 24 to 28: M must be " + std::to_string(least) + " or " +
+                std::to_string(2 * least) + ", got " + std::to_string(m);
+    else if (n == 0 || n > 256 || n % (step * blocks) != 0)
+        error = "bits 17 to 22: N must be a multiple of " + std::to_string(step * blocks) +
+                " from " + std::to_string(step * blocks) + " to 256, got " + std::to_string(n);
 }
 
 void InstructionDescriptor::check_stationary_size(bool sparse) {

@@ -16,6 +16,7 @@ struct ProductKind {
     ptx::TensorScales scales{};
     bool sparse = false;
     bool stationary = false;  // .ws
+    bool pair = false;        // of two blocks
     bool long_k = false;      // the target has K = 96
 };
 

@@ -73,13 +73,17 @@ std::uint64_t MatrixDescriptor::swizzled(std::uint64_t at) const {
 }
 
 SharedReader::SharedReader(const DecodedOp* ip, Warp& w, unsigned lane)
-    : ip_(ip), w_(w), block_(block_of(w)), lane_(lane) {}
+    : SharedReader(ip, w, lane, block_of(w)) {}
+
+SharedReader::SharedReader(const DecodedOp* ip, Warp& w, unsigned lane, BlockState& block)
+    : ip_(ip), w_(w), block_(block), lane_(lane) {}
 
 std::uint64_t SharedReader::read(std::uint64_t address, unsigned bytes) {
     std::uint64_t value = 0;
     if (!fits(address, bytes, block_.shared_bytes)) {
         if (!faulted_)
-            block_.fault(w_, ip_, Fault::Kind::illegal_address, lane_, "shared memory", address);
+            block_of(w_).fault(w_, ip_, Fault::Kind::illegal_address, lane_, "shared memory",
+                               address);
         faulted_ = true;
         return 0;
     }

@@ -42,6 +42,8 @@ class SharedReader {
   public:
     // The fault names the lane.
     SharedReader(const DecodedOp* ip, Warp& w, unsigned lane);
+    // Reads the shared memory of another block of the cluster.
+    SharedReader(const DecodedOp* ip, Warp& w, unsigned lane, BlockState& block);
 
     std::uint64_t read(std::uint64_t address, unsigned bytes);
     bool faulted() const { return faulted_; }

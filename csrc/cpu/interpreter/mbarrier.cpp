@@ -202,6 +202,50 @@ void move_bytes(std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
     return ip + 1;
 }
 
+[[gnu::noinline]] const DecodedOp* masked(const DecodedOp* ip, Warp& w, std::byte* r) {
+    const auto* to = at<const std::uint64_t>(r, ip->op[1]);
+    const auto* from = at<const std::uint64_t>(r, ip->op[2]);
+    const auto* size = at<const std::uint32_t>(r, ip->op[3]);
+    const auto* bytes = at<const std::uint16_t>(r, ip->op[4]);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        if (!w.block->bulk(w, ip, lane, to[lane], size[lane], true) ||
+            !w.block->bulk(w, ip, lane, from[lane], size[lane], false))
+            return stop_faulted(w);
+        for (std::uint32_t n = 0; n < size[lane]; ++n)
+            if ((bytes[lane] >> n % 16 & 1) != 0) move_bytes(to[lane] + n, from[lane] + n, 1);
+    }
+    return ip + 1;
+}
+
+// The bytes that may be out of bounds are not copied: PTX leaves them open.
+[[gnu::noinline]] const DecodedOp* inside(const DecodedOp* ip, Warp& w, std::byte* r) {
+    const auto* to = at<const std::uint64_t>(r, ip->op[1]);
+    const auto* from = at<const std::uint64_t>(r, ip->op[2]);
+    const auto* size = at<const std::uint32_t>(r, ip->op[3]);
+    const auto* left = at<const std::uint32_t>(r, ip->op[4]);
+    const auto* right = at<const std::uint32_t>(r, ip->op[5]);
+    BlockState& block = block_of(w);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        if (left[lane] > 15 || right[lane] > 15 || from[lane] % 16 != 0) {
+            block.fault(w, ip, Fault::Kind::illegal_instruction, lane,
+                        "cp.async.bulk.ignore_oob leaves out at most 15 bytes at either end of "
+                        "memory that is aligned to 16 bytes",
+                        from[lane]);
+            return stop_faulted(w);
+        }
+        if (!block.bulk(w, ip, lane, to[lane], size[lane], true)) return stop_faulted(w);
+        const std::uint32_t out = left[lane] + right[lane];
+        if (size[lane] <= out) continue;
+        if (!block.reach(w, ip, lane, from[lane] + left[lane], size[lane] - out, 1,
+                         observe::Touch::read))
+            return stop_faulted(w);
+        move_bytes(to[lane] + left[lane], from[lane] + left[lane], size[lane] - out);
+    }
+    return ip + 1;
+}
+
 [[gnu::noinline]] const DecodedOp* copy(const DecodedOp* ip, Warp& w, std::byte* r) {
     BlockState& block = block_of(w);
     const auto* to = at<const std::uint64_t>(r, ip->op[1]);
@@ -320,7 +364,8 @@ Handler mbarrier_handler(AsyncKind kind) {
 
 const AsyncControl async_control{
     &threaded<&transactions<-1>>, &threaded<&copy>,  &threaded<&bulk>,
-    &threaded<&multicast>,        &threaded<&zeros>,
+    &threaded<&multicast>,        &threaded<&zeros>, &threaded<&masked>,
+    &threaded<&inside>,
 };
 
 }  // namespace cupola::cpu::interpreter

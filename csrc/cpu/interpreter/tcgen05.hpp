@@ -34,6 +34,8 @@ struct TensorAddress {
     std::uint32_t offset = 0;
 };
 
+inline constexpr char no_peer[] = "cta_group::2 needs a cluster in which the block has a peer";
+
 // The registers of tcgen05.mma. DecodedOp::imm is its index in the kernel's list.
 struct TensorProduct {
     ProductKind kind;
@@ -41,7 +43,7 @@ struct TensorProduct {
     bool a_in_tensor_memory = false;  // else a.at is a descriptor of shared memory
     std::int32_t b = 0, instruction = 0;
     bool masked = false;
-    std::int32_t mask[4] = {};      // lanes of D that stay as they are
+    std::int32_t mask[8] = {};      // lanes of D that stay as they are, of each block
     std::int32_t add = 0;           // predicate: D is added to the product
     unsigned halvings = 0;          // D is divided by 2 to this power before that
     bool shifts_rows = false;       // .ashift
@@ -57,9 +59,9 @@ struct TensorCopy {
 };
 
 struct TensorMemoryControl {
-    // op: [1] generic address of the result, [2] columns.
+    // op: [1] generic address of the result, [2] columns; imm: 1 for a pair of blocks.
     Handler allocate;
-    // op: [1] address in tensor memory, [2] columns.
+    // op: [1] address in tensor memory, [2] columns; imm: as above.
     Handler release;
     Handler relinquish;
     Handler load, store, multiply;

@@ -43,12 +43,16 @@ void Tcgen05Decoder::decode(const ptx::Instruction& i) {
         case Tcgen05Kind::AllocateColumns: {
             const std::int32_t to = addresses_.host_address(functions_.operand(i, 0), space),
                                count = word(1);
-            code_.emit(tensor_memory_control.allocate, 0, to, count).flags = flag::strong;
+            DecodedOp& code = code_.emit(tensor_memory_control.allocate, 0, to, count);
+            code.flags = flag::strong;
+            code.imm = field::pair.get(i.modifiers);
             break;
         }
         case Tcgen05Kind::FreeColumns: {
             const std::int32_t address = word(0), count = word(1);
-            code_.emit(tensor_memory_control.release, 0, address, count).flags = flag::strong;
+            DecodedOp& code = code_.emit(tensor_memory_control.release, 0, address, count);
+            code.flags = flag::strong;
+            code.imm = field::pair.get(i.modifiers);
             break;
         }
         case Tcgen05Kind::RelinquishPermit:
@@ -110,6 +114,7 @@ void Tcgen05Decoder::multiply(const ptx::Instruction& i, bool sparse, bool stati
     op.kind.scales = static_cast<ptx::TensorScales>(field::tensor_scales.get(i.modifiers));
     op.kind.sparse = sparse;
     op.kind.stationary = stationary;
+    op.kind.pair = field::pair.get(i.modifiers) != 0;
     op.shifts_rows = field::shifts_rows.get(i.modifiers) != 0;
     op.kind.long_k = target.number == 103 && target.variant == 'a';
     unsigned n = 0;
@@ -127,7 +132,7 @@ void Tcgen05Decoder::multiply(const ptx::Instruction& i, bool sparse, bool stati
     op.masked = is(OperandConstraint::mask);
     if (op.masked) {
         const ptx::Operand& mask = next();
-        for (unsigned word = 0; word < 4; ++word)
+        for (unsigned word = 0; word < (op.kind.pair ? 8u : 4u); ++word)
             op.mask[word] = operands_.source(functions_.element(mask, word), Type::b32);
     }
     if (is(OperandConstraint::tm)) {

@@ -1,5 +1,7 @@
 // csrc/cpu/interpreter/tensor_allocation.cpp - tcgen05.alloc and dealloc, and tcgen05.commit.
 #include <cstring>
+#include <optional>
+#include <string>
 
 #include "cpu/interpreter/async.hpp"
 #include "cpu/interpreter/block.hpp"
@@ -19,6 +21,43 @@ unsigned columns_of(const DecodedOp* ip, Warp& w, std::byte* r) {
     return 0;
 }
 
+bool is_pair(const DecodedOp* ip) { return ip->imm != 0; }
+
+// The columns that a warp of each block of the pair allocates; nothing: the warp has to wait, or
+// `why` says what is wrong. The warp that comes second allocates for both.
+std::optional<unsigned> allocate_with_peer(const DecodedOp* ip, Warp& w, unsigned count,
+                                           std::string& why) {
+    TensorMemory& own = block_of(w).tensor_memory();
+    BlockState* const peer = peer_of(block_of(w));
+    if (!peer) {
+        why = no_peer;
+        return std::nullopt;
+    }
+    if (own.request && own.request->warp != w.index) return std::nullopt;
+    if (own.request && own.request->first) {
+        const auto first = own.request->first;
+        own.request.reset();
+        block_of(w).wake(free_columns);
+        return first;
+    }
+    own.request = TensorMemory::Request{w.index, count, std::nullopt};
+    TensorMemory& other = peer->tensor_memory();
+    if (!other.request || other.request->first) return std::nullopt;
+    if (other.request->count != count) {
+        why = "the warps of a pair must allocate the same number of columns, got " +
+              std::to_string(count) + " and " + std::to_string(other.request->count);
+        return std::nullopt;
+    }
+    const auto first =
+        TensorMemory::allocate_both(own, w.index, other, other.request->warp, count, ip);
+    if (!first) return first;
+    other.request->first = first;
+    own.request.reset();
+    peer->wake(free_columns);
+    block_of(w).wake(free_columns);
+    return first;
+}
+
 [[gnu::noinline]] const DecodedOp* allocate_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     BlockState& block = block_of(w);
@@ -34,7 +73,10 @@ unsigned columns_of(const DecodedOp* ip, Warp& w, std::byte* r) {
     if (!fits(to - block.shared, 4, block.shared_bytes))
         return stop_at_fault(ip, w, FaultKind::illegal_address,
                              "tcgen05.alloc writes to the shared memory of its block alone");
-    const auto first = block.tensor_memory().allocate(count, w.index, ip);
+    std::string why;
+    const auto first = is_pair(ip) ? allocate_with_peer(ip, w, count, why)
+                                   : block.tensor_memory().allocate(count, w.index, ip);
+    if (!why.empty()) return stop_at_fault(ip, w, FaultKind::illegal_instruction, why);
     if (!first) {
         w.waiting[w.waiting_count++] = {w.mask, ip, ip, free_columns, 0};
         return pick(w);
@@ -56,6 +98,7 @@ unsigned columns_of(const DecodedOp* ip, Warp& w, std::byte* r) {
                              "tcgen05.dealloc of " + columns_text(place.column, count) +
                                  ", which no tcgen05.alloc of the block returned");
     block.wake(free_columns);
+    if (BlockState* const peer = is_pair(ip) ? peer_of(block) : nullptr) peer->wake(free_columns);
     return ip + 1;
 }
 

@@ -7,17 +7,25 @@
 namespace cupola::cpu::interpreter {
 
 // The lanes of A and D. With .ws, a product of fewer than 128 rows has several groups of lanes, and
-// each has some columns of D; A is in each group.
+// each has some columns of D; A is in each group. A pair whose blocks have 64 rows each has two
+// groups, and A is in the first.
 struct TensorLayout {
     unsigned m, n;
-    bool stationary;
-    unsigned first_lane;  // 16: M = 64 lies in the upper half of each warp's lanes
+    bool stationary, pair;
+    unsigned first_lane;  // 16: 64 rows lie in the upper half of each warp's lanes
 
-    unsigned groups() const { return stationary ? 128 / m : 1; }
+    // Rows that a block has.
+    unsigned rows() const { return pair ? m / 2 : m; }
+    bool is_folded() const { return pair && rows() == 64; }
+    // Whether each warp has 16 rows, in either half of its lanes.
+    bool is_in_halves() const { return rows() == 64 && !stationary && !is_folded(); }
+    unsigned groups() const { return stationary || is_folded() ? 128 / rows() : 1; }
     unsigned group_columns() const { return n / groups(); }
     unsigned lane(unsigned row, unsigned group) const {
-        if (stationary) return group * m + row;
-        return m == 128 ? row : first_lane + row / 16 * 32 + row % 16;
+        return is_in_halves() ? first_lane + row / 16 * 32 + row % 16 : group * rows() + row;
+    }
+    unsigned lane_of_a(unsigned row, unsigned group) const {
+        return lane(row, is_folded() ? 0 : group);
     }
 };
 

@@ -9,26 +9,46 @@ void TensorMemory::begin() {
     owned_.reset();
     allocations_.clear();
     relinquished_ = false;
+    request.reset();
+}
+
+// The first of so many granules side by side that are free.
+std::optional<unsigned> TensorMemory::find_free(const Columns& owned, unsigned count) {
+    const unsigned wanted = count / granule;
+    for (unsigned first = 0; first + wanted <= owned.size(); ++first) {
+        unsigned free = 0;
+        while (free < wanted && !owned[first + free]) ++free;
+        if (free == wanted) return first * granule;
+    }
+    return std::nullopt;
 }
 
 // New columns have all bits set, which is a NaN in each format: a missing first store shows.
-std::optional<unsigned> TensorMemory::allocate(unsigned count, unsigned warp, const DecodedOp* by) {
-    const unsigned wanted = count / granule;
-    for (unsigned first = 0; first + wanted <= owned_.size(); ++first) {
-        unsigned free = 0;
-        while (free < wanted && !owned_[first + free]) ++free;
-        if (free < wanted) continue;
-        for (unsigned n = 0; n < wanted; ++n) owned_.set(first + n);
-        if (!cells_) cells_.reset(new std::uint32_t[lane_count * column_count]);
-        for (unsigned lane = 0; lane < lane_count; ++lane) {
-            const unsigned from = lane * column_count + first * granule;
-            std::fill_n(&cells_[from], count, ~0u);
-            for (unsigned n = 0; n < count; ++n) written_.reset(from + n);
-        }
-        allocations_.push_back({first * granule, count, warp, by});
-        return first * granule;
+void TensorMemory::take(unsigned first, unsigned count, unsigned warp, const DecodedOp* by) {
+    for (unsigned n = 0; n < count / granule; ++n) owned_.set(first / granule + n);
+    if (!cells_) cells_.reset(new std::uint32_t[lane_count * column_count]);
+    for (unsigned lane = 0; lane < lane_count; ++lane) {
+        const unsigned from = lane * column_count + first;
+        std::fill_n(&cells_[from], count, ~0u);
+        for (unsigned n = 0; n < count; ++n) written_.reset(from + n);
     }
-    return std::nullopt;
+    allocations_.push_back({first, count, warp, by});
+}
+
+std::optional<unsigned> TensorMemory::allocate(unsigned count, unsigned warp, const DecodedOp* by) {
+    const auto first = find_free(owned_, count);
+    if (first) take(*first, count, warp, by);
+    return first;
+}
+
+std::optional<unsigned> TensorMemory::allocate_both(TensorMemory& a, unsigned warp_a,
+                                                    TensorMemory& b, unsigned warp_b,
+                                                    unsigned count, const DecodedOp* by) {
+    const auto first = find_free(a.owned_ | b.owned_, count);
+    if (!first) return first;
+    a.take(*first, count, warp_a, by);
+    b.take(*first, count, warp_b, by);
+    return first;
 }
 
 bool TensorMemory::release(unsigned first, unsigned count) {

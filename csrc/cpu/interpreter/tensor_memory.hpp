@@ -29,6 +29,18 @@ class TensorMemory {
     void begin();
     // Allocates columns side by side, and returns the first of them. Nothing: so many are not free.
     std::optional<unsigned> allocate(unsigned count, unsigned warp, const DecodedOp* by);
+    // As allocate(), for the same columns of a pair of blocks.
+    static std::optional<unsigned> allocate_both(TensorMemory& a, unsigned warp_a, TensorMemory& b,
+                                                 unsigned warp_b, unsigned count,
+                                                 const DecodedOp* by);
+    // A warp that waits for a warp of the peer, with the number of columns that it wants, or with
+    // the first of those that the peer has allocated for both.
+    struct Request {
+        unsigned warp, count;
+        std::optional<unsigned> first;
+    };
+    std::optional<Request> request;
+
     // False: that is not an allocation.
     bool release(unsigned first, unsigned count);
     // After this call the block must not allocate.
@@ -57,7 +69,12 @@ class TensorMemory {
     }
 
   private:
-    std::bitset<column_count / granule> owned_;
+    using Columns = std::bitset<column_count / granule>;
+
+    static std::optional<unsigned> find_free(const Columns& owned, unsigned count);
+    void take(unsigned first, unsigned count, unsigned warp, const DecodedOp* by);
+
+    Columns owned_;
     std::vector<Allocation> allocations_;
     std::unique_ptr<std::uint32_t[]> cells_;
     std::bitset<std::size_t{lane_count} * column_count> written_;  // since the allocation

@@ -1,9 +1,11 @@
 // csrc/cpu/interpreter/tensor_product.cpp - tcgen05.mma: products of matrices in shared and tensor
 // memory.
 //
-// The instruction of each thread is done at once. Sums are rounded as sm_90 rounds them.
+// The instruction of each thread is done at once, for both blocks of a pair. Sums are rounded as
+// sm_90 rounds them.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "cpu/interpreter/block.hpp"
 #include "cpu/interpreter/instruction_descriptor.hpp"
@@ -19,9 +21,9 @@ using ptx::MatrixForm;
 
 constexpr unsigned tile_rows = 16;
 
-// Sixteen rows of A and D, and the columns of D that one group of lanes has.
+// Sixteen rows of A and D of a block, and the columns of D that one group of lanes has.
 struct ProductTile {
-    unsigned first, group;
+    unsigned group, part, first;
 };
 
 // The product of one thread.
@@ -33,12 +35,18 @@ class Product {
           op_(block_of(w).kernel().tensor_products[static_cast<std::size_t>(ip->imm)]),
           r_(r),
           lane_(lane),
-          block_(block_of(w)),
-          shared_(ip, w, lane),
           type_(op_.kind, word(op_.instruction)),
           d_(place(op_.d)),
-          layout_{type_.m, type_.n, op_.kind.stationary, d_.lane},
+          layout_{type_.m, type_.n, op_.kind.stationary, op_.kind.pair, d_.lane},
           adds_((bits_at(r, op_.add) >> lane & 1) != 0) {
+        BlockState& own = block_of(w);
+        if (!op_.kind.pair) {
+            parts_.push_back({own, SharedReader(ip, w, lane)});
+        } else if (BlockState* const peer = peer_of(own)) {
+            const bool odd = (own.rank() & 1) != 0;
+            for (BlockState* each : {odd ? peer : &own, odd ? &own : peer})
+                parts_.push_back({*each, SharedReader(ip, w, lane, *each)});
+        }
         if (op_.zero_columns != 0 && type_.error.empty())
             zeros_ = ZeroColumns(descriptor(op_.zero_columns), type_.m, layout_.group_columns());
     }
@@ -60,6 +68,11 @@ class Product {
     TensorPlace scale_place(const TensorAddress& a) const {
         return TensorPlace((word(a.at) + a.offset) & 0x3fffffff);
     }
+    // A block that has rows of A and D, and columns of B: the only block, or a block of the pair.
+    struct Part {
+        BlockState& block;
+        SharedReader shared;
+    };
     std::string why_no_place(const char* name, TensorPlace place, unsigned columns) const;
     std::string why_no_scales() const;
     std::string why_no_metadata() const;
@@ -67,15 +80,21 @@ class Product {
     MatrixForm form() const;
     void read_a(ProductTile tile, std::uint32_t* a);
     void read_b(unsigned group, std::uint32_t* b);
-    void read_scales(TensorPlace place, unsigned lanes, unsigned first, unsigned lines,
-                     unsigned all_lines, unsigned first_byte, std::vector<std::uint8_t>& to) const;
+    void read_scales(const Part& part, TensorPlace place, unsigned lanes, unsigned first,
+                     unsigned lines, unsigned all_lines, unsigned first_byte,
+                     std::vector<std::uint8_t>& to) const;
     void read_metadata(ProductTile tile, Factors& to) const;
     void read_sums(ProductTile tile, std::uint32_t* sums) const;
     void write_sums(ProductTile tile, const std::uint32_t* sums);
     void multiply_tile(const MatrixForm& form, ProductTile tile, const std::uint32_t* a,
                        const std::uint32_t* b, std::uint32_t* sums) const;
-    std::uint32_t cell(unsigned lane, unsigned column) const {
-        return block_.read_tensor_memory(w_, ip_, lane_, lane, column);
+    void read_columns(unsigned first, unsigned count, std::uint32_t* b);
+    bool faulted() const {
+        return std::any_of(parts_.begin(), parts_.end(),
+                           [](const Part& part) { return part.shared.faulted(); });
+    }
+    std::uint32_t cell(const Part& part, unsigned lane, unsigned column) const {
+        return part.block.read_tensor_memory(w_, ip_, lane_, lane, column);
     }
     // The row of A that is multiplied for a row of D.
     unsigned row_of_a(unsigned row) const {
@@ -86,12 +105,11 @@ class Product {
     unsigned metadata_columns() const { return bits_of(type_.a) <= 8 ? 2 : 1; }
 
     const DecodedOp* const ip_;
-    const Warp& w_;
+    Warp& w_;
     const TensorProduct& op_;
     std::byte* const r_;
     const unsigned lane_;
-    BlockState& block_;
-    SharedReader shared_;
+    std::vector<Part> parts_;
     const InstructionDescriptor type_;
     const TensorPlace d_;
     const TensorLayout layout_;
@@ -100,13 +118,16 @@ class Product {
 };
 
 std::string Product::why_no_place(const char* name, TensorPlace place, unsigned columns) const {
-    const bool half = type_.m == 64 && !op_.kind.stationary;
+    const bool half = layout_.is_in_halves();
     if (place.lane != 0 && (!half || place.lane != 16))
         return std::string(name) + " must begin at lane 0" + (half ? " or 16" : "") +
                " of tensor memory, got lane " + std::to_string(place.lane);
-    if (!block_.tensor_memory().owns(place.column, columns))
-        return std::string(name) + ": the block has not allocated " +
-               columns_text(place.column, columns);
+    for (const Part& part : parts_)
+        if (!part.block.tensor_memory().owns(place.column, columns))
+            return std::string(name) + ": " +
+                   (op_.kind.pair ? "block " + std::to_string(part.block.rank()) + " of the cluster"
+                                  : std::string("the block")) +
+                   " has not allocated " + columns_text(place.column, columns);
     return {};
 }
 
@@ -149,6 +170,7 @@ std::string Product::why_no_a() const {
 }
 
 std::string Product::why_not() const {
+    if (parts_.empty()) return no_peer;
     if (!type_.error.empty()) return "instruction descriptor: " + type_.error;
     if (!zeros_.error.empty()) return "zero-column mask descriptor: " + zeros_.error;
     if (std::string why = why_no_place("D", d_, layout_.group_columns()); !why.empty()) return why;
@@ -178,50 +200,67 @@ MatrixForm Product::form() const {
 }
 
 void Product::read_a(ProductTile tile, std::uint32_t* a) {
+    Part& part = parts_[tile.part];
     const std::uint32_t sign = sign_of(type_.a, type_.negate_a);
     if (!op_.a_in_tensor_memory)
-        return read_lines(shared_, MatrixDescriptor::of_tcgen05(descriptor(op_.a.at)), type_.a,
+        return read_lines(part.shared, MatrixDescriptor::of_tcgen05(descriptor(op_.a.at)), type_.a,
                           type_.transpose_a, tile.first, tile_rows, type_.row_bytes, true, sign, a);
     const unsigned bits = bits_of(type_.a), each = 32 / bits;
     for (unsigned row = 0; row < tile_rows; ++row) {
-        const unsigned lane = layout_.lane(row_of_a(tile.first + row), tile.group);
+        const unsigned lane = layout_.lane_of_a(row_of_a(tile.first + row), tile.group);
         for (unsigned n = 0; n < terms(); ++n) {
-            const std::uint32_t packed = cell(lane, place(op_.a).column + n / each);
+            const std::uint32_t packed = cell(part, lane, place(op_.a).column + n / each);
             const std::uint32_t element = packed >> n % each * bits;
             a[row * terms() + n] = (bits == 32 ? element : element & ((1u << bits) - 1)) ^ sign;
         }
     }
 }
 
-// The columns of B for the columns of D that a group of lanes has.
-void Product::read_b(unsigned group, std::uint32_t* b) {
+// Each block of a pair has half of the columns.
+void Product::read_columns(unsigned first, unsigned count, std::uint32_t* b) {
     const MatrixDescriptor at = MatrixDescriptor::of_tcgen05(descriptor(op_.b));
-    const unsigned columns = layout_.group_columns(), first = group * columns;
     const unsigned bytes = op_.kind.sparse ? 2 * type_.row_bytes : type_.row_bytes;
     const std::uint32_t sign = sign_of(type_.b, type_.negate_b);
-    if (op_.zero_columns == 0)
-        return read_lines(shared_, at, type_.b, type_.transpose_b, first, columns, bytes, false,
-                          sign, b);
+    const unsigned each = type_.n / static_cast<unsigned>(parts_.size());
+    const unsigned of_one = std::min(each, count);
+    const auto read = [&](unsigned column, std::uint32_t* to) {
+        const unsigned n = op_.kind.pair ? column / each : 0;
+        read_lines(parts_[n].shared, at, type_.b, type_.transpose_b, column - n * each, of_one,
+                   bytes, false, sign, to);
+    };
+    if (of_one == count) return read(first, b);
+    thread_local std::vector<std::uint32_t> part;
+    part.resize(std::size_t{rows_of_b()} * of_one);
+    for (unsigned n = 0; n < count; n += of_one) {
+        read(first + n, part.data());
+        for (unsigned k = 0; k < rows_of_b(); ++k)
+            std::copy_n(&part[std::size_t{k} * of_one], of_one, b + k * count + n);
+    }
+}
+
+// The columns of B for the columns of D that a group of lanes has.
+void Product::read_b(unsigned group, std::uint32_t* b) {
+    const unsigned columns = layout_.group_columns(), first = group * columns;
+    if (op_.zero_columns == 0) return read_columns(first, columns, b);
     std::vector<std::uint32_t> line(rows_of_b());
     for (unsigned n = 0; n < columns; ++n) {
         if (zeros_.contains(first + n))
             std::fill(line.begin(), line.end(), 0);
         else
-            read_lines(shared_, at, type_.b, type_.transpose_b, first + n + zeros_.shift(), 1,
-                       bytes, false, sign, line.data());
+            read_columns(first + n + zeros_.shift(), 1, line.data());
         for (unsigned k = 0; k < line.size(); ++k) b[k * columns + n] = line[k];
     }
 }
 
 // `lanes`: the first of the 32 lanes that have the factors. Each warp's lanes have all of them.
-void Product::read_scales(TensorPlace place, unsigned lanes, unsigned first, unsigned lines,
-                          unsigned all_lines, unsigned first_byte,
+void Product::read_scales(const Part& part, TensorPlace place, unsigned lanes, unsigned first,
+                          unsigned lines, unsigned all_lines, unsigned first_byte,
                           std::vector<std::uint8_t>& to) const {
     to.clear();
     for (unsigned line = first; line < first + lines; ++line)
         for (unsigned n = first_byte; n < first_byte + type_.scales; ++n)
             to.push_back(static_cast<std::uint8_t>(
-                cell(lanes + line % 32, place.column + scale_column(line, all_lines, n)) >>
+                cell(part, lanes + line % 32, place.column + scale_column(line, all_lines, n)) >>
                 n % 4 * 8));
 }
 
@@ -232,7 +271,8 @@ void Product::read_metadata(ProductTile tile, Factors& to) const {
         for (unsigned c = 0; c < chunks; ++c) {
             const TensorMetadata at =
                 metadata_of(layout_, type_, row_of_a(tile.first + row), c, tile.group);
-            const std::uint32_t bits = cell(at.lane, place(op_.metadata).column + at.column);
+            const std::uint32_t bits =
+                cell(parts_[tile.part], at.lane, place(op_.metadata).column + at.column);
             choose_chunk(type_.a, bits >> at.bit, c * chunk,
                          &to.chosen[std::size_t{row} * terms() + c * chunk / 2]);
         }
@@ -245,16 +285,19 @@ void Product::read_sums(ProductTile tile, std::uint32_t* sums) const {
     for (unsigned row = 0; row < tile_rows; ++row)
         for (unsigned n = 0; n < columns; ++n)
             sums[row * columns + n] =
-                cell(layout_.lane(tile.first + row, tile.group), d_.column + n) & kept;
+                cell(parts_[tile.part], layout_.lane(tile.first + row, tile.group), d_.column + n) &
+                kept;
 }
 
 void Product::write_sums(ProductTile tile, const std::uint32_t* sums) {
     const unsigned columns = layout_.group_columns();
+    TensorMemory& memory = parts_[tile.part].block.tensor_memory();
     for (unsigned row = 0; row < tile_rows; ++row) {
         const unsigned lane = layout_.lane(tile.first + row, tile.group);
-        if (op_.masked && (word(op_.mask[lane / 32]) >> lane % 32 & 1) != 0) continue;
+        if (op_.masked && (word(op_.mask[tile.part * 4 + lane / 32]) >> lane % 32 & 1) != 0)
+            continue;
         for (unsigned n = 0; n < columns; ++n)
-            block_.tensor_memory().write(lane, d_.column + n, sums[row * columns + n]);
+            memory.write(lane, d_.column + n, sums[row * columns + n]);
     }
 }
 
@@ -272,10 +315,10 @@ void Product::multiply_tile(const MatrixForm& form, ProductTile tile, const std:
     if (form.sparse) read_metadata(tile, factors);
     if (form.scales != 0) {
         const unsigned lanes = layout_.lane(tile.first, tile.group) / 32 * 32;
-        read_scales(scale_place(op_.scales_a), lanes, tile.first, form.m, type_.m,
-                    type_.first_scale_a, factors.scales_a);
-        read_scales(scale_place(op_.scales_b), lanes, 0, form.n, type_.n, type_.first_scale_b,
-                    factors.scales_b);
+        read_scales(parts_[tile.part], scale_place(op_.scales_a), lanes, tile.first, form.m,
+                    type_.m, type_.first_scale_a, factors.scales_a);
+        read_scales(parts_[tile.part], scale_place(op_.scales_b), lanes, 0, form.n, type_.n,
+                    type_.first_scale_b, factors.scales_b);
     }
     multiply_matrices(form, factors, c, d);
     for (std::size_t n = 0; n < d.bits.size(); ++n) sums[n] = static_cast<std::uint32_t>(d.bits[n]);
@@ -289,18 +332,19 @@ bool Product::compute() {
     a.resize(std::size_t{shape.rows} * shape.terms);
     b.resize(std::size_t{rows_of_b()} * shape.columns);
     sums.resize(std::size_t{shape.rows} * shape.columns);
-    for (ProductTile tile{0, 0}; tile.group < layout_.groups(); ++tile.group) {
+    for (ProductTile tile{}; tile.group < layout_.groups(); ++tile.group) {
         read_b(tile.group, b.data());
-        for (tile.first = 0; tile.first < type_.m; tile.first += tile_rows) {
-            read_a(tile, a.data());
-            if (shared_.faulted()) return false;
-            std::fill(sums.begin(), sums.end(), 0);
-            if (adds_) read_sums(tile, sums.data());
-            factor = b;  // a product of integers changes it
-            if (!plain || !multiply_words(form, shape, a.data(), factor.data(), sums.data()))
-                multiply_tile(form, tile, a.data(), b.data(), sums.data());
-            write_sums(tile, sums.data());
-        }
+        for (tile.part = 0; tile.part < parts_.size(); ++tile.part)
+            for (tile.first = 0; tile.first < layout_.rows(); tile.first += tile_rows) {
+                read_a(tile, a.data());
+                if (faulted()) return false;
+                std::fill(sums.begin(), sums.end(), 0);
+                if (adds_) read_sums(tile, sums.data());
+                factor = b;  // a product of integers changes it
+                if (!plain || !multiply_words(form, shape, a.data(), factor.data(), sums.data()))
+                    multiply_tile(form, tile, a.data(), b.data(), sums.data());
+                write_sums(tile, sums.data());
+            }
     }
     return true;
 }

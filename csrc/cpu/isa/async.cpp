@@ -24,12 +24,16 @@ using MbarrierPending = Lowered;
 using CopyAsync = Lowered;
 using Nothing = Lowered;
 using BulkToShared = Lowered;
+using BulkMasked = Lowered;
+using BulkInside = Lowered;
 using BulkMulticast = Lowered;
 using BulkToCluster = Lowered;
 using BulkToGlobal = Lowered;
 using StoreAsync = Lowered;
+using StoreRelease = Lowered;
 using StoreZeros = Lowered;
 using ReduceAsync = Lowered;
+using ReduceRelease = Lowered;
 using FenceAddress = Lowered;
 using CreatePolicy = Lowered;
 using TensorLoad = Lowered;
@@ -38,6 +42,10 @@ using TensorStore = Lowered;
 using TensorReplace = Lowered;
 using TensorCopyFence = Lowered;
 using Multimem = Lowered;
+using TryCancel = Lowered;
+using TryCancelForAll = Lowered;
+using QueryCanceled = Lowered;
+using QueryBlock = Lowered;
 
 Handler find_async(unsigned row, const Key& key) {
     return ChapterBinding<ptx::table::async

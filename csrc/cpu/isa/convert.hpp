@@ -385,6 +385,44 @@ struct WidenSmall {
     }
 };
 
+// A number times a power of two as bf16. `exponent`: ue8m0, where 0xff is NaN.
+template <class M>
+BFloat16 scaled(double x, std::uint32_t exponent) {
+    if (x != x || exponent == 0xff) return {0x7fff};
+    if (M::relu && __builtin_signbit(x)) return {0};
+    const double factor = bit_cast<double>(static_cast<std::uint64_t>(1023 - 127 + exponent) << 52);
+    BFloat16 made = narrow<BFloat16>(x * factor, ptx::Round::rn);
+    if (M::satfinite && (made.bits & 0x7fff) == 0x7f80) --made.bits;
+    return made;
+}
+// The modifiers of a conversion without .relu and .satfinite.
+struct Unmodified {
+    static constexpr bool relu = false, satfinite = false;
+};
+struct WidenScaled {
+    template <class M, class S>
+    static void lane(Pair<BFloat16>& d, S a, std::uint16_t exponents) {
+        using Format = Small<M::type2>;
+        constexpr std::uint32_t mask = (1u << Format::apart) - 1;
+        const auto of = [](std::uint32_t bits) {
+            return widen(Format::template widened<Unmodified, BFloat16>(bits & mask));
+        };
+        d.high = scaled<M>(of(a >> Format::apart), exponents >> 8u);
+        d.low = scaled<M>(of(a), exponents & 0xffu);
+    }
+};
+// s2f6: 64 times the number, as an integer of 8 bits.
+struct WidenFixed {
+    template <class M>
+    static void lane(Pair<BFloat16>& d, std::uint16_t a, std::uint16_t exponents = 0x7f7f) {
+        const auto of = [](std::uint32_t bits) {
+            return static_cast<double>(static_cast<std::int8_t>(bits)) / 64;
+        };
+        d.high = scaled<M>(of(a >> 8u), exponents >> 8u);
+        d.low = scaled<M>(of(a & 0xffu), exponents & 0xffu);
+    }
+};
+
 // ue8m0: the exponent of an f32, without a sign; 0xff is NaN. The sign of a source is dropped.
 struct NarrowScale {
     template <class M>

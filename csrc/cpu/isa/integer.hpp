@@ -111,6 +111,23 @@ T product24(T a, T b) {
     const auto p = static_cast<std::uint64_t>(cut(a)) * static_cast<std::uint64_t>(cut(b));
     return static_cast<T>(M::part == ptx::Part::lo ? p : p >> 16);
 }
+// The product of two polynomials over the field of two elements, plus c. Each half is 64 bits.
+template <bool High>
+struct Carryless {
+    template <class M, class T>
+    static void lane(T& d, T a, T b, T c) {
+        const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+        std::uint64_t made = 0;
+        for (unsigned n = 0; n < 64; ++n) {
+            const std::uint64_t part = High ? (n == 0 ? 0 : x >> (64 - n)) : x << n;
+            made ^= part & (0 - (y >> n & 1));
+        }
+        d = static_cast<T>(made ^ static_cast<std::uint64_t>(c));
+    }
+};
+using CarrylessLow = Carryless<false>;
+using CarrylessHigh = Carryless<true>;
+
 struct Mul24 {
     template <class M, class T>
     static void lane(T& d, T a, T b) {

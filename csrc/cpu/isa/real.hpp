@@ -381,11 +381,19 @@ inline double power(double x) {
     return x == x ? bit_cast<double>(scaled) : x;
 }
 
+constexpr double two_pi = 6.283185307179586;
 struct SinOf {
     static double of(double x) { return sine(x); }
 };
 struct CosOf {
     static double of(double x) { return cosine(x); }
+};
+// Of turns: the whole turns are left out, which is exact.
+struct SinOfTurnsOf {
+    static double of(double x) { return sine((x - __builtin_rint(x)) * two_pi); }
+};
+struct CosOfTurnsOf {
+    static double of(double x) { return cosine((x - __builtin_rint(x)) * two_pi); }
 };
 struct Log2Of {
     static double of(double x) { return logarithm(x); }
@@ -398,6 +406,8 @@ struct TanhOf {
 };
 using Sin = Transcendental<SinOf>;
 using Cos = Transcendental<CosOf>;
+using SinOfTurns = Transcendental<SinOfTurnsOf>;
+using CosOfTurns = Transcendental<CosOfTurnsOf>;
 using Log2 = Transcendental<Log2Of>;
 using Exp2 = Transcendental<Exp2Of>;
 using Tanh = Transcendental<TanhOf>;

@@ -172,6 +172,10 @@ struct LaneOf<Type::ue8m0x2> {
     using type = std::uint16_t;
 };
 template <>
+struct LaneOf<Type::s2f6x2> {
+    using type = std::uint16_t;
+};
+template <>
 struct LaneOf<Type::f32x2> {
     using type = Pair<float>;
 };

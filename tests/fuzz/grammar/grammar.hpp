@@ -335,11 +335,13 @@ class Grammar {
             case S::columns:
                 return one_in(2) ? "32" : width(4);
             case S::mask:
-                return list(4, &Grammar::reg, ptx::Type::b32);
+                return list(one_in(2) ? 4 : 8, &Grammar::reg, ptx::Type::b32);
             case S::tr:
                 return reg(4u);
             case S::halvings:
                 return number(20);
+            case S::few:
+                return one_in(2) ? number(16) : width(4);
         }
         return "";
     }

@@ -35,6 +35,8 @@ MNEMONICS = {
     "prefetch.const.tensormap": "needs a tensor map",
     "prefetch.param.tensormap": "needs a tensor map",
     "tanh.approx": "approximate",
+    "clmad.lo": "newer than the PTX of the programs: tests of its own",
+    "clmad.hi": "newer than the PTX of the programs: tests of its own",
     "bar.arrive": "threads wait for others than all: tests of its own",
     "bar.cta.arrive": "threads wait for others than all: tests of its own",
     "barrier.arrive": "threads wait for others than all: tests of its own",

@@ -101,6 +101,22 @@ def circular(name, function):
 
 circular("Sin", math.sin)
 circular("Cos", math.cos)
+
+
+def turning(name, function):
+    """Of turns; the whole turns are left out. How exact a GPU is stands nowhere."""
+
+    def of(x):
+        return function(2 * math.pi * math.remainder(x, 1))
+
+    def run(m, t, t2, a):
+        return (Near(t, safely(of)(as_double(t, fl.flush(t, a))), 0, 2.0**-20),)
+
+    FUNCTIONS[name] = run
+
+
+turning("SinOfTurns", math.sin)
+turning("CosOfTurns", math.cos)
 near("Log2", safely(log2), 2.0**-21, 2.0**-22)
 near("Exp2", safely(lambda a: math.nan if math.isnan(a) else 2.0**a), 2.0**-22)
 near("Tanh", safely(math.tanh), 2.0**-10.9)

@@ -25,6 +25,22 @@ FUNCTIONS["Mul"] = integers(part)
 FUNCTIONS["Mad"] = integers(lambda m, t, a, b, c: part(m, t, a, b) + c)
 
 
+def carryless(high):
+    """Half of a product of polynomials over the field of two elements, plus the third source."""
+
+    def run(m, t, t2, a, b, c):
+        product = 0
+        for n in range(64):
+            product ^= a << n if b >> n & 1 else 0
+        return ((product >> 64 if high else product & (1 << 64) - 1) ^ c,)
+
+    return run
+
+
+FUNCTIONS["CarrylessLow"] = carryless(False)
+FUNCTIONS["CarrylessHigh"] = carryless(True)
+
+
 def part24(m, t, a, b):
     def low24(x):
         x &= 0xFFFFFF

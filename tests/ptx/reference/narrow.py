@@ -121,6 +121,42 @@ def widen_small_pair(m, t, t2, a):
     return (high << 16 | low,)
 
 
+def scaled(m, v, sign, exponent):
+    """A number times a power of two, as bf16; the exponent 255 is NaN."""
+    if v is fl.NAN or exponent == 255:
+        return fl.nan_bits("bf16")
+    if sign and m.get("relu"):
+        return 0
+    made = fl.encode("bf16", 0, v if v is fl.INF else v * fl.power(exponent - 127))
+    return sign << 15 | made - (made == 0x7F80 and bool(m.get("finite")))
+
+
+@define("WidenScaled")
+def widen_scaled_pair(m, t, t2, a, exponents):
+    apart, top = 4 if t2 == "e2m1x2" else 8, top_of(t2)
+
+    def of(bits, exponent):
+        sign, rest = bits >> top & 1, bits & ((1 << top) - 1)
+        infinite = (t2, rest) == ("e5m2x2", 0x7C)
+        numbers = NUMBERS[t2]
+        v = fl.INF if infinite else numbers[rest] if rest < len(numbers) else fl.NAN
+        return scaled(m, v, sign, exponent)
+
+    mask = (1 << apart) - 1
+    return (of(a >> apart & mask, exponents >> 8) << 16 | of(a & mask, exponents & 255),)
+
+
+@define("WidenFixed")
+def widen_fixed_pair(m, t, t2, a, exponents=0x7F7F):
+    """s2f6: an integer of 8 bits, divided by 64."""
+
+    def of(bits, exponent):
+        number = bits - 256 if bits & 128 else bits
+        return scaled(m, Fraction(abs(number), 64), int(number < 0), exponent)
+
+    return (of(a >> 8, exponents >> 8) << 16 | of(a & 255, exponents & 255),)
+
+
 SCALES = [fl.power(n - 127) for n in range(255)]
 
 

@@ -22,8 +22,9 @@ void ClusterQueue::fill_in_order(std::uint64_t first, std::uint64_t end, unsigne
     workers_ = workers;
 }
 
-void ClusterQueue::fill_ranges(std::uint64_t first, std::uint64_t end, unsigned workers) {
-    if (end > max_end || end - first < workers) return;
+void ClusterQueue::fill_ranges(std::uint64_t end, unsigned workers) {
+    const std::uint64_t first = next_.load(std::memory_order_relaxed);
+    if (end > max_end || first >= end || end - first < workers) return;
     ranges_.reset(new (std::nothrow) Range[workers]);
     if (!ranges_) return;
     workers_ = workers;
@@ -91,6 +92,22 @@ bool ClusterQueue::steal(unsigned worker) {
         ranges_[worker].bounds.store(bounds_of(middle, end_of(seen)), std::memory_order_relaxed);
         return true;
     }
+}
+
+// From the end of a range, which any thread may shorten.
+std::optional<std::uint64_t> ClusterQueue::cancel() {
+    std::uint64_t first, end;
+    if (!ranges_)
+        return take_in_order(1, first, end) ? std::optional<std::uint64_t>(first) : std::nullopt;
+    for (unsigned k = 0; k < workers_; ++k) {
+        std::atomic<std::uint64_t>& range = ranges_[k].bounds;
+        std::uint64_t seen = range.load(std::memory_order_relaxed);
+        while (length_of(seen) != 0)
+            if (range.compare_exchange_weak(seen, bounds_of(first_of(seen), end_of(seen) - 1),
+                                            std::memory_order_relaxed))
+                return end_of(seen) - 1;
+    }
+    return std::nullopt;
 }
 
 bool ClusterQueue::empty() const {

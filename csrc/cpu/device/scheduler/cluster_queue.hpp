@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace cupola::cpu {
 
@@ -14,12 +15,14 @@ class ClusterQueue {
   public:
     // Before a worker takes clusters: in index order.
     void fill_in_order(std::uint64_t first, std::uint64_t end, unsigned workers);
-    // After that, and before other workers take clusters: in ranges. Changes nothing if there are
-    // fewer clusters than workers, or more than the ranges can count.
-    void fill_ranges(std::uint64_t first, std::uint64_t end, unsigned workers);
+    // After that, and before other workers take clusters: those that are left, in ranges. Changes
+    // nothing if there are fewer clusters than workers, or more than the ranges can count.
+    void fill_ranges(std::uint64_t end, unsigned workers);
 
     // Takes up to `most` clusters. Returns false if none is left.
     bool take(unsigned worker, std::uint64_t most, std::uint64_t& first, std::uint64_t& end);
+    // Takes a cluster that then never runs: any thread, while the queue has clusters.
+    std::optional<std::uint64_t> cancel();
     bool empty() const;
 
   private:

@@ -78,6 +78,7 @@ void Scheduler::run_resident(Grid& grid) {
 
 // Runs clusters one after another on each worker.
 void Scheduler::run_in_turn(Grid& grid) {
+    grid.launch.cancel = [&grid] { return grid.queue.cancel(); };
     auto runner = ClusterRunner::make(grid.launch);
     const auto workers = static_cast<unsigned>(threads_);
     if (threads_ == 1 || grid.clusters == 1 || grid.pauses) {
@@ -93,7 +94,7 @@ void Scheduler::run_in_turn(Grid& grid) {
     };
     const auto share = [&] {
         // A block with a loop may wait for the blocks before it, so these must start first.
-        if (!grid.launch.kernel->has_loops()) grid.queue.fill_ranges(1, grid.clusters, workers);
+        if (!grid.launch.kernel->has_loops()) grid.queue.fill_ranges(grid.clusters, workers);
         publish(grid);
     };
     grid.queue.fill_in_order(1, grid.clusters, workers);

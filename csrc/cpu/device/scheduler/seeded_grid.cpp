@@ -2,6 +2,7 @@
 // thread.
 #include "cpu/device/scheduler/seeded_grid.hpp"
 
+#include <optional>
 #include <vector>
 
 #include "cpu/base/seeded_order.hpp"
@@ -22,6 +23,10 @@ void run_seeded(Grid& grid) {
     std::uint64_t room = grid.launch.cooperative ? grid.clusters : order.resident();
     std::vector<std::unique_ptr<ClusterRunner>> running, idle;
     std::uint64_t started = 0, waited = 0;
+    grid.launch.cancel = [&]() -> std::optional<std::uint64_t> {
+        if (started == grid.clusters) return std::nullopt;
+        return order.cluster_at(started++, grid.clusters);
+    };
     while (!grid.stop.load(std::memory_order_relaxed)) {
         while (started < grid.clusters && running.size() < room) {
             if (idle.empty()) idle.push_back(ClusterRunner::make(grid.launch));
