@@ -25,9 +25,7 @@ from cupola.recording.spool import Spool, SpoolLaunch
 _NO_LIMIT = 1 << 62  # the spool's own limit bounds its contents
 
 
-def convert(
-    spool: Spool, path: str | os.PathLike[str], kernels: str, texts: CodeTexts
-) -> Capture:
+def convert(spool: Spool, path: str | os.PathLike[str], kernels: str, texts: CodeTexts) -> Capture:
     """Write the launches of a spool to a new case.
 
     Parameters
