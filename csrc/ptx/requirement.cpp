@@ -221,7 +221,8 @@ class Reader {
     void heading() {
         const Token& token = peek();
         if (depth_)
-            throw Error(Error::Kind::invalid, token.line, "", "a function begins inside of a function");
+            throw Error(Error::Kind::invalid, token.line, "",
+                        "a function begins inside of a function");
         const char* const begin = linkage_ ? linkage_ : token.text.data();
         open({}, {begin, static_cast<std::size_t>(token.text.data() + token.text.size() - begin)});
         linkage_ = nullptr;

@@ -28,8 +28,8 @@ const Register* moved_constant(const KernelAnalysis& analysis, const OpEffects& 
 }  // namespace
 
 // Replaces the sources of lane functions only: other operations may call their handlers, which read
-// the register. Liveness has been found, so the register is still spilled for the interpreter. A run
-// of handlers gets the value of the register before it begins.
+// the register. Liveness has been found, so the register is still spilled for the interpreter. A
+// run of handlers gets the value of the register before it begins.
 void propagate_constants(KernelAnalysis& analysis) {
     std::map<std::int32_t, std::size_t> index;
     for (const OpEffects& op : analysis.ops)

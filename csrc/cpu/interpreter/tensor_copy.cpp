@@ -12,11 +12,11 @@ using ptx::Element;
 
 constexpr unsigned warp_lanes = 32;
 
-struct Rows {
+struct CopiedRows {
     unsigned count, bytes, copies;
 };
 
-Rows rows_of(CopyShape shape) {
+CopiedRows rows_of(CopyShape shape) {
     switch (shape) {
         case CopyShape::s128x256b:
             return {128, 32, 1};
@@ -74,7 +74,7 @@ std::string why_not_copy(BlockState& block, const TensorCopy& op, TensorPlace to
 bool copy_rows(BlockState& block, SharedReader& shared, const TensorCopy& op, TensorPlace to,
                std::uint64_t from) {
     const MatrixDescriptor at = MatrixDescriptor::of_tcgen05(from);
-    const Rows rows = rows_of(op.shape);
+    const CopiedRows rows = rows_of(op.shape);
     std::uint32_t bytes[128 * 32];
     read_lines(shared, at, element_of(op.format), false, 0, rows.count, rows.bytes, true, 0, bytes);
     if (shared.faulted()) return false;

@@ -27,7 +27,8 @@ void keep(std::string_view cubin, std::string_view ptx) {
     const std::string base =
         std::string(folder) + "/nvrtc-" + std::to_string(getpid()) + "-" + std::to_string(number++);
     if (!write(base + ".ptx", ptx) || !write(base + ".cubin", cubin))
-        std::fprintf(stderr, "cupola record: the PTX of a program can't be written to %s\n", folder);
+        std::fprintf(stderr, "cupola record: the PTX of a program can't be written to %s\n",
+                     folder);
 }
 
 }  // namespace cupola::nvrtc

@@ -40,9 +40,9 @@ void* nvidia() {
     static void* const library = [] {
         void* opened = path() ? dlopen(path(), RTLD_NOW | RTLD_LOCAL) : nullptr;
         if (!opened)
-            std::fprintf(stderr, "cupola: NVRTC can't be loaded: %s\n",
-                         path() ? dlerror()
-                                : "neither CUPOLA_RUN_NVRTC nor CUPOLA_RECORD_NVRTC is set");
+            std::fprintf(
+                stderr, "cupola: NVRTC can't be loaded: %s\n",
+                path() ? dlerror() : "neither CUPOLA_RUN_NVRTC nor CUPOLA_RECORD_NVRTC is set");
         return opened;
     }();
     return library;
@@ -51,8 +51,7 @@ void* nvidia() {
 void* symbol(const char* name) {
     void* const library = nvidia();
     void* const found = library ? dlsym(library, name) : nullptr;
-    if (library && !found)
-        std::fprintf(stderr, "cupola: %s has no %s\n", path(), name);
+    if (library && !found) std::fprintf(stderr, "cupola: %s has no %s\n", path(), name);
     return found;
 }
 
