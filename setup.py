@@ -124,8 +124,6 @@ class BuildExt(setuptools_build_ext):
         made = self._made(work, ext)
         generated = recipe.BUILD / "cython" / f"{ext.name}.cpp"
         options = ["-3", "--cplus", "-X", "freethreading_compatible=True"]
-        # Without methods of pickle that only raise an error: the base class raises it, too.
-        options += ["-X", "auto_pickle=False"]
         options += ["--module-name", ext.name]
         # Cython's own declarations: its version is in the key, its folder changes.
         ignored = (Path(os.path.realpath(Cython.__file__)).parent,)
