@@ -24,7 +24,7 @@ COMPILERS = {
                                      "numpy<2.5"]
     ),
     "warp": ("warp_rows", "warp", ["warp-lang==1.19.*"]),
-    "cute": ("cute_rows", "cutlass", ["nvidia-cutlass-dsl==4.8.*"]),
+    "cute": ("cute_rows", "nvidia_cutlass_dsl", ["nvidia-cutlass-dsl==4.8.*"]),
 }  # fmt: skip
 
 
