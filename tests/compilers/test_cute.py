@@ -94,6 +94,6 @@ def test_a_mistake_is_named(project, name, old, new, told):
 
 @pytest.mark.cuda_only(reason="the CuTe DSL itself launches on a GPU alone")
 def test_the_bits_of_the_dsls_own_launch(built):
-    pytest.importorskip("cutlass")
+    pytest.importorskip("nvidia_cutlass_dsl")
     told = built.called(sys.executable, HERE / "own_cute_launch.py", CUPOLA_DRIVER="cuda")
     assert told.endswith("equal\n")
