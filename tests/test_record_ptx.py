@@ -142,3 +142,10 @@ def test_a_replay_has_the_compute_capability_of_the_recording(tmp_path):
     assert cli("replay", path).stdout == "launch 0, f: equal\n"
     with pytest.raises(cupola.ImageError):
         replay(path)  # the CPU device of this process has another one
+
+
+def test_a_compiler_whose_ptx_cannot_be_kept_goes_on(tmp_path, monkeypatch, capsys):
+    """A program may outlive the command, which removes the folder."""
+    monkeypatch.setenv(kept_ptx.SPOOL, os.fspath(tmp_path / "none"))
+    kept_ptx.keep(b"code", "text")
+    assert "can't be written" in capsys.readouterr().err

@@ -39,6 +39,7 @@ std::string variable_type(unsigned bytes) {
 }
 
 std::string literal(std::uint64_t value, unsigned bytes) {
+    if (bytes == 0) return value != 0 ? "true" : "false";
     char text[64];
     std::snprintf(text, sizeof text, "static_cast<%s>(0x%llxull)", word_type(bytes).c_str(),
                   static_cast<unsigned long long>(value));

@@ -34,6 +34,7 @@ class CppText {
 
 std::string word_type(unsigned bytes);
 std::string variable_type(unsigned bytes);
+// A value of so many bytes; of a predicate, which has none, true or false.
 std::string literal(std::uint64_t value, unsigned bytes);
 // Between a variable and the register file. A predicate has no bytes: it is a word with one bit for
 // each lane.

@@ -73,10 +73,8 @@ void HandlerCalls::emit_replaced(std::uint32_t first, std::uint32_t end) {
         for (const Access& access : analysis_.ops[n].accesses)
             if (access.replaced != 0 && known.insert(access.replaced).second) {
                 const std::uint64_t value = analysis_.at(access.offset)->value;
-                out_.emit("spill_constant(mask, " +
-                          (access.bytes == 0 ? value != 0 ? "true" : "false"
-                                             : literal(value, access.bytes)) +
-                          ", r, " + to_string(access.replaced) + ");");
+                out_.emit("spill_constant(mask, " + literal(value, access.bytes) + ", r, " +
+                          to_string(access.replaced) + ");");
             }
         for (const Access& access : analysis_.ops[n].accesses)
             if (access.write) known.insert(access.offset);

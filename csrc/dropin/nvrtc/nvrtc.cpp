@@ -22,17 +22,16 @@ namespace {
 using Program = void*;
 enum Result : int { success = 0, internal_error = 11 };  // nvrtcResult
 
-// NVIDIA's library.
-const char* path() {
-    const char* run = std::getenv("CUPOLA_RUN_NVRTC");
-    const char* found = run && *run ? run : std::getenv("CUPOLA_RECORD_NVRTC");
+// The value of a variable; null where the variable is unset or empty.
+const char* value_of(const char* variable) {
+    const char* found = std::getenv(variable);
     return found && *found ? found : nullptr;
 }
 
-bool runs_on_cpu() {
-    const char* run = std::getenv("CUPOLA_RUN_NVRTC");
-    return run && *run;
-}
+bool runs_on_cpu() { return value_of("CUPOLA_RUN_NVRTC"); }
+
+// NVIDIA's library.
+const char* path() { return value_of(runs_on_cpu() ? "CUPOLA_RUN_NVRTC" : "CUPOLA_RECORD_NVRTC"); }
 
 // The library is opened once, at the first call, and never closed: a program may hold pointers that
 // the library returned.

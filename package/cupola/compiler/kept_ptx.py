@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from itertools import count
 
 SPOOL = "CUPOLA_RECORD_SPOOL"  # the folder of the command's records
@@ -12,6 +13,9 @@ _numbers = count()
 
 def keep(code: bytes, ptx: str) -> None:
     """Write machine code and its PTX to the folder of records, if there is one.
+
+    A failure is reported on standard error, as NVRTC's front reports it: a program may outlive the
+    command and its folder.
 
     Parameters
     ----------
@@ -23,6 +27,9 @@ def keep(code: bytes, ptx: str) -> None:
     if not folder:
         return
     base = os.path.join(folder, f"cupola-{os.getpid()}-{next(_numbers)}")
-    for suffix, content in ((".ptx", ptx.encode()), (".cubin", code)):
-        with open(base + suffix, "wb") as file:
-            file.write(content)
+    try:
+        for suffix, content in ((".ptx", ptx.encode()), (".cubin", code)):
+            with open(base + suffix, "wb") as file:
+                file.write(content)
+    except OSError as error:
+        print(f"cupola record: the PTX of a program can't be written: {error}", file=sys.stderr)

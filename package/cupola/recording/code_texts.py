@@ -8,6 +8,18 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from cupola.image.reader import read_image
+
+
+def has_ptx(image: bytes) -> bool:
+    """Whether an image has PTX of its own.
+
+    Parameters
+    ----------
+    image : bytes
+    """
+    return any(one.kind == "ptx" for one in read_image(image).entries)
+
 
 class CodeTexts:
     """The PTX beside machine code, in a spool's folder and in the caches of Triton.

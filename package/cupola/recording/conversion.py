@@ -13,12 +13,11 @@ import numpy as np
 from cupola.core.result_types import ObservedLaunch, Parameter
 from cupola.device import Device
 from cupola.exceptions import ArgumentValueError, Error, ImageError
-from cupola.image import reader
 from cupola.image.cxx_names import demangle
 from cupola.module import Module
 from cupola.recording.archive import Writer
 from cupola.recording.capture import Capture, KernelOf
-from cupola.recording.code_texts import CodeTexts
+from cupola.recording.code_texts import CodeTexts, has_ptx
 from cupola.recording.memory import Found, may_hold_addresses
 from cupola.recording.spool import Spool, SpoolLaunch
 
@@ -115,7 +114,7 @@ class _Images:
         """The kernel of a launch."""
         number, content = launch.image, self._spool.images[launch.image]
         if number not in self._modules:
-            ptx = "" if _has_ptx(content) else self._texts.of(content)
+            ptx = "" if has_ptx(content) else self._texts.of(content)
             self._modules[number] = _module(ptx.encode() or content), ptx
         module, ptx = self._modules[number]
         about: dict[str, Any] = {
@@ -127,14 +126,10 @@ class _Images:
         return KernelOf(digest, lambda: dict(about), parameters, _variables(module, launch))
 
 
-def _has_ptx(content: bytes) -> bool:
-    return any(one.kind == "ptx" for one in reader.read_image(content).entries)
-
-
 def _module(content: bytes) -> Module | None:
     """The module of an image; None where the CPU device does not take it."""
     try:
-        if not _has_ptx(content):
+        if not has_ptx(content):
             return None
         return Module(content, "the program's image", None, Device("cpu"))
     except ImageError:

@@ -18,6 +18,7 @@ from cupola.image.manifest import Manifest
 from cupola.memory import alloc
 from cupola.module import Module
 from cupola.recording.case import LIMIT, Case, read
+from cupola.recording.code_texts import has_ptx
 from cupola.recording.comparison import Difference, difference
 from cupola.recording.cpu_device import CpuDevice, place_of_fault
 from cupola.recording.launches import Contents, Launch
@@ -94,7 +95,7 @@ def _outcomes(
             )
         module = modules[launch.image]
         if isinstance(module, str):
-            yield Outcome(launch.index, launch.title, "", False, "", module)
+            yield Outcome(launch.index, launch.title, "", False, no_code=module)
             continue
         with device:
             found = _Replayed(case, launch, module, device.index)
@@ -143,7 +144,8 @@ def _ptx(image: bytes) -> str:
 def _module(case: Case, digest: str, device: Device) -> Module | str:
     """The module of an image; the reason where it has no code for the device."""
     told, content = case.images[digest], case.image(digest)
-    if told["ptx"] and CpuDevice.of(device.index) and not _ptx(content):
+    takes_code = CpuDevice.of(device.index) is None
+    if told["ptx"] and not takes_code and not has_ptx(content):
         content = told["ptx"].encode()
     manifest = None
     if told["manifest"]:
@@ -156,7 +158,6 @@ def _module(case: Case, digest: str, device: Device) -> Module | str:
         )  # fmt: skip
     except ImageError as error:
         major, minor = device.compute_capability
-        takes_code = CpuDevice.of(device.index) is None
         where = reader.Device(10 * major + minor, machine_code=takes_code)
         if reader.choose(content, [where])[0][0] is not None:
             raise

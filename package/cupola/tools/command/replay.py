@@ -126,6 +126,8 @@ def _debug(options: argparse.Namespace) -> int:
 
 def _set_environment(options: argparse.Namespace, case: Case) -> None:
     """Set the variables that the CPU device reads when it is loaded."""
+    from cupola.image.devices import known_devices
+
     given = {
         "CUPOLA_CPU_CHECK": options.check,
         "CUPOLA_CPU_SEED": options.seed,
@@ -137,8 +139,6 @@ def _set_environment(options: argparse.Namespace, case: Case) -> None:
             "--check, --seed and --coverage are of the CPU device: leave --device out"
         )
     os.environ.update(wanted)
-    from cupola.image.devices import known_devices
-
     recorded = case.device["compute_capability"]
     if options.device is None and recorded in known_devices():
         os.environ.setdefault("CUPOLA_CPU_COMPUTE_CAPABILITY", recorded)
