@@ -139,8 +139,8 @@ def test_the_errors_of_troubleshooting_are_those_of_the_sources():
 
 
 READ = re.compile(
-    r"(?:getenv|environ\.get|environ|environment\.get|ENV|read_\w+|known_\w+|text_of|whole|switched_on)"
-    r"[\[({]\"?(CUPOLA_[A-Z_]+)|^VARIABLE = \"(CUPOLA_[A-Z_]+)\"",
+    r"(?:getenv|environ\.get|environ|environment\.get|ENV|read_\w+|known_\w+|text_of|value_of|whole"
+    r"|switched_on)[\[({]\"?(CUPOLA_[A-Z_]+)|^VARIABLE = \"(CUPOLA_[A-Z_]+)\"",
     re.MULTILINE,
 )
 

@@ -31,7 +31,9 @@ const char* value_of(const char* variable) {
 bool runs_on_cpu() { return value_of("CUPOLA_RUN_NVRTC"); }
 
 // NVIDIA's library.
-const char* path() { return value_of(runs_on_cpu() ? "CUPOLA_RUN_NVRTC" : "CUPOLA_RECORD_NVRTC"); }
+const char* path() {
+    return runs_on_cpu() ? value_of("CUPOLA_RUN_NVRTC") : value_of("CUPOLA_RECORD_NVRTC");
+}
 
 // The library is opened once, at the first call, and never closed: a program may hold pointers that
 // the library returned.
