@@ -31,6 +31,7 @@ NAMES = {"grid": 1, "block": 32, "n": 32}
 def ways():
     """Functions that make a number of calls each, by what they call."""
     import bench_arrays
+    import bench_choice
     import bench_extension
     import bench_launch
     import bench_ops
@@ -124,7 +125,7 @@ def ways():
         for _ in range(count):
             prepared[0] = 3.0
 
-    family, rows = saxpy_family()
+    family, rows = bench_choice.saxpy_family()
     tuples = (grid,), (block,)
 
     def constant_calls(count):
@@ -216,39 +217,6 @@ def ways():
         "event.record(stream)": records,
         **{f"a .pyx: {k}": v for k, v in bench_extension.ways(kernel, x, y, out).items()},
     }
-
-
-def saxpy_family():
-    """A family with 40 measured rows, on a kernel that returns at once; and its next new size."""
-    import cupola
-    from cupola.declare.tuning_table import Row
-    from cupola.tuning import tables
-
-    source = """extern "C" __global__ void empty(
-        float a, const float* x, const float* y, float* out, int n) {}"""
-    os.environ["CUPOLA_TUNE"] = "tables"
-    family = cupola.family(
-        source,
-        kernel="empty",
-        tunables={"BLOCK": [32, 64, 128, 256]},
-        default={"BLOCK": 128},
-        key=["n", "size(x)"],
-        grid="ceildiv(n, 16 * BLOCK)",
-        block="BLOCK",
-    )
-    rows = [
-        Row((), (1 << at, 1 << at % 7), {"BLOCK": 32}, 1e-6, 0.0, None, 4, tables.now())
-        for at in range(40)
-    ]
-    with tempfile.TemporaryDirectory(prefix="cupola-tables-") as folder:
-        before, os.environ["CUPOLA_CACHE_DIR"] = os.environ.get("CUPOLA_CACHE_DIR"), folder
-        tables.store(tables.device_record(cupola.Device()), family.rows(rows))
-        family(2.0, *3 * [cupola.empty(32, "float32")], 32)
-        if before is None:
-            del os.environ["CUPOLA_CACHE_DIR"]
-        else:
-            os.environ["CUPOLA_CACHE_DIR"] = before
-    return family, [1000]
 
 
 def serve():
