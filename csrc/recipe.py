@@ -501,8 +501,8 @@ class Recipe:
         return [self._exports(exports, "cu[A-Z]*"), *objects, link]
 
     def nvrtc_steps(self, toolkit: Any) -> list[Any]:
-        """The libraries by which `cupola run` gives PTX in the place of a cubin, and `cupola record`
-        keeps the PTX of a cubin.
+        """The libraries by which `cupola run` gives PTX in the place of a cubin, and by which
+        `cupola record` keeps the PTX of a cubin.
 
         Their symbols have the version that NVIDIA's have, which programs linked to those ask for.
         """

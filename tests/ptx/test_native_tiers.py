@@ -1,5 +1,8 @@
 """Kernels that run as machine code of the quick tier until the full tier is ready."""
 
+import pytest
+import rotation
+
 from . import test_native
 from .compiler_process import files_in, real_compiler, run, script
 
@@ -72,3 +75,34 @@ def test_the_quick_tier_stays_where_the_full_one_fails(tmp_path):
     first, how, *_, last = run(program, "auto", cache, **named)
     assert first == last == expected
     assert how.startswith("compiled, quick tier: ") and "no room" in how
+
+
+RANDOM = """
+from ptx.generate import batch
+text, programs = batch.of_seeds(range(FIRST, FIRST + PROGRAMS))
+module = driver.load(text, level=0)
+def digests():
+    return batch.digests(batch.run_loaded(driver, module, programs)).tolist()
+"""
+# A small program has no quick tier: it stays interpreted, and the compiler's error is the reason.
+RANDOM_AUTO = """
+until = time.monotonic() + 500
+while "interpreted" in (how := [execution(module, x.name) for x in programs]):
+    digests()
+    assert time.monotonic() < until, how
+assert any(one.startswith("compiled, quick tier") for one in how), how
+print(digests())
+"""
+PROGRAMS = 6
+
+
+@pytest.mark.campaign("machine code of random programs")
+def test_random_programs_leave_the_same_bits_in_the_quick_tier(tmp_path):
+    """Each change compiles other programs."""
+    first = 2_000_000 + PROGRAMS * (rotation.number() % 2**29)  # below 2**32
+    program = RANDOM.replace("FIRST", str(first)).replace("PROGRAMS", str(PROGRAMS))
+    (expected,) = run(program + "print(digests())", "interpret", tmp_path / "cache")
+    (tmp_path / "go").touch()
+    named = {"CXX": compiler(tmp_path, "exit 1")}
+    program += RANDOM_AUTO
+    assert run(program, "auto", tmp_path / "cache", **named) == [expected]

@@ -78,6 +78,14 @@ def run(driver, text, programs):
     With optimisation by NVIDIA's compiler, some of these programs leave other words.
     """
     module = driver.load(text, level=0)
+    try:
+        return run_loaded(driver, module, programs)
+    finally:
+        driver.library.cuModuleUnload(module.handle)
+
+
+def run_loaded(driver, module, programs):
+    """The same, of programs in a module that stays loaded."""
     memory = np.tile(BEFORE, (len(programs), 1))
     table_at, at = c_uint64(), c_uint64()
     try:
@@ -101,7 +109,6 @@ def run(driver, text, programs):
     finally:
         for address in (table_at, at):
             driver.library.cuMemFree_v2(address)
-        driver.library.cuModuleUnload(module.handle)
     return memory
 
 
