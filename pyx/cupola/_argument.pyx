@@ -116,8 +116,9 @@ cdef Signature signature_of(cupola_kernel* native):
     cdef size_t index
     cupola_kernel_retain(native)
     signature.native = native
-    signature.parameters = cupola_kernel_parameters(native)
+    # The count comes first: another thread may declare the first parameters meanwhile.
     signature.total = signature.count = cupola_kernel_parameter_count(native)
+    signature.parameters = cupola_kernel_parameters(native)
     while signature.count and signature.parameters[signature.count - 1].kind & CUPOLA_HIDDEN:
         signature.count -= 1
     signature.nbytes = cupola_kernel_parameter_bytes(native)

@@ -224,8 +224,8 @@ cdef class Launch:
             fresh, place, value, as_stream(self.stream, self.kernel.device_index).native)
         if pending & TRANSFER:
             refuse_transfer(self.kernel)
-        replaced = self.held, self.held[place], self.arrays  # released behind the section
         with cython.critical_section(self):
+            replaced = self.held[place], self.arrays  # released behind the section
             memcpy(
                 self.buffer + signature.parameters[place].offset,
                 fresh + signature.parameters[place].offset, signature.parameters[place].size)

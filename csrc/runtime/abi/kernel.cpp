@@ -37,10 +37,10 @@ void* cupola_kernel_handle(const cupola_kernel* kernel) {
     return kernel ? unwrap(kernel)->handle : nullptr;
 }
 size_t cupola_kernel_parameter_count(const cupola_kernel* kernel) {
-    return kernel ? unwrap(kernel)->parameters.size() : 0;
+    return kernel ? unwrap(kernel)->parameters().size() : 0;
 }
 const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel) {
-    return kernel ? unwrap(kernel)->c_view_.data() : nullptr;
+    return kernel ? unwrap(kernel)->published() : nullptr;
 }
 size_t cupola_kernel_parameter_bytes(const cupola_kernel* kernel) {
     return kernel ? unwrap(kernel)->parameter_bytes : 0;

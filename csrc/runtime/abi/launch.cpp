@@ -85,7 +85,7 @@ int cupola_launch_point(const cupola_kernel* kernel, const void* buffer, void** 
     return guard([&] {
         const Kernel& k = *unwrap(check_not_null(kernel, "kernel"));
         k.require_known();
-        if (k.parameters.empty()) return;
+        if (k.parameters().empty()) return;
         k.argument_pointers(check_not_null(buffer, "buffer"), check_not_null(pointers, "pointers"));
     });
 }

@@ -77,14 +77,14 @@ class Loaded {
     // The kernel with its parameters: other threads may read it, so it does not change afterwards.
     Ref<Kernel> loaded(Context& context, const std::string& name, std::size_t parameter_bytes) {
         auto kernel = make<Kernel>(module(context, find(name)), name);
-        if (kernel->parameters
+        if (kernel->parameters()
                 .empty()) {  // machine code only, and the driver can't list parameters
             cupola_parameter only{};
             only.size = static_cast<std::uint32_t>(parameter_bytes);
             only.kind = CUPOLA_STRUCT;
             kernel->declare(&only, 1);
         }
-        if (kernel->parameters.size() != 1 || kernel->parameter_bytes != parameter_bytes)
+        if (kernel->parameters().size() != 1 || kernel->parameter_bytes != parameter_bytes)
             fail(CUPOLA_ERROR_IMAGE, name +
                                          ": its parameters in the library's image differ from "
                                          "those expected: the build is inconsistent");

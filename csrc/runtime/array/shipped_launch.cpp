@@ -27,7 +27,7 @@ void put(const Kernel& kernel, char* buffer, std::size_t) { (void)kernel, (void)
 
 template <class T, class... Rest>
 void put(const Kernel& kernel, char* buffer, std::size_t index, T value, Rest... rest) {
-    const Parameter& p = kernel.parameters.at(index);
+    const Parameter& p = kernel.parameters().at(index);
     if (p.size != sizeof value)
         fail(CUPOLA_ERROR_IMAGE, kernel.name +
                                      ": its parameters in the shipped image differ from those "
@@ -40,7 +40,7 @@ template <class... Args>
 void launch(const char* name, cupola_dimensions dimensions, Stream& stream, Args... args) {
     Kernel& kernel = shipped_kernel(stream.context, name);
     char buffer[256];
-    if (kernel.parameters.size() != sizeof...(args) || kernel.parameter_bytes > sizeof buffer)
+    if (kernel.parameters().size() != sizeof...(args) || kernel.parameter_bytes > sizeof buffer)
         fail(CUPOLA_ERROR_IMAGE, std::string(name) + ": unexpected parameters");
     put(kernel, buffer, 0, args...);
     kernel.check_launch(dimensions, nullptr);

@@ -122,7 +122,7 @@ void RetainedByNode::hold_used(CUgraphNode node, Numbers numbers) {
 
 void RetainedByNode::hold_used(CUgraphNode node, const Kernel& kernel, const void* buffer) {
     Numbers numbers;
-    for (const Parameter& parameter : kernel.parameters)
+    for (const Parameter& parameter : kernel.parameters())
         words(static_cast<const char*>(buffer) + parameter.offset, parameter.size, numbers);
     hold_used(node, std::move(numbers));
 }
@@ -189,7 +189,7 @@ CUDA_KERNEL_NODE_PARAMS kernel_parameters(Kernel& kernel, const cupola_dimension
     kernel.check_launch(d, nullptr);
     kernel.allow_shared(d.shared);
     auto* bytes = static_cast<char*>(const_cast<void*>(buffer));
-    for (const Parameter& parameter : kernel.parameters)
+    for (const Parameter& parameter : kernel.parameters())
         pointers.push_back(bytes + parameter.offset);
     CUDA_KERNEL_NODE_PARAMS given{};
     given.func = kernel.handle;

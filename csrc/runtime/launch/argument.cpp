@@ -16,20 +16,20 @@ namespace {
 
 std::string where(const Kernel& kernel, std::size_t index) {
     std::string text = kernel.title + ": argument " + std::to_string(index);
-    if (index < kernel.parameters.size() && !kernel.parameters[index].name.empty())
-        text += " (" + kernel.parameters[index].name + ")";
+    if (index < kernel.parameters().size() && !kernel.parameters()[index].name.empty())
+        text += " (" + kernel.parameters()[index].name + ")";
     return text + ": ";
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] void no_parameter(const Kernel& kernel, std::size_t index) {
     kernel.require_known();
-    fail(CUPOLA_ERROR_TYPE, kernel.title + ": takes " + std::to_string(kernel.parameters.size()) +
+    fail(CUPOLA_ERROR_TYPE, kernel.title + ": takes " + std::to_string(kernel.parameters().size()) +
                                 " arguments, there is no argument " + std::to_string(index));
 }
 
 inline const Parameter& parameter(const Kernel& kernel, std::size_t index) {
-    if (__builtin_expect(index >= kernel.parameters.size(), 0)) no_parameter(kernel, index);
-    return kernel.parameters[index];
+    if (__builtin_expect(index >= kernel.parameters().size(), 0)) no_parameter(kernel, index);
+    return kernel.parameters()[index];
 }
 
 std::string float_text(double value) {
@@ -77,7 +77,7 @@ std::uint64_t bits_of(T value) {
 
 void fail_argument(const Kernel& kernel, std::size_t index, cupola_status status,
                    const std::string& got) {
-    const Parameter& p = kernel.parameters[index];
+    const Parameter& p = kernel.parameters()[index];
     // A remedy follows a semicolon.
     const bool without_remedy = p.kind == CUPOLA_STRUCT && got.find(';') == std::string::npos;
     fail(status, where(kernel, index) + "expected " + describe(p) + ", got " + got +
@@ -167,7 +167,7 @@ void put_bytes(const Kernel& kernel, std::size_t index, void* buffer, const void
 
 void require_count(const Kernel& kernel, std::size_t count) {
     kernel.require_known();
-    const std::vector<Parameter>& parameters = kernel.parameters;
+    const std::vector<Parameter>& parameters = kernel.parameters();
     const std::size_t expected = given_count(parameters);
     if (count == expected) return;
     std::string list;

@@ -120,9 +120,9 @@ void Kernel::log_launch(const cupola_dimensions& d) const {
 void Kernel::require_contents(void* const* pointers, const Stream& stream) const {
     Capture::require_usable(stream);
     if (!any_capture() || stream.flight.capturing()) return;
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-        for (std::size_t at = 0; at + 8 <= parameters[i].size; at += 8) {
+    const std::vector<Parameter>& list = parameters();
+    for (std::size_t i = 0; i < list.size(); ++i)
+        for (std::size_t at = 0; at + 8 <= list[i].size; at += 8) {
             std::uint64_t word = 0;
             std::memcpy(&word, static_cast<const char*>(pointers[i]) + at, sizeof word);
             if (word && Capture::lacks_contents(stream, word))

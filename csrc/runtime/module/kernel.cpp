@@ -31,7 +31,7 @@ Kernel::Kernel(Ref<Module> module_, std::string name_, CUfunction handle_)
 }
 
 void Kernel::read_parameters() {
-    std::vector<Parameter> declared;
+    std::vector<Parameter> parameters, declared;
     const bool in_ptx = module->declared(name, declared);
     if (auto* info = context.driver->cuFuncGetParamInfo) {
         for (;;) {
@@ -56,40 +56,46 @@ void Kernel::read_parameters() {
     }
     if (demangled != name && from_demangled(demangled, declared) && merge(parameters, declared))
         known_by_ = CUPOLA_KNOWN_COMPILED;
-    refresh_c_view();
+    publish(std::move(parameters));
+    if (known_) place();
 }
 
-// The old list is kept: another thread may be packing a launch with it.
+// Launches of other threads read offsets without a lock, so these are written once.
 void Kernel::take(std::vector<Parameter> found, int known_by) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    superseded_.push_back({std::move(parameters), std::move(c_view_)});
-    parameters = std::move(found);
-    known_ = true;
-    known_by_ = known_by;
-    refresh_c_view();
+    publish(std::move(found));
+    known_by_.store(known_by, std::memory_order_relaxed);
+    if (known_.load(std::memory_order_relaxed)) return;
+    place();
+    known_.store(true, std::memory_order_release);
 }
 
 void Kernel::require_known() const {
     module->require_loaded();
-    if (known_) return;
+    if (known_.load(std::memory_order_acquire)) return;
     fail(CUPOLA_ERROR_IMAGE,
          title +
              ": this driver is older than CUDA 12.4 and the image has no readable PTX: "
              "the kernel's parameters are unknown; load the image with a manifest");
 }
 
-void Kernel::refresh_c_view() {
-    c_view_.clear();
-    offsets_.clear();
-    parameter_bytes = 0;
-    for (const Parameter& p : parameters) {
-        c_view_.push_back({p.offset, p.size, p.kind, p.name.c_str(), p.type.c_str()});
+// The old list is kept: another thread may be packing a launch with it.
+void Kernel::publish(std::vector<Parameter> found) {
+    auto list = std::make_unique<List>();
+    list->parameters = std::move(found);
+    for (const Parameter& p : list->parameters)
+        list->published.push_back({p.offset, p.size, p.kind, p.name.c_str(), p.type.c_str()});
+    lists_.push_back(std::move(list));
+    current_.store(lists_.back().get(), std::memory_order_release);
+}
+
+void Kernel::place() {
+    std::vector<std::uint32_t> sizes;
+    for (const Parameter& p : parameters()) {
         offsets_.push_back(p.offset);
+        sizes.push_back(p.size);
         parameter_bytes = p.offset + p.size;
     }
-    if (!known_ || context.driver->cuFuncGetParamInfo) return;
-    std::vector<std::uint32_t> sizes;
-    for (const Parameter& p : parameters) sizes.push_back(p.size);
+    if (context.driver->cuFuncGetParamInfo) return;
     module->note_sizes(handle, std::move(sizes));
 }
 
@@ -109,13 +115,14 @@ void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
                                          " is declared at offset " + std::to_string(p.offset) +
                                          ", but the previous one ends at " + std::to_string(end));
         end = p.offset + p.size;
-        if (i < parameters.size() && p.size && p.offset != parameters[i].offset)
+        const std::vector<Parameter>& have = parameters();
+        if (i < have.size() && p.size && p.offset != have[i].offset)
             fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
                                          " is declared at offset " + std::to_string(p.offset) +
                                          ", but the image has it at offset " +
-                                         std::to_string(parameters[i].offset));
+                                         std::to_string(have[i].offset));
     }
-    std::vector<Parameter> found = parameters;
+    std::vector<Parameter> found = parameters();
     if (!known_) {
         found.clear();
         for (const Parameter& p : given)
@@ -130,7 +137,7 @@ void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
 
 // "declared as double (8 bytes), but ...", or "".
 std::string Kernel::mismatch(std::size_t index, const Declared& declared) const {
-    const Parameter& have = parameters[index];
+    const Parameter& have = parameters()[index];
     const Parameter& given = declared.parameter;
     constexpr std::uint32_t kinds = CUPOLA_POINTER | CUPOLA_INTEGER | CUPOLA_FLOAT | CUPOLA_STRUCT;
     constexpr std::uint32_t details = CUPOLA_SIGNED | CUPOLA_UNSIGNED | CUPOLA_BFLOAT;
@@ -186,7 +193,7 @@ void Kernel::declare(const std::string& list) {
     if (!wrong.empty())
         fail(CUPOLA_ERROR_VALUE,
              title + ": the declaration \"" + list + "\" can't be read: " + wrong);
-    std::vector<Parameter> found = known_ ? parameters : with_offsets(declared);
+    std::vector<Parameter> found = known_ ? parameters() : with_offsets(declared);
     if (declared.size() != found.size()) {
         std::string sizes;
         for (const Parameter& p : found)
@@ -210,12 +217,12 @@ void Kernel::declare(const std::string& list) {
         have.kind = given.kind;
         have.type = given.type;
     }
-    take(std::move(found), std::max(known_by_, int(CUPOLA_KNOWN_DECLARED)));
+    take(std::move(found), std::max(known_by(), int(CUPOLA_KNOWN_DECLARED)));
 }
 
 void Kernel::describe(const char* type, const char* const* names, std::size_t count) {
     const std::lock_guard<std::mutex> lock(declaring_);
-    std::vector<Parameter> found = parameters, declared;
+    std::vector<Parameter> found = parameters(), declared;
     int known_by = known_by_;
     if (type && from_function_type(demangle(type), declared) && merge(found, declared))
         known_by = std::max(known_by, int(CUPOLA_KNOWN_COMPILED));
@@ -226,10 +233,10 @@ void Kernel::describe(const char* type, const char* const* names, std::size_t co
 }
 
 const char* Kernel::null_arguments(void* const* pointers) const noexcept try {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const std::vector<Parameter>& list = parameters();
     std::string text;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const Parameter& p = parameters[i];
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const Parameter& p = list[i];
         std::uint64_t value = 0;
         if (!(p.kind & CUPOLA_POINTER) || p.kind & CUPOLA_HIDDEN) continue;
         std::memcpy(&value, pointers[i], sizeof value);

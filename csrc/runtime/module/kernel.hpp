@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -26,7 +27,10 @@ class Kernel : public Object {
     void declare(const cupola_parameter* declared, std::size_t count);
     void declare(const std::string& list);
     void describe(const char* type, const char* const* names, std::size_t count);
-    int known_by() const { return known_by_; }
+    int known_by() const { return known_by_.load(std::memory_order_relaxed); }
+    // The list stays valid as long as the kernel, also where a declaration replaces it.
+    const std::vector<Parameter>& parameters() const { return current()->parameters; }
+    const cupola_parameter* published() const { return current()->published.data(); }
     void require_known() const;  // throws unless parameters are known and the module is loaded
     int attribute(CUfunction_attribute attribute) const;
     // Throws where a launch can't have these values; `attributes` may be null.
@@ -68,14 +72,14 @@ class Kernel : public Object {
   public:
     std::string name, demangled;
     std::string title;  // the kernel's name in messages
-    std::vector<Parameter> parameters;
 
   private:
     void check_dimensions(const cupola_dimensions& dimensions) const;
     void check_attributes(const cupola_dimensions& d, const cupola_attributes& attributes) const;
     void read_parameters();
     void take(std::vector<Parameter> found, int known_by);
-    void refresh_c_view();
+    void publish(std::vector<Parameter> found);
+    void place();  // notes where the known parameters lie
     std::vector<Parameter> with_offsets(const std::vector<Declared>& declared) const;
     std::string mismatch(std::size_t index, const Declared& declared) const;
     // The text ", argument 1 (x) is null" for each null pointer; a null text where no pointer is
@@ -104,20 +108,20 @@ class Kernel : public Object {
     [[noreturn, gnu::cold]] void fail_stream(const Stream& stream) const;
     [[noreturn, gnu::cold]] void fail_launch(CUresult code, const cupola_dimensions& d) const;
 
-    bool known_ = true;  // false: only a declaration can give the parameters
-    int known_by_ = CUPOLA_KNOWN_SIZES;
-    std::mutex declaring_;      // held while a declaration is compared and taken
-    mutable std::mutex mutex_;  // guards `parameters` for readers without another lock
+    // false: only a declaration can give the parameters. Once true, their number, offsets and sizes
+    // stay, and a declaration changes kinds and names alone.
+    std::atomic<bool> known_{true};
+    std::atomic<int> known_by_{CUPOLA_KNOWN_SIZES};
+    std::mutex declaring_;  // held while a declaration is compared and taken
     unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
     mutable std::atomic<bool> allowed_clusters_{false};  // larger than portable
-    std::vector<cupola_parameter> c_view_;               // cupola_kernel_parameters points to it
-    struct Superseded {
+    struct List {
         std::vector<Parameter> parameters;
-        std::vector<cupola_parameter> published;
+        std::vector<cupola_parameter> published;  // cupola_kernel_parameters points to it
     };
-    std::vector<Superseded> superseded_;  // other threads may still read these lists
-
-    friend const cupola_parameter* ::cupola_kernel_parameters(const cupola_kernel*);
+    std::vector<std::unique_ptr<const List>> lists_;  // other threads may read replaced lists
+    std::atomic<const List*> current_{nullptr};       // the last of lists_
+    const List* current() const { return current_.load(std::memory_order_acquire); }
 };
 
 inline Kernel* unwrap(cupola_kernel* kernel) { return reinterpret_cast<Kernel*>(kernel); }

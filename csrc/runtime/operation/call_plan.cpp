@@ -56,7 +56,7 @@ CallPlan::CallPlan(Ref<Operation> operation, const cupola_op_call& call,
         const ArgumentDeclaration& argument = declaration.arguments[i];
         const auto index = static_cast<std::size_t>(argument.index);
         if (argument.kind == ArgumentDeclaration::tensor)
-            pointers_.push_back({index, kernel.parameters[i].offset});
+            pointers_.push_back({index, kernel.parameters()[i].offset});
         else if (argument.kind == ArgumentDeclaration::scalar && call.scalars[index].is_real)
             reals_.push_back({index, i});
         else
@@ -64,7 +64,7 @@ CallPlan::CallPlan(Ref<Operation> operation, const cupola_op_call& call,
         for (const FieldDeclaration& field : argument.fields)
             if (field.tensor >= 0)
                 pointers_.push_back({static_cast<std::size_t>(field.tensor),
-                                     kernel.parameters[i].offset + field.offset});
+                                     kernel.parameters()[i].offset + field.offset});
     }
 }
 

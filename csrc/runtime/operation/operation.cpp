@@ -26,7 +26,7 @@ void Operation::check_kernel(const Kernel& kernel, std::size_t variant) const {
                                     (types_[variant].empty() ? "" : " for " + types_[variant]) +
                                     ": " + text);
     };
-    const std::size_t expected = given_count(kernel.parameters);
+    const std::size_t expected = given_count(kernel.parameters());
     if (expected != arguments.size())
         refuse("it takes " + std::to_string(expected) + " arguments, the declaration lists " +
                std::to_string(arguments.size()));
@@ -34,7 +34,7 @@ void Operation::check_kernel(const Kernel& kernel, std::size_t variant) const {
         refuse("its arguments have more than " + std::to_string(max_parameter_bytes) + " bytes");
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const ArgumentDeclaration& argument = arguments[i];
-        const Parameter& p = kernel.parameters[i];
+        const Parameter& p = kernel.parameters()[i];
         const auto mismatch = [&](const std::string& declared, const char* remedy) {
             refuse("argument " + std::to_string(i) + (p.name.empty() ? "" : " (" + p.name + ")") +
                    " is " + describe(p) + ", the declaration has " + declared + remedy);

@@ -30,8 +30,8 @@ bool WorkRecord::launch(Kernel& kernel, const cupola_dimensions& dimensions,
     if (attributes) usable_ = false;
     Step step{Step::launch, Ref<Kernel>::share(&kernel), dimensions, 0, 0, 0, {}};
     step.words.resize((kernel.parameter_bytes + 7) / 8);
-    for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
-        const Parameter& p = kernel.parameters[i];
+    for (std::size_t i = 0; i < kernel.parameters().size(); ++i) {
+        const Parameter& p = kernel.parameters()[i];
         std::memcpy(reinterpret_cast<char*>(step.words.data()) + p.offset, pointers[i], p.size);
     }
     steps_.push_back(std::move(step));
