@@ -83,14 +83,19 @@ bool copies_tensor(FormId id) {
     return name.size() > last.size() && name.substr(name.size() - last.size()) == last;
 }
 
+// ldmatrix, stmatrix and movmatrix, whose words describe one operand.
+bool moves_matrices(FormId id) {
+    return id.form().mnemonic.find("matrix.") != std::string_view::npos;
+}
+
 // Whether the order of modifiers matters. ptxas accepts any order, and code generators use that:
 // "atom.gpu.acq_rel.add". But the instructions of these four groups have equal words for different
 // operands, and only the order tells which operand a word belongs to.
 bool has_an_order(FormId id) {
     const auto group = static_cast<InstructionGroupId>(id.group());
     if (group == InstructionGroupId::async) return !copies_tensor(id);
-    return group == InstructionGroupId::matrix || group == InstructionGroupId::video ||
-           group == InstructionGroupId::texture;
+    if (group == InstructionGroupId::matrix) return !moves_matrices(id);
+    return group == InstructionGroupId::video || group == InstructionGroupId::texture;
 }
 
 bool fits_disordered(std::string_view opcode, FormId id, Candidate& found) {

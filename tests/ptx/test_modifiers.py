@@ -23,6 +23,11 @@ ANYHOW = {
     "setp.lt.ftz.f32": "%p0, %f1, %f2",
     "fence.acq_rel.gpu": "",
 }
+MATRICES = {  # behind "sync.aligned"
+    "ldmatrix.m8n8.x4.trans.shared.b16": "{%r0, %r1, %r2, %r3}, [%rd0]",
+    "stmatrix.m8n8.x2.trans.shared.b16": "[%rd0], {%r0, %r1}",
+    "movmatrix.m8n8.trans.b16": "%r0, %r1",
+}
 WRONG = [  # a modifier twice, types in the wrong order, a modifier that the row lacks
     "atom.gpu.gpu.add.u32 %r0, [%rd0], %r1;",
     "ld.global.global.u32 %r0, [%rd0];",
@@ -33,6 +38,7 @@ WRONG = [  # a modifier twice, types in the wrong order, a modifier that the row
     "add.ftz.u32 %r0, %r1, %r2;",
     "ld.u32.u32.global %r0, [%rd0];",
     "setp.lt.gt.f32 %p0, %f1, %f2;",
+    "ldmatrix.sync.aligned.x1.m8n8.x1.shared.b16 {%r0}, [%rd0];",
 ]
 
 REFUSED = [  # an order without a scope, a scope without an order, and what else goes not together
@@ -72,10 +78,11 @@ TAKEN = [
 
 
 def statements():
-    for opcode, operands in ANYHOW.items():
-        word, *modifiers = opcode.split(".")
-        for order in itertools.permutations(modifiers):
-            yield f"{'.'.join([word, *order])} {operands};"
+    for opcodes, fixed in ((ANYHOW, []), (MATRICES, ["sync", "aligned"])):
+        for opcode, operands in opcodes.items():
+            word, *modifiers = opcode.split(".")
+            for order in itertools.permutations(modifiers):
+                yield f"{'.'.join([word, *fixed, *order])} {operands};"
 
 
 def test_modifiers_in_any_order(load):
