@@ -93,6 +93,8 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", help="run these examples alone, and write no record")
     parser.add_argument("--no-build", action="store_true", help="run what is built")
     options = parser.parse_args()
+    if unknown := set(options.only or ()) - {example.name for example in EXAMPLES}:
+        parser.error(f"no example has the name {', '.join(sorted(unknown))}")
     environment = programs.environment()
     folder, binaries = options.folder.resolve(), options.build.resolve()
     binaries.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,11 @@ HOPPER = [
         "50_hopper_gemm_with_epilogue_swizzle/50_hopper_gemm_with_epilogue_swizzle.cu",
         "--m=256 --n=256 --k=256",
     ),
-    Example("90a", "51_hopper_gett/51_hopper_gett.cu", ""),
+    Example(
+        "90a",
+        "51_hopper_gett/51_hopper_gett.cu",
+        "--modeC=m,n,l --modeA=m,k,l --modeB=k,n,l --extents=m:256,n:256,k:128,l:2",
+    ),
     Example(
         "90a",
         "52_hopper_gather_scatter_fusion/52_hopper_gather_scatter_fusion.cu",
