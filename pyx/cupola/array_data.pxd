@@ -2,7 +2,6 @@
 
 from libc.stdint cimport uint64_t
 
-from cupola._free_threading cimport load
 from cupola.memory cimport Memory
 from cupola.stream cimport Stream
 
@@ -40,7 +39,7 @@ cdef class ArrayData:
     cdef ArrayData view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=*)
 
 cdef inline bint is_freed(ArrayData x) noexcept:
-    return not load(x.live) or (x.memory is not None and load(x.memory.native) == NULL)
+    return not x.live or (x.memory is not None and x.memory.native == NULL)
 
 # The owner of an array's memory, which `Array.free` releases.
 cdef object owner_of(ArrayData array)

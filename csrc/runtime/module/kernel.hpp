@@ -111,7 +111,7 @@ class Kernel : public Object {
     // false: only a declaration can give the parameters. Once true, their number, offsets and sizes
     // stay, and a declaration changes kinds and names alone.
     std::atomic<bool> known_{true};
-    std::atomic<int> known_by_{CUPOLA_KNOWN_SIZES};
+    std::atomic<int> known_by_ = CUPOLA_KNOWN_SIZES;
     std::mutex declaring_;  // held while a declaration is compared and taken
     unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
     mutable std::atomic<bool> allowed_clusters_{false};  // larger than portable
