@@ -89,19 +89,6 @@ class Watch:
         device = device_bytes()  # waits for the work first
         self.looks.append((host_bytes(), device, *allocated()))
 
-    def least(self):
-        """The smallest growth of each figure between two looks."""
-        steps = list(zip(self.looks, self.looks[1:], strict=False))
-        return [min(after[n] - before[n] for before, after in steps) for n in range(4)]
-
-    def grows(self, calls):
-        """Whether each part has left more than its calls may leave."""
-        *_, size, blocks = self.least()
-        return (
-            size > SLACK_BYTES + calls * BYTES_A_CALL
-            or blocks > SLACK_BLOCKS + calls * BLOCKS_A_CALL
-        )
-
     def check(self, what, calls=None, host_growth=HOST_GROWTH):
         """`calls` is the number of calls in each part, where only the work allocates."""
         self.look()
@@ -111,10 +98,12 @@ class Watch:
             f"host {(last[0] - first[0]) / 1024:+.0f} KiB to {last[0] / 2**20:.1f} MiB, "
             f"device {(last[1] - first[1]) / 1024:+.0f} KiB to {last[1] / 2**20:.1f} MiB"
         )
-        least, steps = self.least(), len(self.looks) - 1
-        host, device = least[0] * steps, least[1] * steps
+        steps = list(zip(self.looks, self.looks[1:], strict=False))
+        least = [min(after[n] - before[n] for before, after in steps) for n in range(4)]
+        host, device = least[0] * len(steps), least[1] * len(steps)
         if calls:
-            assert not self.grows(calls), self.looks
+            assert least[2] <= SLACK_BYTES + calls * BYTES_A_CALL, self.looks
+            assert least[3] <= SLACK_BLOCKS + calls * BLOCKS_A_CALL, self.looks
         # A GPU is shared with other tests of the same time, unless this is the long run.
         if FULL or cupola.driver.info().kind == "cpu":
             assert device < DEVICE_GROWTH, self.looks
@@ -141,12 +130,6 @@ def stays_flat(say):
         work(part)
         watch = Watch(say)
         for _ in range(parts - 2):
-            work(part)
-            watch.look()
-        # Other threads may have allocated in each of these parts; leaks grow on.
-        for _ in range(3 * parts):
-            if not watch.grows(part):
-                break
             work(part)
             watch.look()
         work(count - (parts - 1) * part)
