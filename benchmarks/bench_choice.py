@@ -3,9 +3,8 @@
 python benchmarks/bench_choice.py [--out FOLDER]
 
 The family has 40 measured rows, and its kernel returns at once. The plain launch is a checked
-launch of the same kernel with the same five arguments. Rows are differences of medians of
-interleaved rounds; the call at 32 sizes in turn and the launch at 32 sizes in turn differ by the
-choice alone, too.
+launch of the same kernel with the same five arguments. A difference is the median of those of
+interleaved rounds. The call at 32 sizes in turn has a launch at 32 sizes in turn beside it.
 """
 
 import os
@@ -13,22 +12,23 @@ import statistics
 import tempfile
 import time
 
+import bench_launch
 import records
+from bench_launch import BATCH
 
 import cupola
 from cupola.declare.tuning_table import Row
 from cupola.tuning import tables
 
-BATCH = 500  # launches between two synchronisations: fewer than a driver's queue holds
-ROUNDS = 200
 BLOCK, N, SIZES = 32, 32, 32  # the block is that of all rows
+FIRST_NEW = 1000  # the first of the sizes that are called once each
 SOURCE = """extern "C" __global__ void empty(
     float a, const float* x, const float* y, float* out, int n) {}"""
 REPEATED, NEW = "value <= 60", "value <= 2000"
 
 
 def saxpy_family():
-    """A family with 40 measured rows, on a kernel that returns at once; and its next new size."""
+    """A family with 40 measured rows, on a kernel that returns at once."""
     os.environ["CUPOLA_TUNE"] = "tables"
     family = cupola.family(
         SOURCE,
@@ -51,15 +51,15 @@ def saxpy_family():
             del os.environ["CUPOLA_CACHE_DIR"]
         else:
             os.environ["CUPOLA_CACHE_DIR"] = before
-    return family, [1000]
+    return family
 
 
-def ways(family, first):
-    """Functions that make BATCH calls each, by what they call."""
+def ways(family):
+    """Functions that make BATCH calls each, and return their seconds, by what they call."""
     kernel = cupola.compile(SOURCE)["empty"]
     arrays = [cupola.empty(N, "float32") for _ in range(3)]
     grid, block = (1,), (BLOCK,)
-    sizes = [first]
+    sizes = [FIRST_NEW]
 
     def plain(numbers):
         for number in numbers:
@@ -84,23 +84,16 @@ def ways(family, first):
 
 
 def timed(calls, numbers):
-    """Seconds of a call; the device's work is waited for outside."""
+    """Seconds of the calls; the device's work is waited for outside."""
     start = time.perf_counter()
     calls(numbers)
     elapsed = time.perf_counter() - start
     cupola.Device().synchronize()
-    return elapsed / len(numbers)
+    return elapsed
 
 
 def run():
-    family, (first,) = saxpy_family()
-    calls = ways(family, first)
-    times = {name: [] for name in calls}
-    for round_ in range(ROUNDS + 5):
-        for name, call in calls.items():
-            seconds = call()
-            if round_ >= 5:
-                times[name].append(seconds)
+    times = bench_launch.in_turns(ways(saxpy_family()))
 
     def later(what, call, launch, goal):
         values = [a - b for a, b in zip(times[call], times[launch], strict=True)]

@@ -34,8 +34,8 @@ def timed(call, batch=BATCH):
     return elapsed
 
 
-def interleaved(calls, batch=BATCH, goals=None):
-    """Rows of nanoseconds a launch, medians; ratios are to the first call, round by round.
+def in_turns(calls, batch=BATCH):
+    """Seconds of a launch by call, one for each round.
 
     Each call gives the seconds of `batch` launches.
     """
@@ -45,7 +45,12 @@ def interleaved(calls, batch=BATCH, goals=None):
             elapsed = call()
             if round_ >= 5:
                 times[name].append(elapsed / batch)
-    return records.medians(times, "ns", goals)
+    return times
+
+
+def interleaved(calls, batch=BATCH, goals=None):
+    """Rows of nanoseconds a launch, medians; ratios are to the first call, round by round."""
+    return records.medians(in_turns(calls, batch), "ns", goals)
 
 
 def driver_call(name):

@@ -125,7 +125,7 @@ def ways():
         for _ in range(count):
             prepared[0] = 3.0
 
-    family, rows = bench_choice.saxpy_family()
+    family, rows = bench_choice.saxpy_family(), [bench_choice.FIRST_NEW]
     tuples = (grid,), (block,)
 
     def constant_calls(count):
