@@ -6,6 +6,8 @@ import threading
 
 import numpy as np
 import pytest
+from test_driver import good
+from wrapped import wrap
 
 import cupola
 from cupola.arrays.planned_call import PlannedCalls
@@ -222,6 +224,44 @@ def test_plans_are_bounded_and_hold_no_memory(driver):
         call(x, 1)
     assert sys.getrefcount(x) == before
     assert gc.is_tracked(calls)  # plans hold texts and types, which may be part of a cycle
+
+
+# A pool whose memory begins where the memory before ends.
+DENSE = """
+static int my_cuMemAllocFromPoolAsync(unsigned long long* out, size_t bytes, void* pool,
+                                      void* stream) {
+    static unsigned long long next, end;
+    if (!next) {
+        if (real("cuMemAlloc_v2")(&next, (size_t)1 << 22)) return 2;
+        end = next + (1 << 22);
+    }
+    *out = next;
+    next += (bytes + 511) / 512 * 512;
+    return next > end ? 2 : 0;
+}
+static int my_cuMemFreeAsync(unsigned long long memory, void* stream) { return 0; }
+"""
+
+
+@pytest.mark.cpu_only("the CPU device stands for a driver with dense memory")
+def test_memory_that_begins_where_other_memory_ends(tmp_path):
+    dense = wrap(tmp_path, DENSE, replace=["cuMemAllocFromPoolAsync", "cuMemFreeAsync"])
+    code = """
+    import numpy as np, cupola
+    from cupola.arrays.planned_call import PlannedCalls
+    calls = PlannedCalls(lambda x: (x + 1) * 2)
+    kept, fixed = [], []
+    for number in range(6):
+        here = np.arange(128, dtype=np.float32) + number
+        x = cupola.to_device(here)
+        if number < 2:  # no memory is left to be used again
+            fixed += [cupola.full(128, 7, np.float32) for _ in range(8)]
+        kept.append(calls.call((x,), {}))
+        np.testing.assert_array_equal(kept[-1].get(), (here + 1) * 2)
+    assert all((one.get() == 7).all() for one in fixed)
+    assert len(calls) == 1
+    """
+    good(code, CUPOLA_DRIVER=dense)
 
 
 def test_threads_share_plans(driver):

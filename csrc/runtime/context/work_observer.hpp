@@ -27,6 +27,8 @@ class WorkObserver {
                       Stream& stream) = 0;
     virtual bool copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, Stream& stream) = 0;
     virtual void allocated(Memory& memory) = 0;
+    // Whether no other memory may begin where new memory ends.
+    virtual bool separates() const noexcept = 0;
     // For work and waits of any other kind.
     virtual void refuse() noexcept = 0;
 

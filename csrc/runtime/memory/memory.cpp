@@ -146,21 +146,23 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
     pooled_ = context.pool && stream.handle != CU_STREAM_PER_THREAD;
     reusable_ = pooled_ && &stream.context == &context && stream.free_list.takes(size) &&
                 !may_be_captured(context.driver, stream.handle);
-    CUdeviceptr pointer = reusable_ ? stream.free_list.take(size) : 0;
-    if (!pointer) pointer = allocate();
+    WorkObserver* const observer = WorkObserver::of(context.driver);
+    const bool separate = observer && observer->separates();
+    CUdeviceptr pointer = reusable_ && !separate ? stream.free_list.take(size) : 0;
+    if (!pointer) pointer = allocate(separate ? size + 1 : size);
     Capture::note_allocation(stream, pointer, size);
     begin(pointer, pooled_ ? "of the pool" : "of the device");
-    if (WorkObserver* observer = WorkObserver::of(context.driver)) observer->allocated(*this);
+    if (observer) observer->allocated(*this);
 }
 
-CUdeviceptr DeviceMemory::allocate() {
+CUdeviceptr DeviceMemory::allocate(std::size_t bytes) {
     Capture::require_usable(*first_);
     ContextScope current(context);
     const RelaxedCapture relaxed(context.driver);
     CUdeviceptr pointer = 0;
     if (!pooled_) {
-        CUresult code = context.driver->cuMemAlloc(&pointer, size);
-        if (code != CUDA_SUCCESS) fail_allocation(context.driver, code, "cuMemAlloc", size);
+        CUresult code = context.driver->cuMemAlloc(&pointer, bytes);
+        if (code != CUDA_SUCCESS) fail_allocation(context.driver, code, "cuMemAlloc", bytes);
         return pointer;
     }
     // In a capture, allocate immediately on a side stream: the graph's launches use this memory.
@@ -169,13 +171,13 @@ CUdeviceptr DeviceMemory::allocate() {
         others_.push_back(
             std::exchange(first_, Ref<Stream>::share(&Capture::side_stream(context))));
     const auto ask = [&] {
-        return context.driver->cuMemAllocFromPoolAsync(&pointer, size, context.pool,
+        return context.driver->cuMemAllocFromPoolAsync(&pointer, bytes, context.pool,
                                                        first_->handle);
     };
     CUresult code = ask();
     if (code == CUDA_ERROR_OUT_OF_MEMORY && StreamFreeList::flush(context)) code = ask();
     if (code != CUDA_SUCCESS)
-        fail_allocation(context.driver, code, "cuMemAllocFromPoolAsync", size);
+        fail_allocation(context.driver, code, "cuMemAllocFromPoolAsync", bytes);
     if (captured) CUPOLA_CALL(context.driver, cuStreamSynchronize, first_->handle);
     return pointer;
 }

@@ -39,7 +39,7 @@ class DeviceMemory : public Memory {
     void use(Stream& stream) override;
 
   private:
-    CUdeviceptr allocate();
+    CUdeviceptr allocate(std::size_t bytes);
 
     bool pooled_ = false;
     bool reusable_ = false;  // the stream's free list may keep it: no graph uses it

@@ -51,7 +51,6 @@ Ref<WorkPlan> WorkPlan::of(const WorkRecord& first, const WorkRecord& second,
             const std::uint64_t a = one.words[word], b = other.words[word];
             if (a == b) continue;
             std::size_t place = 0;
-            // The end of an operand is an address of it, too.
             while (place < here.size() && !(a - here[place].address <= here[place].bytes &&
                                             a - here[place].address == b - there[place].address))
                 ++place;

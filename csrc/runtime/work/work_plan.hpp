@@ -11,7 +11,9 @@ namespace cupola {
 
 // Launches, fills and copies in which only addresses are new. Two records of the same call with
 // other operands tell which words are addresses: these words differ by as much as an operand's or
-// an allocation's address does. All other words are equal in both.
+// an allocation's address does. All other words are equal in both. The end of memory is an address
+// of it, too. So the second record must have a gap behind each operand and allocation. In the first
+// one, memory may begin where other memory ends.
 class WorkPlan : public Object {
   public:
     // Null where the records differ in more than addresses.

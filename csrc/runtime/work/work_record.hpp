@@ -24,7 +24,8 @@ class WorkRecord : public Object, private WorkObserver {
         std::vector<std::uint64_t> words;  // the arguments; the addresses of a fill or a copy
     };
 
-    // With `skip`, work is recorded and not sent to the device.
+    // With `skip`, work is recorded and not sent to the device, and no memory begins where memory
+    // of the record ends.
     WorkRecord(Stream& stream, bool skip) : stream_(Ref<Stream>::share(&stream)), skip_(skip) {}
     ~WorkRecord() override { stop(); }
 
@@ -45,6 +46,7 @@ class WorkRecord : public Object, private WorkObserver {
               Stream& stream) override;
     bool copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, Stream& stream) override;
     void allocated(Memory& memory) override;
+    bool separates() const noexcept override { return skip_; }
     void refuse() noexcept override { usable_ = false; }
     bool noted(const Stream& stream) noexcept;
 
