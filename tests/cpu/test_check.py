@@ -13,7 +13,8 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).with_name("check")
 pytestmark = pytest.mark.usefixtures("own")
-CHECKS = ("memory", "race", "init", "sync")
+# The check of each file of kernels.
+CHECKS = {"memory": "memory", "race": "race", "copies": "race", "init": "init", "sync": "sync"}
 ROOT = pathlib.Path(__file__).parents[2]
 
 # Runs the kernels whose names, blocks and threads are the arguments; each begins with fresh memory.
@@ -73,10 +74,10 @@ class Case:
 
 
 @functools.cache
-def cases(check):
+def cases(file):
     """The kernels of a file, and where their marks are: behind a line, or with a kernel's name."""
-    found, named = {}, []
-    for number, line in enumerate((FOLDER / f"{check}.cu").read_text().splitlines(), 1):
+    found, named, check = {}, [], CHECKS[file]
+    for number, line in enumerate((FOLDER / f"{file}.cu").read_text().splitlines(), 1):
         if case := re.match(r"CASE\((\w+), (\d+), (\d+)\)", line):
             name, *shape = case.groups()
             last = found[name] = Case(name, ":".join([name, *shape]))
@@ -95,12 +96,12 @@ def reports():
     """Of a file's kernels: how many findings, the error, and what was written."""
 
     @functools.cache
-    def run(check, setting):
+    def run(file, setting):
         ptx = images.compiled(
-            f"check-{check}.ptx", FOLDER / f"{check}.cu", "-ptx", "-lineinfo", "-arch=compute_90"
+            f"check-{file}.ptx", FOLDER / f"{file}.cu", "-ptx", "-lineinfo", "-arch=compute_90"
         )
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, ptx, *(c.shape for c in cases(check).values())],
+            [sys.executable, "-c", PROGRAM, ptx, *(c.shape for c in cases(file).values())],
             cwd=ROOT / "tests",
             env={**os.environ, "CUPOLA_CPU_CHECK": setting, "CUPOLA_CPU_TIMEOUT": "20"},
             capture_output=True,
@@ -118,10 +119,8 @@ def reports():
     return run
 
 
-ALL = [(check, name) for check in CHECKS for name in cases(check)]
-FAULTY = [
-    (check, name) for check, name in ALL if cases(check)[name].lines or cases(check)[name].others
-]
+ALL = [(file, name) for file in CHECKS for name in cases(file)]
+FAULTY = [(file, name) for file, name in ALL if cases(file)[name].lines or cases(file)[name].others]
 HEALTHY = [each for each in ALL if each not in FAULTY]
 
 
@@ -138,20 +137,20 @@ def test_there_are_as_many_as_were_asked_for():
     assert len(FAULTY) >= 40 and len(HEALTHY) >= 40
 
 
-@pytest.mark.parametrize(("check", "name"), FAULTY)
-def test_a_defect_is_found(check, name, reports):
-    case = cases(check)[name]
-    said, counts = reports(check, check)
+@pytest.mark.parametrize(("file", "name"), FAULTY)
+def test_a_defect_is_found(file, name, reports):
+    case, check = cases(file)[name], CHECKS[file]
+    said, counts = reports(file, check)
     report, (count, code) = said[name], counts[name]
     assert count >= 1 and f"cupola: {check}: " in report and f"kernel {name}" in report, report
-    lines = {int(n) for n in re.findall(rf"/{check}\.cu:(\d+)", report)}
+    lines = {int(n) for n in re.findall(rf"/{file}\.cu:(\d+)", report)}
     assert case.lines <= lines <= case.lines | case.others and lines, report
     assert code == ERRORS.get(name, 700 if check == "memory" else 0), report
 
 
-@pytest.mark.parametrize(("check", "name"), HEALTHY)
-def test_nothing_is_reported_of_the_healthy(check, name, reports):
-    said, counts = reports(check, "all")
+@pytest.mark.parametrize(("file", "name"), HEALTHY)
+def test_nothing_is_reported_of_the_healthy(file, name, reports):
+    said, counts = reports(file, "all")
     assert counts[name] == (0, 0) and said[name] == "", said[name]
 
 

@@ -1,6 +1,7 @@
 // csrc/cpu/analysis/describe_operations.cpp - finds the operands and successors of each operation
 // of a kernel.
 #include "cpu/analysis/passes.hpp"
+#include "cpu/interpreter/async.hpp"
 #include "cpu/interpreter/control.hpp"
 
 namespace cupola::cpu::compiler {
@@ -140,6 +141,10 @@ void describe_row(KernelAnalysis& analysis, std::uint32_t n) {
     const ptx::Form& form = op.origin.form.form();
     const Key& key = op.origin.key;
     if (describe_memory(analysis, n)) return;
+    if (is_async(op.origin.form) && is_of_group(async_kind_of(op.origin.form))) {
+        op.kind = Kind::observed;
+        return;
+    }
     const bool sync = is_in(op.origin.form, InstructionGroupId::sync);
     if (form.opcode == Opcode::isspacep) {
         const auto bytes = static_cast<std::uint8_t>((c.flags & flag::address32) ? 4 : 8);

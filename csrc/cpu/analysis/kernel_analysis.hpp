@@ -39,6 +39,7 @@ enum class Kind : std::uint8_t {
     exit,
     count,         // lanes, for coverage
     count_branch,  // lanes that take a branch
+    observed,      // no effect: only observers need the operation
     handler,       // all other operations: emitted code calls the interpreter's handler
 };
 
@@ -184,6 +185,7 @@ constexpr bool never_waits(Kind kind) {
         case Kind::parameter:
         case Kind::load:
         case Kind::store:
+        case Kind::observed:
             return true;
         default:
             return false;

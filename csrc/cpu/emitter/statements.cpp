@@ -124,6 +124,8 @@ void Statements::emit(std::uint32_t b, std::uint32_t n) {
         case Kind::count_branch:
             computations_.emit_count(n);
             break;
+        case Kind::observed:
+            break;
         case Kind::jump:
         case Kind::join:
         case Kind::branch:

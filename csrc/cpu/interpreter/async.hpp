@@ -1,13 +1,15 @@
 // csrc/cpu/interpreter/async.hpp - kinds and handlers of asynchronous copies.
 //
-// A copy is complete when it is issued. PTX allows that order, and copy groups then need no
-// records. An mbarrier counts the arrivals and bytes of a copy in the same time slice.
+// A copy is complete when it is issued. PTX allows that order. Groups of copies and waits for them
+// then have no effect, and machine code omits these operations. The race check sees the operations.
+// An mbarrier counts the arrivals and bytes of a copy in the same time slice.
 #pragma once
 
 #include <cstdint>
 
 #include "cpu/isa/code.hpp"
 #include "ptx/modifiers.hpp"
+#include "ptx/table.hpp"
 
 namespace cupola::cpu::interpreter {
 
@@ -31,6 +33,12 @@ enum class AsyncKind : std::uint8_t {
     MbarrierTryParity,
     MbarrierPending,
     CopyAsync,
+    CommitGroup,
+    WaitGroup,
+    WaitAll,
+    CommitBulk,
+    WaitBulk,
+    WaitBulkRead,
     Nothing,
     BulkToShared,
     BulkMasked,
@@ -59,6 +67,17 @@ enum class AsyncKind : std::uint8_t {
     QueryBlock,
 };
 
+// The kind of an instruction in the table's chapter of asynchronous copies, and of no other one.
+AsyncKind async_kind_of(ptx::FormId form);
+constexpr bool is_async(ptx::FormId form) {
+    return form.group() == static_cast<unsigned>(ptx::InstructionGroupId::async);
+}
+
+// Whether an instruction commits a group of copies or waits for a group.
+constexpr bool is_of_group(AsyncKind kind) {
+    return kind >= AsyncKind::CommitGroup && kind <= AsyncKind::WaitBulkRead;
+}
+
 // op: [0] result, [1] generic address of the object, [2] count, state or parity. Returns nullptr
 // where `kind` is not of an mbarrier.
 Handler mbarrier_handler(AsyncKind kind);
@@ -80,6 +99,9 @@ struct AsyncControl {
     Handler masked;
     // As bulk, and [4], [5] bytes at both ends that may be out of bounds.
     Handler inside;
+    // Commits a group of copies, or waits for a group. imm of a wait: the number of groups that may
+    // be incomplete.
+    Handler group;
 };
 extern const AsyncControl async_control;
 

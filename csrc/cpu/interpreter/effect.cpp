@@ -1,6 +1,8 @@
 // csrc/cpu/interpreter/effect.cpp - classifies operations by the table rows of their instructions.
 #include "cpu/interpreter/effect.hpp"
 
+#include "cpu/interpreter/async.hpp"
+
 namespace cupola::cpu::interpreter {
 namespace {
 
@@ -46,6 +48,63 @@ std::uint8_t members_of(Opcode opcode) {
     return opcode == Opcode::match_all_sync ? 3 : 2;
 }
 
+// Sets how an instruction acts on asynchronous copies.
+void set_copies(Effect& effect, AsyncKind kind, bool has_mbarrier) {
+    using Step = Effect::Step;
+    switch (kind) {
+        case AsyncKind::CopyAsync:
+        case AsyncKind::MbarrierArriveCopied:
+        case AsyncKind::MbarrierArriveCounted:
+            effect.copies = Copies::grouped;
+            effect.step = Step::access;
+            break;
+        case AsyncKind::BulkToShared:
+        case AsyncKind::BulkInside:
+        case AsyncKind::BulkMulticast:
+        case AsyncKind::BulkToCluster:
+        case AsyncKind::TensorLoad:
+        case AsyncKind::TensorSend:
+            effect.copies = Copies::counted;
+            effect.step = Step::access;
+            break;
+        case AsyncKind::BulkToGlobal:
+        case AsyncKind::BulkMasked:
+        case AsyncKind::TensorStore:
+        case AsyncKind::TensorReduce:
+            effect.copies = Copies::bulk_grouped;
+            effect.step = Step::access;
+            break;
+        case AsyncKind::BulkReduce:
+            effect.copies = has_mbarrier ? Copies::counted : Copies::bulk_grouped;
+            effect.step = Step::access;
+            break;
+        case AsyncKind::CommitGroup:
+        case AsyncKind::WaitGroup:
+        case AsyncKind::WaitAll:
+            effect.copies = Copies::grouped;
+            effect.step = kind == AsyncKind::CommitGroup ? Step::commit
+                          : kind == AsyncKind::WaitGroup ? Step::wait
+                                                         : Step::wait_all;
+            break;
+        case AsyncKind::CommitBulk:
+        case AsyncKind::WaitBulk:
+        case AsyncKind::WaitBulkRead:
+            effect.copies = Copies::bulk_grouped;
+            effect.step = kind == AsyncKind::CommitBulk ? Step::commit
+                          : kind == AsyncKind::WaitBulk ? Step::wait
+                                                        : Step::wait_read;
+            break;
+        case AsyncKind::MbarrierTest:
+        case AsyncKind::MbarrierTestParity:
+        case AsyncKind::MbarrierTry:
+        case AsyncKind::MbarrierTryParity:
+            effect.step = Step::test;
+            break;
+        default:
+            break;
+    }
+}
+
 }  // namespace
 
 Effect effect_of(const KernelCode& kernel, const DecodedOp& code) {
@@ -59,6 +118,8 @@ Effect effect_of(const KernelCode& kernel, const DecodedOp& code) {
     effect.bytes = static_cast<std::uint8_t>(ptx::bytes_of(origin->key.type));
     if (effect.kind == Effect::Kind::warp_barrier || effect.kind == Effect::Kind::warp_operation)
         effect.members = members_of(opcode);
+    if (is_async(origin->form))
+        set_copies(effect, async_kind_of(origin->form), origin->form.form().operands.count > 3);
     return effect;
 }
 

@@ -54,14 +54,14 @@ void raise(std::shared_ptr<const Far>& to, const std::shared_ptr<const Far>& wit
 
 }  // namespace
 
-void JoinClock::add(const Known& known, unsigned thread, Time time) {
-    if (known.get() != last_) {
-        raise(all_.near, known->near);
-        raise(all_.far, known->far);
-        last_ = known.get();
-    }
-    raise(all_.near, thread, time);
+void JoinClock::add(const Known& known) {
+    if (known.get() == last_) return;
+    raise(all_.near, known->near);
+    raise(all_.far, known->far);
+    last_ = known.get();
 }
+
+void JoinClock::add(unsigned actor, Time time) { raise(all_.near, actor, time); }
 
 void JoinClock::add(const JoinClock& other) {
     raise(all_.near, other.all_.near);
@@ -80,8 +80,22 @@ void Clocks::begin(std::uint32_t block, unsigned threads) {
     for (Thread& t : threads_) t.known = nothing_known();
 }
 
-bool Clocks::knows(unsigned thread, std::uint32_t block, unsigned other, Time time) const {
-    if (block == block_ && other == thread) return true;
+Time Clocks::now(unsigned actor) const {
+    const Thread& t = threads_[thread_of(actor)];
+    return is_copy(actor) ? t.copies.of[kind_of(actor)].now : t.time;
+}
+
+bool Clocks::is_pending(unsigned actor, Time time) const {
+    return is_copy(actor) && threads_[thread_of(actor)].copies.of[kind_of(actor)].complete < time;
+}
+
+bool Clocks::knows(unsigned actor, std::uint32_t block, unsigned other, Time time) const {
+    const unsigned thread = thread_of(actor);
+    if (block == block_) {
+        if (thread_of(other) == thread && !is_pending(other, time)) return true;
+        const bool earlier = other == actor && time < now(actor);
+        if (earlier && CopyClocks::in_order(kind_of(actor))) return true;
+    }
     const Knowledge& known = *threads_[thread].known;
     const Times* times = &known.near;
     if (block != block_) {
@@ -95,20 +109,43 @@ bool Clocks::knows(unsigned thread, std::uint32_t block, unsigned other, Time ti
 
 void Clocks::join(JoinClock& meeting, unsigned thread) {
     Thread& t = threads_[thread];
-    meeting.add(t.known, thread, t.time++);
+    meeting.add(t.known);
+    meeting.add(thread, t.time++);
+    for (unsigned kind = 0; kind < CopyClocks::kinds; ++kind)
+        if (const Time complete = t.copies.of[kind].complete)
+            meeting.add(actor(thread, static_cast<CopyClocks::Kind>(kind)), complete);
 }
 
 void Clocks::learn(unsigned thread, const Known& outcome) { threads_[thread].known = outcome; }
 
+Known Clocks::with_copies(const Known& known, unsigned thread) const {
+    std::shared_ptr<Knowledge> more;
+    for (unsigned kind = 0; kind < CopyClocks::kinds; ++kind) {
+        const Time complete = threads_[thread].copies.of[kind].complete;
+        if (complete == 0) continue;
+        if (!more) more = std::make_shared<Knowledge>(*known);
+        raise(more->near, actor(thread, static_cast<CopyClocks::Kind>(kind)), complete);
+    }
+    return more ? more : known;
+}
+
+void Clocks::leave_copies(ReleaseClock& letter, unsigned thread, CopyClocks::Kind kind) {
+    const auto mine = letter.blocks.find(block_);
+    Times times = mine == letter.blocks.end() ? Times() : *mine->second;
+    raise(times, actor(thread, kind), threads_[thread].copies.of[kind].now++);
+    letter.blocks[block_] = std::make_shared<const Times>(std::move(times));
+    letter.version = ++versions_;
+}
+
 void Clocks::fence(unsigned thread) {
     Thread& t = threads_[thread];
-    t.fenced = t.known;
+    t.fenced = with_copies(t.known, thread);
     t.fenced_time = t.time++;
 }
 
 void Clocks::leave(ReleaseClock& letter, unsigned thread, bool all) {
     Thread& t = threads_[thread];
-    const Known known = all ? t.known : t.fenced;
+    const Known known = all ? with_copies(t.known, thread) : t.fenced;
     if (!known) return;
     const Time time = all ? t.time++ : t.fenced_time;
     const auto mine = letter.blocks.find(block_);

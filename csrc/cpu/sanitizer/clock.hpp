@@ -3,6 +3,9 @@
 // A thread's time advances whenever others may learn what it has done. An access is ordered before
 // an action of another thread if that thread knows this time of the accessing thread, or a later
 // one.
+//
+// The asynchronous copies of a thread have clocks of their own: see copy_clock.hpp. An `actor` is
+// what makes an access: a thread, or the copies of a thread that one of these clocks times.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +13,17 @@
 #include <memory>
 #include <vector>
 
+#include "cpu/sanitizer/copy_clock.hpp"
+
 namespace cupola::cpu::sanitizer {
 
-using Time = std::uint32_t;
-using Times = std::vector<Time>;  // a time for each thread of a block; missing times are 0
+using Times = std::vector<Time>;  // a time for each actor of a block; missing times are 0
 // Other blocks, by number.
 using Far = std::map<std::uint32_t, std::shared_ptr<const Times>>;
 
 // Immutable, and shared by threads with equal knowledge.
 struct Knowledge {
-    Times near;  // times of threads of the same block
+    Times near;  // times of actors of the same block
     std::shared_ptr<const Far> far;
 };
 using Known = std::shared_ptr<const Knowledge>;
@@ -27,8 +31,9 @@ using Known = std::shared_ptr<const Knowledge>;
 // Joins the clocks of threads at a barrier, after which each knows all.
 class JoinClock {
   public:
-    void add(const Known& known, unsigned thread, Time time);
+    void add(const Known& known);
     void add(const JoinClock& other);
+    void add(unsigned actor, Time time);
     Known outcome() const { return std::make_shared<const Knowledge>(all_); }
     void clear();
 
@@ -49,8 +54,21 @@ class Clocks {
     // `versions`: counts the releases in the grid.
     explicit Clocks(std::uint64_t& versions) : versions_(versions) {}
     void begin(std::uint32_t block, unsigned threads);
-    Time now(unsigned thread) const { return threads_[thread].time; }
-    bool knows(unsigned thread, std::uint32_t block, unsigned other, Time time) const;
+    unsigned actor(unsigned thread, CopyClocks::Kind copies) const {
+        return thread + (1 + copies) * count();
+    }
+    unsigned thread_of(unsigned actor) const { return actor % count(); }
+    bool is_copy(unsigned actor) const { return actor >= count(); }
+    Time now(unsigned actor) const;
+    // Whether work of another actor, or of the same actor, is ordered before what the actor does
+    // now.
+    bool knows(unsigned actor, std::uint32_t block, unsigned other, Time time) const;
+
+    CopyClocks& copies(unsigned thread) { return threads_[thread].copies; }
+    // Whether the thread of a copy has not waited for the copy.
+    bool is_pending(unsigned actor, Time time) const;
+    // Releases that the copies of a thread up to now are complete.
+    void leave_copies(ReleaseClock& letter, unsigned thread, CopyClocks::Kind kind);
 
     void join(JoinClock& meeting, unsigned thread);  // adds the thread, advances its time
     void learn(unsigned thread, const Known& outcome);
@@ -67,7 +85,15 @@ class Clocks {
         Known known, fenced;
         Time time = 1, fenced_time = 0;
         std::uint64_t taken = 0;  // version of the letter taken last
+        CopyClocks copies;
     };
+
+    unsigned count() const { return static_cast<unsigned>(threads_.size()); }
+    CopyClocks::Kind kind_of(unsigned actor) const {
+        return static_cast<CopyClocks::Kind>(actor / count() - 1);
+    }
+    // What a thread knows, with the copies for which the thread has waited.
+    Known with_copies(const Known& known, unsigned thread) const;
 
     std::uint64_t& versions_;
     std::uint32_t block_ = 0;

@@ -16,9 +16,9 @@ namespace cupola::cpu::sanitizer {
 
 struct Access {
     std::uint32_t block = 0;
-    std::uint16_t thread = 0;
-    bool made : 1;    // false: no access
-    bool strong : 1;  // atomic, volatile or ordered: two such accesses never race
+    std::uint16_t actor = 0;  // a thread, or a thread's copies: see Clocks
+    bool made : 1;            // false: no access
+    bool strong : 1;          // atomic, volatile or ordered: two such accesses never race
     // Such an access does not race with plain reads: compare-and-swap loops begin with a plain
     // read.
     bool atomic : 1;

@@ -90,7 +90,8 @@ void BlockChecks::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
 
 void BlockChecks::allocated(std::uintptr_t begin, std::uint64_t bytes) {
     grid_.races.forget(begin, bytes);
-    grid_.letters.erase(grid_.letters.lower_bound(begin), grid_.letters.lower_bound(begin + bytes));
+    for (auto* letters : {&grid_.letters, &grid_.copied})
+        letters->erase(letters->lower_bound(begin), letters->lower_bound(begin + bytes));
 }
 
 void BlockChecks::unwritten(const Warp& w, const Op* ip, unsigned lane, const std::string& place) {
@@ -112,6 +113,7 @@ const DecodedOp* BlockChecks::before(Warp& w, const DecodedOp* ip) {
 void BlockChecks::after(Warp& w, const DecodedOp* ip, std::uint32_t mask) {
     const Effect& effect = grid_.stepped->effect_at(ip);
     if (effect.kind != Kind::none) look(w, ip, effect, mask);
+    if (effect.step != Effect::Step::none) step_copies(w, ip, effect, mask);
 }
 
 void BlockChecks::look(const Warp& w, const DecodedOp* ip, const Effect& effect,
@@ -171,12 +173,15 @@ void BlockChecks::look(const Warp& w, const DecodedOp* ip, const Effect& effect,
 
 void BlockChecks::touch(const Warp& w, const DecodedOp* ip, unsigned lane, std::uint64_t address,
                         std::uint64_t bytes, Touch how) {
+    const Effect& effect = grid_.stepped->effect_at(ip);
     if (how == Touch::signal) {
-        if (grid_.launch.checks.race) signal(w, lane, address, true, true, true);
+        if (grid_.launch.checks.race) {
+            signal(w, lane, address, true, true, true);
+            signal_copied(w, lane, effect, address);
+        }
         grid_.unwritten.wrote(address, bytes);
         return;
     }
-    const Effect& effect = grid_.stepped->effect_at(ip);
     const bool atomic =
         how == Touch::atomic || (effect.kind == Kind::bulk_atomic && how == Touch::write);
     touch_plain(w, ip, lane, address, bytes, atomic ? Touch::atomic : how,
@@ -200,16 +205,17 @@ void BlockChecks::touch_plain(const Warp& w, const DecodedOp* ip, unsigned lane,
         if (how != Touch::read) unwritten.wrote(address, bytes);
     }
     if (!grid_.launch.checks.race) return;
-    Access now = access(w, ip, lane, strong);
+    const bool writes = how != Touch::read;
+    Access now = access(ip, actor(w, lane, grid_.stepped->effect_at(ip), writes), strong);
     now.atomic = how == Touch::atomic;
-    const auto ordered = [this, me = now.thread](const Access& before) {
-        return clocks_.knows(me, before.block, before.thread, before.time);
+    const auto ordered = [this, me = now.actor](const Access& before) {
+        return clocks_.knows(me, before.block, before.actor, before.time);
     };
     struct Met {
         const Access& now;
         std::uint64_t address, bytes;
         bool writes;
-    } met{now, address, bytes, how != Touch::read};
+    } met{now, address, bytes, writes};
     const auto race = [this, &met](const Access& before, bool wrote) {
         report_race(met.now, met.writes, before, wrote, met.address, met.bytes);
     };
@@ -232,13 +238,13 @@ void BlockChecks::signal(const Warp& w, unsigned lane, std::uint64_t address, bo
     if (leaves) clocks_.leave(grid_.letters[address], me, all);
 }
 
-Access BlockChecks::access(const Warp& w, const DecodedOp* ip, unsigned lane, bool strong) const {
+Access BlockChecks::access(const DecodedOp* ip, unsigned actor, bool strong) const {
     Access now;
     now.block = number_;
-    now.thread = static_cast<std::uint16_t>(thread(w, lane));
+    now.actor = static_cast<std::uint16_t>(actor);
     now.made = true;
     now.strong = strong;
-    now.time = clocks_.now(now.thread);
+    now.time = clocks_.now(actor);
     now.line = ip->line;
     return now;
 }
@@ -246,16 +252,21 @@ Access BlockChecks::access(const Warp& w, const DecodedOp* ip, unsigned lane, bo
 void BlockChecks::report_race(const Access& now, bool writes, const Access& before, bool wrote,
                               std::uint64_t address, std::uint64_t bytes) {
     if (!is_news(grid_.key("race", now.line, before.line))) return;
-    const char* const kind = writes && wrote ? "write-write" : "read-write";
-    const bool shared = block_.is_shared(address);
-    write(std::string("race: ") + kind + " in " + (shared ? "shared" : "global") + " memory, " +
-              bytes_text(bytes, address),
-          {"kernel " + title(grid_.kernel.name()),
-           thread_text(number_, now.thread) + (writes ? " writes, " : " reads, ") +
-               block_.line_text(now.line),
-           thread_text(before.block, before.thread) + (wrote ? " wrote, " : " read, ") +
-               block_.line_text(before.line),
-           place_text(address)});
+    const std::string memory = block_.is_shared(address) ? "shared" : "global";
+    const bool unawaited = before.block == number_ && clocks_.is_pending(before.actor, before.time);
+    const std::string kind =
+        unawaited
+            ? std::string(writes ? "write" : "read") + " before an asynchronous copy is complete"
+            : std::string(writes && wrote ? "write-write" : "read-write");
+    write("race: " + kind + " in " + memory + " memory, " + bytes_text(bytes, address),
+          {"kernel " + title(grid_.kernel.name()), actor_text(now, writes ? " writes" : " reads"),
+           actor_text(before, wrote ? " wrote" : " read"), place_text(address)});
+}
+
+std::string BlockChecks::actor_text(const Access& access, const char* verb) const {
+    return thread_text(access.block, clocks_.thread_of(access.actor)) + verb +
+           (clocks_.is_copy(access.actor) ? " by an asynchronous copy, " : ", ") +
+           block_.line_text(access.line);
 }
 
 std::string BlockChecks::place_text(std::uint64_t address) const {

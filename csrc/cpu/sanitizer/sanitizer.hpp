@@ -34,7 +34,9 @@ class GridChecks final : public observe::GridObserver {
 
     Races races;
     std::map<std::uintptr_t, ReleaseClock> letters;  // by the address of the release
-    std::uint64_t versions = 0;                      // number of the last release clock
+    // The copies that an mbarrier counts as complete, by the address of the mbarrier.
+    std::map<std::uintptr_t, ReleaseClock> copied;
+    std::uint64_t versions = 0;  // number of the last release clock
     // A cluster's barrier: the releases of arriving lanes, and their join once it is complete.
     struct ClusterBarrier {
         ReleaseClock come, passed;
@@ -86,10 +88,14 @@ class BlockChecks final : public observe::BlockObserver {
 
     void synchronised(const Warp& w, std::uint32_t mask);
     unsigned thread(const Warp& w, unsigned lane) const;
-    Access access(const Warp& w, const Op* ip, unsigned lane, bool strong) const;
+    Access access(const Op* ip, unsigned actor, bool strong) const;
     void look(const Warp& w, const Op* ip, const Effect& effect, std::uint32_t mask);
     void touch_plain(const Warp& w, const Op* ip, unsigned lane, std::uint64_t address,
                      std::uint64_t bytes, Touch how, bool strong, const std::byte* value);
+    // copies.cpp: asynchronous copies
+    unsigned actor(const Warp& w, unsigned lane, const Effect& effect, bool writes) const;
+    void step_copies(const Warp& w, const Op* ip, const Effect& effect, std::uint32_t mask);
+    void signal_copied(const Warp& w, unsigned lane, const Effect& effect, std::uint64_t address);
     void signal(const Warp& w, unsigned lane, std::uint64_t address, bool takes, bool leaves,
                 bool all);
     void check_members(const Warp& w, const Op* ip, const Effect& effect);
@@ -101,6 +107,7 @@ class BlockChecks final : public observe::BlockObserver {
                     std::vector<std::string> more = {});
     std::string place_text(std::uint64_t address) const;
     std::string thread_text(std::uint32_t block, unsigned thread) const;
+    std::string actor_text(const Access& access, const char* verb) const;
 
     GridChecks& grid_;
     interpreter::BlockState& block_;
