@@ -100,6 +100,33 @@ def test_a_wrong_kernel(judge, code):
     assert code in [one.get("name") for one in report.findall("testcase")]
 
 
+COPIED = """
+#include <cuda_pipeline.h>
+extern "C" __global__ void row_sums(const float* x, float* sums, int rows, int columns) {
+    __shared__ float row[9];
+    const int r = blockIdx.x, c = threadIdx.x;
+    if (c < columns) __pipeline_memcpy_async(row + c, x + (size_t)r * columns + c, 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; c == 0 && i < columns; i++) sum += row[i];
+    if (c == 0) sums[r] = sum;
+}
+"""
+
+
+def test_a_missing_wait_for_a_copy(judge):
+    launch = '// cupola: grid = ["rows"]\n// cupola: block = [32]'
+    assert judge(launch + COPIED).verdict == "right"
+    found = judge(launch + COPIED.replace("wait_prior(0)", "wait_prior(1)"))
+    assert found.codes == ("missing-wait",), str(found)
+    one = found.findings[0]
+    assert one.text.startswith("read before an asynchronous copy is complete in shared memory")
+    assert one.line == 12 and "wrote by an asynchronous copy" in one.check, str(found)
+    assert one.remedy == CODES["missing-wait"].remedy
+
+
 def test_a_finding_has_a_case_that_replays(judge, tmp_path):
     found = judge(SIGNATURE + WRONG["memory"][0], cases=tmp_path / "cases")
     (one,) = [one for one in found.findings if one.code == "memory"]

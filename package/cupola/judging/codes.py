@@ -75,6 +75,8 @@ CODES = {
         "initialise what the kernel reads; use no clock and no addresses as values"),
     "race": Code("wrong", "two threads access one place, and nothing orders them",
         "put a barrier between the two accesses, or use an atomic operation"),
+    "missing-wait": Code("wrong", "memory is accessed before an asynchronous copy is complete",
+        "wait before the access: cp.async.wait_group 0, or the mbarrier that counts the copy"),
     "uninitialised": Code("wrong", "the kernel reads memory that nothing has written",
         "initialise accumulators and shared memory; do not read the output first"),
     "barrier": Code("wrong", "a barrier or a mask is wrong",

@@ -10,6 +10,7 @@ from cupola.judging.candidate import TITLE, Run
 from cupola.judging.verdict import Finding
 
 _CODES = {"memory": "memory", "race": "race", "init": "uninitialised", "sync": "barrier"}
+_UNAWAITED = "before an asynchronous copy is complete"  # a race of this text is a missing wait
 _START = "========= cupola: "
 _ADDRESS = re.compile(r":? at 0x[0-9a-f]+|: 0x[0-9a-f]+")
 _ERRORS = (
@@ -38,9 +39,10 @@ def findings_of(run: Run, title: str = TITLE) -> Iterator[Finding]:
         if kind not in _CODES:
             continue
         rest = [one.replace("=========", "", 1).strip() for one in lines[1:] if one.strip()]
-        seen.add(_CODES[kind])
+        code = "missing-wait" if _UNAWAITED in text else _CODES[kind]
+        seen.add(code)
         yield Finding(
-            _CODES[kind], _ADDRESS.sub("", text), _line(report, title),
+            code, _ADDRESS.sub("", text), _line(report, title),
             check=folder.sub("", "\n".join([lines[0], *rest])),
         )  # fmt: skip
     if run.ended is not None:
