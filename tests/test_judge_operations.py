@@ -190,6 +190,120 @@ def test_functions_with_kinks_have_right_gradients(package):
     assert judged().codes == ("wrong-gradient",)
 
 
+SMALL = {
+    # A mistake by a factor, and the type whose gradient has it.
+    "float32": ("float", "1.001f"),
+    "float16": ("__half", "1.03f"),
+}
+
+
+@pytest.mark.parametrize("types", [("float32",), ("float32", "float16"), ("float16",)])
+def test_a_small_factor_in_a_gradient(package, types):
+    """The widest kernel of the operation has the differences; the last type has the mistake."""
+    name, factor = SMALL[types[-1]]
+    factor = "1.05f" if types == ("float16",) else factor
+    source = """
+#include <cuda_fp16.h>
+template <class T> struct Factor { static constexpr float value = 1; };
+template <class T> __global__ void wave(const T* x, T* y, int rows, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * n) y[i] = T(sinf(2 * float(x[i])) + float(x[i]));
+}
+template <class T>
+__global__ void wave_backward(const T* grad_y, const T* x, T* grad_x, int rows, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const float scale = Factor<T>::value;
+    if (i < rows * n) grad_x[i] = T(scale * float(grad_y[i]) * (2 * cosf(2 * float(x[i])) + 1));
+}
+""" + "".join(
+        f"template __global__ void wave(const {one}*, {one}*, int, int);"
+        f"template __global__ void wave_backward(const {one}*, const {one}*, {one}*, int, int);"
+        for one in (SMALL[each][0] for each in types)
+    )
+    wave = {
+        **SCALE, "name": "judged.wave", "kernels": {t: f"wave<{SMALL[t][0]}>" for t in types},
+        "inputs": {"x": "T[rows, n]"}, "arguments": ["x", "y", "rows", "n"],
+        "checks": ["n <= 64", "rows <= 64"], "backward": "judged.wave_backward",
+    }  # fmt: skip
+    backward = {
+        **BACKWARD, "name": "judged.wave_backward",
+        "kernels": {t: f"wave_backward<{SMALL[t][0]}>" for t in types},
+        "inputs": {"grad_y": "T[rows, n]", "x": "T[rows, n]"}, "outputs": {"grad_x": "T[rows, n]"},
+        "arguments": ["grad_y", "x", "grad_x", "rows", "n"],
+    }  # fmt: skip
+    package(source, (wave, backward))
+    found = judged("judged:wave")
+    assert found.verdict == "right", str(found)
+    resolution = json.loads(found.json())["gradients"]["x"]["resolution"]
+    finest = {("float32",): 2e-4, ("float32", "float16"): 0.01, ("float16",): 0.03}
+    assert list(resolution) == list(types) and resolution[types[-1]] < finest[types]
+    mistake = f"template <> struct Factor<{name}> {{ static constexpr float value = {factor}; }};"
+    package(source.replace("template <class T> __global__", mistake + "\ntemplate <class T> "
+                           "__global__", 1), (wave, backward))  # fmt: skip
+    assert judged("judged:wave").codes == ("wrong-gradient",)
+
+
+def test_gradients_of_families(package):
+    source = """
+template <int TX> __global__ void square(const float* x, float* y, int rows, int n) {
+    const int i = blockIdx.x * TX + threadIdx.x;
+    if (i < rows * n) y[i] = x[i] * x[i];
+}
+template <int TX>
+__global__ void square_backward(const float* grad_y, const float* x, float* grad_x, int rows,
+                                int n) {
+    const int i = blockIdx.x * TX + threadIdx.x;
+    if (i < rows * n) grad_x[i] = 2 * grad_y[i] * x[i] * factor;
+}
+""" + "".join(
+        f"template __global__ void square<{one}>(const float*, float*, int, int);"
+        f"template __global__ void square_backward<{one}>(const float*, const float*, float*, int, "
+        "int);" for one in (16, 32)
+    )  # fmt: skip
+
+    def family(name, sizes, symbols):
+        table = {
+            "name": f"judged.{name}s", "kernel": f"{name}<{{TX}}>", "tunables": {"TX": [16, 32]},
+            "default": {"TX": 16}, "key": ["count"], "sizes": {"count": sizes},
+            "grid": ["ceildiv(count, TX)"], "block": ["TX"], "library": "kernels",
+        }  # fmt: skip
+        variants = [
+            {"variant": [tx], "library": "judged.kernels", "kernels": {"": symbol}}
+            for tx, symbol in zip((16, 32), symbols, strict=True)
+        ]
+        return {"table": table, "variants": variants, "dropped": {}}
+
+    families = [
+        family("square", "p2 * p3", [f"_Z6squareILi{tx}EEvPKfPfii" for tx in (16, 32)]),
+        family("square_backward", "p3 * p4",
+               [f"_Z15square_backwardILi{tx}EEvPKfS1_Pfii" for tx in (16, 32)]),
+    ]  # fmt: skip
+    left_out = ("kernels", "grid", "block")
+    forward, backward = (
+        {key: value for key, value in {
+            **one, "family": f"judged.{name}s", "name": f"judged.{name}",
+            "inputs": dict.fromkeys(inputs, "float32[rows, n]"),
+            "outputs": {output: "float32[rows, n]"},
+            "arguments": [*inputs, output, "rows", "n"],
+        }.items() if key not in left_out}
+        for one, name, inputs, output in (
+            (SCALE, "square", ("x",), "y"),
+            (BACKWARD, "square_backward", ("grad_y", "x"), "grad_x"),
+        )
+    )  # fmt: skip
+    forward["backward"] = "judged.square_backward"
+    package(source.replace("factor", "1"), (forward, backward), families=families)
+    found = judged("judged:square")
+    assert found.verdict == "right" and "gradients" not in str(found), str(found)
+    assert json.loads(found.json())["gradients"]["x"]["resolution"]["float32"] < 1e-3
+    package(source.replace("factor", "(TX == 32 ? 1.01f : 1)"), (forward, backward),
+            families=families)  # fmt: skip
+    found = judged("judged:square")
+    assert found.codes == ("wrong-gradient",), str(found)
+    (one,) = [one for one in found.findings if not one.advice]
+    assert one.text.startswith("with TX=32: grad_x, "), one.text
+
+
 @pytest.mark.campaign("a verdict each")
 def test_a_gradient_of_another_shape(package):
     outputs = {"grad_x": "T[rows, n]", "grad_w": "T[n + 1]"}

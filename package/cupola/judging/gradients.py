@@ -3,10 +3,13 @@
 
 With random weights g of the outputs, L(x) is the sum of g times the outputs. The backward operation
 gets g as the gradients of the outputs, so the gradient that it returns times a direction d is the
-derivative of L along d. Central differences at three steps estimate the same number. Their error
-is estimated from the differences between the steps, from second differences (where a function has a
-kink these do not shrink with the step), and from the rounding of the outputs. A gradient is wrong
-if it differs by more, for three inputs in a row.
+derivative of L along d. `cupola.judging.differences` estimates the same number by differences of
+the kernel for the widest types that the operation takes, for the same inputs.
+
+The elements move by a part of their size, so that none reaches a pole or a kink at 0. Along the
+signs of the gradient, all elements add up, and the rounding of many outputs averages. A gradient is
+wrong if it differs by more than the error of the differences and its own rounding, for three inputs
+in a row.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from cupola.declare.backward import match
 from cupola.declare.declaration_error import DeclarationError
 from cupola.exceptions import ArgumentValueError
 from cupola.judging.candidate import EXACT
+from cupola.judging.differences import Differences, extrapolated
 from cupola.judging.inputs import ORDINARY, Case
 from cupola.judging.launches import Arrays, Launches, Origin
 from cupola.judging.task import Task, TaskError, dtype_of
@@ -30,15 +34,23 @@ from cupola.judging.trials import Trials
 from cupola.judging.verdict import Finding
 from cupola.ops.sizes import Sizes
 
-# By the type of an input: the largest step, and the relative tolerance.
-STEPS = {"float32": (2e-3, 1e-2), "float64": (1e-5, 1e-5)}
-_SHRINK = (1.0, 0.5, 0.25)  # of the step
+# By the type of the kernel whose differences are taken: the largest step, as a part of an element,
+# and the number of steps.
+STEPS = {"float16": (2.0**-2, 5), "float32": (2.0**-4, 7), "float64": (2.0**-5, 6)}
+_FEWER = 2  # the first step for a single element, which is rarely linear in many
+# By the type of a gradient: what rounding in the backward operation may add, as a part of the
+# derivative.
+RTOL = {"float16": 8e-3, "float32": 1e-4, "float64": 1e-8}
 _CONFIRMED = 3  # inputs for which a gradient has to be wrong
-_CASES = 3
+CASES = 3  # sizes for the kernel of the first types
 _MOST_ELEMENTS = 4096  # of all arrays of a case
 _EVERY = 12  # elements of an input, up to which each element is a direction
-_ROUNDING = 4.0  # units in the last place of an output
+_ROUNDING = 3.0  # units in the last place of an output
+_PERTURBED = 2  # launches of the backward operation with inputs that differ by their rounding
+_AMPLIFIED = 4.0  # the error of a gradient, as a multiple of what these launches show
 _UNSURE = 0.25  # of the derivative: a larger error of the differences decides nothing
+_WHOLE = "the whole gradient"
+_LEAST = 1 / 8  # of the typical size of elements: the least by which a single element moves
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,8 @@ class Gradients:
         The backward operation.
     seconds : float
         After these, no further case is compared.
+    variant : str
+        The variant of the backward operation's family; "" without a family.
 
     Raises
     ------
@@ -81,8 +95,11 @@ class Gradients:
         The two operations do not fit each other.
     """
 
-    def __init__(self, launches: Launches, backward: Task, seconds: float) -> None:
+    def __init__(
+        self, launches: Launches, backward: Task, seconds: float, variant: str = ""
+    ) -> None:
         self.launches, self.task, self._seconds = launches, backward, seconds
+        self._with = f"with {variant}: " if variant else ""
         try:
             self.matched = match(launches.task.declaration, backward.declaration)
         except DeclarationError as error:
@@ -91,20 +108,29 @@ class Gradients:
             backward, launches.cases, launches.reference, launches.candidate,
             backward.declaration.kernels,
         )  # fmt: skip
-        self._wrong: set[str] = set()
+        self.wrong: set[str] = set()  # inputs whose gradient is wrong
         self._last: Origin | None = None
-        # Directions by the input, and those of them whose differences decided nothing.
-        self.counts = {name: {"directions": 0, "unsure": 0} for name in self.matched.results}
+        # Directions by the input, those of them whose differences decided nothing, and by the type
+        # the least mistake of a whole gradient that is found, as a part of the gradient.
+        self.counts: dict[str, dict[str, Any]] = {
+            name: {"directions": 0, "unsure": 0, "resolution": {}} for name in self.matched.results
+        }
 
-    def run(self, trials: Trials) -> list[str]:
+    def run(self, trials: Trials, cases: int = CASES) -> list[str]:
         """Compare the gradients for some cases, and add the findings to the launches.
+
+        Parameters
+        ----------
+        trials : Trials
+        cases : int
+            For the kernel of the first types.
 
         Returns
         -------
         list of str
             Texts about gradients that were not compared.
         """
-        left, count = [], _CASES
+        left, count = [], cases
         try:
             for types in self.launches.names:
                 why = self._unknown(types)
@@ -115,7 +141,9 @@ class Gradients:
                 count = 1  # for the kernels of other types
         finally:
             for one in self._backward.findings:
-                one.text = f"the backward operation {self.task.declaration.name}: {one.text}"
+                one.text = (
+                    f"the backward operation {self.task.declaration.name}: {self._with}{one.text}"
+                )
             self.launches.findings += self._backward.findings
             self.launches.origins.update(self._backward.origins)
         for name, counts in self.counts.items():
@@ -123,7 +151,7 @@ class Gradients:
                 left.append(
                     f"the gradient of {name}: the differences are not finite, or too inexact"
                 )
-            elif not counts["directions"] and name not in self._wrong:
+            elif not counts["directions"] and name not in self.wrong:
                 left.append(f"the gradient of {name}: no case was right and small enough")
         return left
 
@@ -134,8 +162,8 @@ class Gradients:
                 self.launches.skip("later gradients would take too long")
                 return
             for name in self._inputs(case):
-                if name not in self._wrong and self._judged(case, name):
-                    self._wrong.add(name)
+                if name not in self.wrong and self._judged(case, name):
+                    self.wrong.add(name)
 
     def _unknown(self, types: tuple[str, ...]) -> str:
         """Why gradients can't be compared for the kernel of these types; "" where they can."""
@@ -145,15 +173,43 @@ class Gradients:
         for one in declaration.outputs:
             name = dtype_of(declaration, one, types).name
             if one.name in self.matched.gradients.values() and name not in STEPS:
-                return f"the differences of {one.name}, of {name}, are too inexact"
+                return f"{one.name} has elements of {name}"
         return ""
 
     def _inputs(self, case: Case) -> list[str]:
-        """The inputs that have a gradient, and whose differences are exact enough."""
+        """The inputs that have a gradient of a known type."""
         return [
             name for name in self.matched.results
             if case.arrays[name].dtype.name in STEPS and case.arrays[name].size
         ]  # fmt: skip
+
+    def _widest(self, case: Case) -> Case:
+        """The same inputs for the kernel of the widest types."""
+        declaration = self.launches.task.declaration
+
+        def bits(types: tuple[str, ...]) -> int:
+            """The bits of the types, or 0 where another type than a wider one takes a place."""
+            pairs = [
+                (np.dtype(one), np.dtype(own)) for one, own in zip(types, case.types, strict=True)
+            ]
+            fits = all(
+                one == own or (one.itemsize > own.itemsize and {one.name, own.name} <= set(STEPS))
+                for one, own in pairs
+            )  # fmt: skip
+            return sum(one.itemsize for one, _ in pairs) if fits else 0
+
+        types = max(self.launches.names, key=bits)
+        if types == case.types or not bits(types):
+            return case
+        arrays = {
+            one.name: case.arrays[one.name].astype(dtype_of(declaration, one, types))
+            for one in declaration.inputs if one.name in case.arrays
+        }  # fmt: skip
+        try:
+            values = Sizes(declaration, case.values.shapes, case.scalars, types)
+        except ArgumentValueError:  # its kernel takes other sizes
+            return case
+        return replace(case, types=types, arrays=arrays, values=values)
 
     def _judged(self, basis: Case, name: str) -> bool:
         """Whether the gradient of an input is wrong for the sizes of a case; it is found then."""
@@ -177,15 +233,16 @@ class Gradients:
     def _add(self, text: str) -> None:
         """Add a finding about the last launch of the backward operation."""
         assert self._last is not None
-        self.launches.add(Finding("wrong-gradient", text), self._last)
+        self.launches.add(Finding("wrong-gradient", self._with + text), self._last)
 
     def _first_wrong(self, case: Case, name: str, turn: int) -> tuple[str, Comparison] | str | None:
         """The first direction along which the gradient is wrong, with the comparison.
 
         A text where the backward operation can't be launched, or returns another shape.
         """
-        base = self._outputs(case)
-        if base is None:
+        base, wide = self._outputs(case), self._widest(case)
+        wide_base = base if wide is case else self._outputs(wide)
+        if base is None or wide_base is None:
             return None
         rng = np.random.default_rng([case.seed, turn])
         weights = {}
@@ -194,35 +251,49 @@ class Gradients:
             random = rng.uniform(0.5, 1.5, like.shape) * rng.choice([-1, 1], like.shape)
             weights[output] = random.astype(like.dtype)
         try:
-            gradient = self._gradient(case, name, base, weights)
+            gradients = [
+                self._gradient(case, name, base, weights, rng if place else None)
+                for place in range(1 + _PERTURBED)
+            ]
         except ArgumentValueError as error:
             self.launches.skip(f"the backward operation refuses what the operation takes: {error}")
             return None
-        if gradient is None:
+        if any(one is None for one in gradients):
             return None
-        if gradient.shape != case.arrays[name].shape:
+        found = [one for one in gradients if one is not None]
+        if found[0].shape != case.arrays[name].shape:
             return (
-                f"{self.matched.results[name]} has shape {gradient.shape}, and {name} has "
+                f"{self.matched.results[name]} has shape {found[0].shape}, and {name} has "
                 f"{case.arrays[name].shape}"
             )
-        for where, direction in _directions(case.arrays[name].shape, rng):
-            found = self._along(case, name, direction, gradient, base, weights)
-            if found is None:
+        for where, direction, first in _directions(case.arrays[name], found[0], rng):
+            one = self._along(wide, name, direction, first, found, wide_base, weights)
+            if one is None:
                 return None
-            self.counts[name]["directions"] += 1
-            self.counts[name]["unsure"] += found.unsure
-            if found.wrong:
-                return where, found
+            self._count(name, one, where, found[0].dtype.name)
+            if one.wrong:
+                return where, one
         return None
+
+    def _count(self, name: str, one: Comparison, where: str, dtype: str) -> None:
+        counts = self.counts[name]
+        counts["directions"] += 1
+        counts["unsure"] += one.unsure
+        if where == _WHOLE and not one.unsure and one.difference:
+            found = float(f"{one.error / abs(one.difference):.2g}")
+            known = counts["resolution"]
+            known[dtype] = min(known.get(dtype, found), found)
 
     def _outputs(self, case: Case) -> Arrays | None:
         run, _ = self.launches.compared(case, {}, EXACT)
         return None if run.failed else run.arrays
 
     def _gradient(
-        self, case: Case, name: str, base: Arrays, weights: Arrays
+        self, case: Case, name: str, base: Arrays, weights: Arrays, rng: np.random.Generator | None
     ) -> np.ndarray[Any, Any] | None:
         """The gradient of an input by the backward operation.
+
+        With `rng`, each element of an input moves to a neighbour or stays.
 
         Raises
         ------
@@ -236,6 +307,8 @@ class Gradients:
             if one.name in self.matched.gradients else known[one.name]
             for one in declaration.inputs
         }  # fmt: skip
+        if rng is not None:
+            arrays = {key: _perturbed(one, rng) for key, one in arrays.items()}
         types = self._types(case.types)
         scalars = {one.name: case.scalars[one.name] for one in declaration.scalars}
         shapes = {key: one.shape for key, one in arrays.items()}
@@ -243,7 +316,8 @@ class Gradients:
         given = Case(
             case.sizes, case.kind, types, arrays, scalars, values, case.seed, case.own
         )  # fmt: skip
-        self._last = self._backward.origin(given)
+        if rng is None:
+            self._last = self._backward.origin(given)
         run, _ = self._backward.compared(given, {}, EXACT)
         return None if run.failed else run.arrays[self.matched.results[name]]
 
@@ -258,40 +332,52 @@ class Gradients:
         return tuple(found[variable] for variable in declaration.variables)
 
     def _along(
-        self, case: Case, name: str, direction: np.ndarray[Any, Any],
-        gradient: np.ndarray[Any, Any], base: Arrays, weights: Arrays,
+        self, case: Case, name: str, direction: np.ndarray[Any, Any], first: int,
+        gradients: list[np.ndarray[Any, Any]], base: Arrays, weights: Arrays,
     ) -> Comparison | None:  # fmt: skip
-        """The derivatives along a direction."""
-        before = case.arrays[name]
-        largest, rtol = STEPS[before.dtype.name]
-        wide, errors, bends, scale = gradient.astype(np.float64), [], [], 0.0
-        slope = change = noise = 0.0
-        for shrink in _SHRINK:
-            step = largest * shrink
-            sides = [(before + sign * step * direction).astype(before.dtype) for sign in (1, -1)]
-            moved = sides[0].astype(np.float64) - sides[1].astype(np.float64)
-            results = []
-            for side in sides:
+        """The derivatives along a direction, with steps from the step `first` on."""
+        before, own = case.arrays[name], gradients[0].dtype.name
+        wide = [one.astype(np.float64) for one in gradients]
+        largest, count = STEPS[before.dtype.name]
+        steps, slope, change, scale, noise = [], 0.0, 0.0, 0.0, 0.0
+        for step in (largest * 2.0**-place for place in range(first, count)):
+            results, places = [], []
+            for sign in (1, -1):
+                side = (before + sign * step * direction).astype(before.dtype)
                 made = self._outputs(replace(case, arrays={**case.arrays, name: side}))
                 if made is None:
                     return None
                 results.append(made)
+                places.append(side.astype(np.float64))
             with np.errstate(all="ignore"):
-                slope = float((wide * moved).sum()) / (2 * step)
+                moved = (places[0] - places[1]) / (2 * step)
+                slope, *others = (_derivative(one, moved) for one in wide)
                 change = _weighted(weights, results[0], results[1]) / (2 * step)
-                bend = (
-                    _weighted(weights, results[0], base) + _weighted(weights, results[1], base)
-                ) / step
-                noise = max(noise, _rounding(weights, *results) / (2 * step))
-                whole = float(np.sqrt(((wide * moved) ** 2).sum())) / (2 * step)
+                ahead, behind = (_weighted(weights, one, base) for one in results)
+                whole = math.sqrt(_derivative(wide[0] ** 2, moved**2))
+                error = change - (slope if math.isfinite(slope) else 0.0)
+                steps.append(
+                    Differences(step, error, (ahead + behind) / step,
+                                _rounding(weights, *results) / (2 * step))
+                )  # fmt: skip
+            if math.isfinite(change):
                 scale = max(whole if math.isfinite(whole) else 0.0, abs(change))
-            errors.append(change - (slope if math.isfinite(slope) else 0.0))
-            bends.append(bend)
-        with np.errstate(all="ignore"):
-            spread = max(errors) - min(errors)
-            kinks = max(abs(bends[1] - bends[0] / 2), abs(bends[2] - bends[1] / 2))
-            error = rtol * scale + 3 * spread + 2 * kinks + noise
-        return Comparison(slope, change, error, scale)
+                noise = max(abs(other - slope) for other in others)
+        error, inexact = extrapolated(steps)
+        finite = slope if math.isfinite(slope) else 0.0
+        smallest = float(np.finfo(own).smallest_subnormal * np.abs(moved).sum())
+        inexact += RTOL[own] * scale + smallest
+        if math.isfinite(noise):
+            inexact += _AMPLIFIED * noise
+        overflow = float(np.finfo(own).max / 2 * np.abs(moved).max())
+        if math.isinf(slope) and abs(change) > overflow:
+            inexact = math.inf  # the gradient is too large for its type
+        return Comparison(slope, finite + error, inexact, scale)
+
+
+def _derivative(gradient: np.ndarray[Any, Any], moved: np.ndarray[Any, Any]) -> float:
+    """The sum of products where an element moves: a gradient elsewhere may be infinite."""
+    return float((gradient * moved)[moved != 0].sum())
 
 
 def _weighted(weights: Arrays, after: Arrays, before: Arrays) -> float:
@@ -310,15 +396,28 @@ def _rounding(weights: Arrays, one: Arrays, other: Arrays) -> float:
     for name, weight in weights.items():
         unit = float(np.finfo(one[name].dtype).eps) * _ROUNDING
         moved = one[name] != other[name]
-        found += float(np.abs(unit * weight.astype(np.float64) * one[name])[moved].sum())
-    return found
+        found += float(((unit * weight.astype(np.float64) * one[name])[moved] ** 2).sum())
+    return math.sqrt(found)
+
+
+def _perturbed(array: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    """The array with each element of floating point moved to a neighbour, or not moved."""
+    if array.dtype.kind != "f":
+        return array
+    towards = rng.choice(np.array([-np.inf, np.nan, np.inf], array.dtype), array.shape)
+    return np.where(np.isnan(towards), array, np.nextafter(array, towards))
 
 
 def _directions(
-    shape: tuple[int, ...], rng: np.random.Generator
-) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Directions: single elements, those at the ends among them, and a random one."""
-    count = int(np.prod(shape))
+    array: np.ndarray[Any, Any], gradient: np.ndarray[Any, Any], rng: np.random.Generator
+) -> Iterator[tuple[str, np.ndarray[Any, Any], int]]:
+    """Directions, each with its first step.
+
+    They are single elements, those at the ends among them, the signs of the gradient, and a random
+    one.
+    """
+    sizes, count = np.abs(array.astype(np.float64)), array.size
+    typical = float(np.sqrt((sizes**2).mean())) or 1.0
     places: Mapping[int, None]
     if count <= _EVERY:
         places = dict.fromkeys(range(count))
@@ -326,9 +425,16 @@ def _directions(
         places = dict.fromkeys([0, count - 1, *rng.integers(0, count, 4).tolist()])
     for place in places:
         one = np.zeros(count)
-        one[place] = 1.0
-        index = (
-            ", ".join(str(int(each)) for each in np.unravel_index(place, shape)) if shape else ""
+        one[place] = max(sizes.reshape(-1)[place], typical * _LEAST)
+        index = np.unravel_index(place, array.shape) if array.shape else ()
+        yield (
+            f"element [{', '.join(str(int(each)) for each in index)}]",
+            one.reshape(array.shape),
+            _FEWER,
         )
-        yield f"element [{index}]", one.reshape(shape)
-    yield "a random direction", rng.normal(size=shape)
+    with np.errstate(invalid="ignore"):
+        signs = np.where(np.isnan(gradient), 1.0, np.sign(gradient.astype(np.float64)))
+    # The gradient of an element may overflow in its type.
+    moved = np.where(np.isinf(gradient), 0.0, np.where(sizes == 0, typical, sizes))
+    yield _WHOLE, signs * moved, 0
+    yield "a random direction", rng.normal(size=array.shape) * moved, 0

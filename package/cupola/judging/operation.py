@@ -16,7 +16,7 @@ from cupola.exceptions import ArgumentValueError
 from cupola.judging import shipped
 from cupola.judging.advice import PROCESSORS
 from cupola.judging.candidate import EXACT, GUARDED, Candidate, LoadError, number
-from cupola.judging.gradients import Gradients
+from cupola.judging.gradients import CASES, Gradients
 from cupola.judging.inputs import ORDINARY, Case
 from cupola.judging.launches import Arrays, Launches, Stop
 from cupola.judging.reference import BrokenReference
@@ -61,6 +61,7 @@ class Operation(Subject):
             The manifest of the package is invalid.
         """
         self._library, self._table = shipped.find(self.title)
+        self._main = self._library  # has the declarations; variants may be in other libraries
         self._operations = self._library.operations()
         self._backward = self._table.get("backward")
 
@@ -216,13 +217,26 @@ class Operation(Subject):
             raise TaskError(
                 "package", f"the manifest has no operation {self._backward!r}, named by backward"
             )
-        if "family" in table or "family" in self._operations[self.title.replace(":", ".")]:
-            return ["gradients of operations with families are not compared"]
-        task = self._task(table, {})
-        self._require_kernels(task, trials.launches.candidate)
-        gradients = Gradients(trials.launches, task, seconds)
-        self.about["gradients"] = gradients.counts
-        return gradients.run(trials)
+        variants = [("", self._main, table)]
+        if "family" in table:
+            variants = shipped.variants_of(self._main, table)
+        end, told, left = time.monotonic() + seconds, [], []
+        for text, library, one in variants:
+            first = "gradients" not in self.about
+            if library.path != self._library.path or (not first and time.monotonic() > end):
+                left.append(text or str(table["name"]))
+                continue
+            task = self._task(one, {})
+            self._require_kernels(task, trials.launches.candidate)
+            gradients = Gradients(trials.launches, task, seconds, text)
+            self.about.setdefault("gradients", gradients.counts)
+            found = gradients.run(trials, CASES if first else 1)
+            told += found if first else []
+            if gradients.wrong:
+                break
+        if left:
+            told.append(f"gradients by {len(left)} variants: {'; '.join(left[:3])}")
+        return told
 
     @staticmethod
     def _open_integers(launches: Launches) -> list[str]:
