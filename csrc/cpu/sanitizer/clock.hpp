@@ -92,7 +92,7 @@ class Clocks {
     CopyClocks::Kind kind_of(unsigned actor) const {
         return static_cast<CopyClocks::Kind>(actor / count() - 1);
     }
-    // What a thread knows, with the copies for which the thread has waited.
+    // The knowledge of a thread, with the copies for which the thread has waited.
     Known with_copies(const Known& known, unsigned thread) const;
 
     std::uint64_t& versions_;

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +26,7 @@ from cupola.declare.declaration_error import DeclarationError
 from cupola.exceptions import ArgumentValueError
 from cupola.judging.candidate import EXACT
 from cupola.judging.differences import Differences, extrapolated
+from cupola.judging.directions import WHOLE, directions, perturbed
 from cupola.judging.inputs import ORDINARY, Case
 from cupola.judging.launches import Arrays, Launches, Origin
 from cupola.judging.task import Task, TaskError, dtype_of
@@ -37,20 +37,16 @@ from cupola.ops.sizes import Sizes
 # By the type of the kernel whose differences are taken: the largest step, as a part of an element,
 # and the number of steps.
 STEPS = {"float16": (2.0**-2, 5), "float32": (2.0**-4, 7), "float64": (2.0**-5, 6)}
-_FEWER = 2  # the first step for a single element, which is rarely linear in many
 # By the type of a gradient: what rounding in the backward operation may add, as a part of the
 # derivative.
 RTOL = {"float16": 8e-3, "float32": 1e-4, "float64": 1e-8}
 _CONFIRMED = 3  # inputs for which a gradient has to be wrong
 CASES = 3  # sizes for the kernel of the first types
 _MOST_ELEMENTS = 4096  # of all arrays of a case
-_EVERY = 12  # elements of an input, up to which each element is a direction
 _ROUNDING = 3.0  # units in the last place of an output
 _PERTURBED = 2  # launches of the backward operation with inputs that differ by their rounding
 _AMPLIFIED = 4.0  # the error of a gradient, as a multiple of what these launches show
 _UNSURE = 0.25  # of the derivative: a larger error of the differences decides nothing
-_WHOLE = "the whole gradient"
-_LEAST = 1 / 8  # of the typical size of elements: the least by which a single element moves
 
 
 @dataclass(frozen=True)
@@ -266,7 +262,7 @@ class Gradients:
                 f"{self.matched.results[name]} has shape {found[0].shape}, and {name} has "
                 f"{case.arrays[name].shape}"
             )
-        for where, direction, first in _directions(case.arrays[name], found[0], rng):
+        for where, direction, first in directions(case.arrays[name], found[0], rng):
             one = self._along(wide, name, direction, first, found, wide_base, weights)
             if one is None:
                 return None
@@ -279,7 +275,7 @@ class Gradients:
         counts = self.counts[name]
         counts["directions"] += 1
         counts["unsure"] += one.unsure
-        if where == _WHOLE and not one.unsure and one.difference:
+        if where == WHOLE and not one.unsure and one.difference:
             found = float(f"{one.error / abs(one.difference):.2g}")
             known = counts["resolution"]
             known[dtype] = min(known.get(dtype, found), found)
@@ -308,7 +304,7 @@ class Gradients:
             for one in declaration.inputs
         }  # fmt: skip
         if rng is not None:
-            arrays = {key: _perturbed(one, rng) for key, one in arrays.items()}
+            arrays = {key: perturbed(one, rng) for key, one in arrays.items()}
         types = self._types(case.types)
         scalars = {one.name: case.scalars[one.name] for one in declaration.scalars}
         shapes = {key: one.shape for key, one in arrays.items()}
@@ -369,7 +365,7 @@ class Gradients:
         inexact += RTOL[own] * scale + smallest
         if math.isfinite(noise):
             inexact += _AMPLIFIED * noise
-        overflow = float(np.finfo(own).max / 2 * np.abs(moved).max())
+        overflow = float(np.finfo(own).max) / 2 * float(np.abs(moved).max())
         if math.isinf(slope) and abs(change) > overflow:
             inexact = math.inf  # the gradient is too large for its type
         return Comparison(slope, finite + error, inexact, scale)
@@ -398,43 +394,3 @@ def _rounding(weights: Arrays, one: Arrays, other: Arrays) -> float:
         moved = one[name] != other[name]
         found += float(((unit * weight.astype(np.float64) * one[name])[moved] ** 2).sum())
     return math.sqrt(found)
-
-
-def _perturbed(array: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """The array with each element of floating point moved to a neighbour, or not moved."""
-    if array.dtype.kind != "f":
-        return array
-    towards = rng.choice(np.array([-np.inf, np.nan, np.inf], array.dtype), array.shape)
-    return np.where(np.isnan(towards), array, np.nextafter(array, towards))
-
-
-def _directions(
-    array: np.ndarray[Any, Any], gradient: np.ndarray[Any, Any], rng: np.random.Generator
-) -> Iterator[tuple[str, np.ndarray[Any, Any], int]]:
-    """Directions, each with its first step.
-
-    They are single elements, those at the ends among them, the signs of the gradient, and a random
-    one.
-    """
-    sizes, count = np.abs(array.astype(np.float64)), array.size
-    typical = float(np.sqrt((sizes**2).mean())) or 1.0
-    places: Mapping[int, None]
-    if count <= _EVERY:
-        places = dict.fromkeys(range(count))
-    else:
-        places = dict.fromkeys([0, count - 1, *rng.integers(0, count, 4).tolist()])
-    for place in places:
-        one = np.zeros(count)
-        one[place] = max(sizes.reshape(-1)[place], typical * _LEAST)
-        index = np.unravel_index(place, array.shape) if array.shape else ()
-        yield (
-            f"element [{', '.join(str(int(each)) for each in index)}]",
-            one.reshape(array.shape),
-            _FEWER,
-        )
-    with np.errstate(invalid="ignore"):
-        signs = np.where(np.isnan(gradient), 1.0, np.sign(gradient.astype(np.float64)))
-    # The gradient of an element may overflow in its type.
-    moved = np.where(np.isinf(gradient), 0.0, np.where(sizes == 0, typical, sizes))
-    yield _WHOLE, signs * moved, 0
-    yield "a random direction", rng.normal(size=array.shape) * moved, 0
