@@ -57,6 +57,23 @@ def test_lanes_that_leave_a_loop_wait_in_a_mask(tmp_path):
     assert run(program, "interpret", tmp_path) == ["True True", "False False"]
 
 
+def test_groups_of_copies_cost_nothing(tmp_path):
+    """Commits and waits are operations for the race check; machine code omits them."""
+    program = """
+        driver.library.cupola_cpu_printed.restype = ctypes.c_char_p
+        steps = "cp.async.commit_group; cp.async.wait_group 1; cp.async.wait_all;"
+        head = "AGAIN: add.u32 %r5, %r5, %r1;"
+        tail = "setp.lt.u32 %p0, %r5, 99; @%p0 bra AGAIN; st.global.u32 [%rd5], %r5;"
+        for middle in ("", steps, "@%p0 " + steps):
+            text = text_of({"endure": head + middle + tail})
+            module = driver.load(text.replace("sm_75", "sm_80"))
+            printed = driver.library.cupola_cpu_printed(module.function("endure")).decode()
+            print(printed.count("s.handlers["), printed.count("run_handlers("))
+    """
+    without, plain, guarded = run(program, "interpret", tmp_path)
+    assert without == plain == guarded
+
+
 @pytest.mark.parametrize("guard", ["", "@%p "])
 def test_an_operand_may_be_an_index_of_blocks(tmp_path, guard):
     """Here it is the size of a copy; machine code has the index in no variable."""
