@@ -158,7 +158,8 @@ GRADIENTS = {
     "a factor": (*WRONG["wrong-gradient"], "grad_x, element"),
     "a term": ("x[r * n + i] * x[r * n + i];", "x[r * n + i];", "grad_w, element"),
     "the last element": ("= 2 * grad_y[i]", "= (i < rows * n - 1) * 2 * grad_y[i]", "grad_x, ele"),
-    "NaN": ("if (i < n) grad_w[i] = sum", "if (i < n) grad_w[i] = sum / (i - i)", "is nan"),
+    "infinity": ("if (i < n) grad_w[i] = sum", "if (i < n) grad_w[i] = sum / (i - i)", "inf, and "),
+    "NaN": ("if (i < n) grad_w[i] = sum", 'if (i < n) grad_w[i] = nanf("")', "is nan"),
 }
 
 

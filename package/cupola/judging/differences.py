@@ -2,9 +2,9 @@
 """Central differences at steps that halve, extrapolated to the step 0.
 
 The error of central differences has even powers of the step. Richardson's extrapolation cancels
-them one after another, and the differences between its columns estimate what is left. Second
-differences shrink with the step where a function is smooth. What does not shrink shows a kink at
-larger steps, and the rounding of the function at the smallest steps.
+them one after another, and the differences between its columns estimate the rest. Second differences
+shrink with the step where a function is smooth. The part that does not shrink shows a kink at larger
+steps, and the rounding of the function at the smallest steps.
 """
 
 from __future__ import annotations
@@ -78,5 +78,5 @@ def extrapolated(steps: Sequence[Differences]) -> tuple[float, float]:
 
 
 def _spread(slopes: Sequence[float]) -> float:
-    """What the slopes at the smallest steps say about the error: a quarter of their differences."""
+    """The error that the slopes at the smallest steps show: a quarter of their differences."""
     return (max(slopes) - min(slopes)) / 4
