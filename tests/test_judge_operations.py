@@ -198,7 +198,11 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("types", [("float32",), ("float32", "float16"), ("float16",)])
+@pytest.mark.parametrize("types", [
+    ("float32", "float16"),
+    pytest.param(("float32",), marks=pytest.mark.campaign("two verdicts each")),
+    pytest.param(("float16",), marks=pytest.mark.campaign("two verdicts each")),
+])  # fmt: skip
 def test_a_small_factor_in_a_gradient(package, types):
     """The widest kernel of the operation has the differences; the last type has the mistake."""
     name, factor = SMALL[types[-1]]
@@ -244,6 +248,7 @@ __global__ void wave_backward(const T* grad_y, const T* x, T* grad_x, int rows, 
     assert judged("judged:wave").codes == ("wrong-gradient",)
 
 
+@pytest.mark.campaign("two verdicts")
 def test_gradients_of_families(package):
     source = """
 template <int TX> __global__ void square(const float* x, float* y, int rows, int n) {

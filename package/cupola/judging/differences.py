@@ -2,9 +2,9 @@
 """Central differences at steps that halve, extrapolated to the step 0.
 
 The error of central differences has even powers of the step. Richardson's extrapolation cancels
-them one after another, and the differences between its columns estimate the rest. Second differences
-shrink with the step where a function is smooth. The part that does not shrink shows a kink at larger
-steps, and the rounding of the function at the smallest steps.
+them one after another, and the differences between its columns estimate the rest. Second
+differences shrink with the step where a function is smooth. The part that does not shrink shows a
+kink at larger steps, and the rounding of the function at the smallest steps.
 """
 
 from __future__ import annotations
