@@ -97,7 +97,7 @@ mul.wide.u32 %d9, %r0, {4 * self.n}; add.u64 %d8, %d3, %d9;"""
                 f"tcgen05.st.sync.aligned.32x32b.x8.b32 [%r4+{A_COLUMN + c}], {registers(100, 8)};"
             )
         body += f"""tcgen05.wait::st.sync.aligned; fence.proxy.async; tcgen05.fence::before_thread_sync; {SYNC} tcgen05.fence::after_thread_sync;
-cvt.u64.u32 %d11, %r5; shr.u64 %d11, %d11, 4; add.u32 %r11, %r3, {A_COLUMN}; mov.u32 %r12, {bits}; setp.ne.u32 %p4, %r0, 999; setp.eq.and.u32 %p5, %r30, {self.issuer}, %p1;"""
+cvt.u64.u32 %d11, %r5; shr.u64 %d11, %d11, 4; and.b64 %d11, %d11, 0x3fff; add.u32 %r11, %r3, {A_COLUMN}; mov.u32 %r12, {bits}; setp.ne.u32 %p4, %r0, 999; setp.eq.and.u32 %p5, %r30, {self.issuer}, %p1;"""
         mask = ""
         if self.mask:
             body += "".join(f"mov.u32 %r{20 + n}, {self.mask[n]};" for n in range(8))

@@ -12,6 +12,7 @@ bool special_is_uniform(unsigned which) {
     using S = ptx::Special;
     if (which >= static_cast<unsigned>(S::count))
         return static_cast<Hidden>(which) == Hidden::shared_base ||
+               static_cast<Hidden>(which) == Hidden::shared_window ||
                static_cast<Hidden>(which) == Hidden::parameter_base;
     switch (static_cast<S>(which)) {
         case S::tid_x:

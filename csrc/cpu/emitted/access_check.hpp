@@ -14,8 +14,9 @@ CUPOLA_INLINE bool check_range(const Warp& w, std::uint32_t slot, std::uint64_t 
                                std::uint64_t bytes, bool write, std::uint64_t& host) {
     const Block& b = *w.block;
     if constexpr (W == Window::shared) {
-        host = b.shared + from;
-        return fits(from, bytes, b.shared_bytes);
+        const std::uint64_t offset = from - b.shared_window;
+        host = b.shared + offset;
+        return fits(offset, bytes, b.shared_bytes);
     } else {
         host = from;
         return b.ranges[slot].allows(from, bytes, write);

@@ -45,9 +45,10 @@ template <unsigned E>
 CUPOLA_INLINE bool check_shared(const Block& block, std::uint32_t mask, const Lanes<E>& address,
                                 std::int64_t offset, unsigned bytes, Bytes<E>* offsets) {
     if (block.shared_bytes < bytes) return false;
-    return check_shared_vectors(typename Lanes<E>::Each(), mask, address,
-                                static_cast<Bytes<E>>(offset),
-                                static_cast<Bytes<E>>(block.shared_bytes - bytes), bytes, offsets);
+    return check_shared_vectors(
+        typename Lanes<E>::Each(), mask, address,
+        static_cast<Bytes<E>>(offset) - static_cast<Bytes<E>>(block.shared_window),
+        static_cast<Bytes<E>>(block.shared_bytes - bytes), bytes, offsets);
 }
 template <class V>
 CUPOLA_INLINE bool check_shared(const Block& block, std::uint32_t mask, const V* address,

@@ -42,7 +42,8 @@ struct ReadableRange {
     ReadableRange(const Warp& w, std::uint32_t slot, std::uint64_t bytes) {
         std::uint64_t size;
         if constexpr (W == Window::shared) {
-            host = w.block->shared;
+            first = w.block->shared_window;
+            host = w.block->shared - first;
             size = w.block->shared_bytes;
         } else {
             const Range& range = w.block->ranges[slot];

@@ -35,7 +35,7 @@ ptx::Space AddressDecoder::place_address(const ptx::Operand& m, ptx::Space space
             break;
         case Kind::variable: {
             space = space_of_access(functions_.module().variables[m.index], space);
-            code.op[4] = symbols_.address_of(m.index, 0, 8);
+            code.op[4] = symbols_.visible_address(m.index, 0, 8);
             code.imm = m.value;
             break;
         }

@@ -65,6 +65,8 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
     }
     shared = cluster.shared_of(rank);
     shared_bytes = own;
+    rank_window = window_bits(rank);
+    if (kernel_.knows_rank && rank != 0) shared_window = rank_window;
     std::memset(reinterpret_cast<void*>(shared), 0, shared_bytes);
     Block::cluster = cluster.shared_of(0);
     cluster_stride = cluster.stride();

@@ -1,8 +1,10 @@
 // csrc/cpu/interpreter/cluster.cpp - runs the blocks of a cluster; distributed shared memory.
 //
-// An address of the .shared::cluster window is an offset in the block's own shared memory. With a
-// rank plus one in the bits above, it is an offset in the shared memory of that block. Such an
-// address is valid in every block of the cluster.
+// An address of the .shared::cluster window is an offset in the block's own shared memory. With
+// window_bits(rank) it is an offset in the shared memory of the block of that rank, in every block
+// of the cluster. A rank other than 0 needs no bit 30. Where a kernel knows ranks, the addresses of
+// variables have these bits, except in block 0: programs set and clear bits of the rank, by which
+// they get addresses of other blocks.
 #include "cpu/interpreter/block.hpp"
 
 #include <algorithm>
@@ -20,8 +22,6 @@ std::unique_ptr<ClusterRunner> ClusterRunner::make(const Launch& launch) {
 namespace interpreter {
 namespace {
 
-// Distance of two blocks' shared memories: 256 KiB, where a block has at most 227.
-constexpr unsigned rank_shift = 18;
 constexpr std::uint64_t offset_mask = (std::uint64_t{1} << rank_shift) - 1;
 constexpr std::uint64_t nowhere = ~std::uint64_t{15};  // an invalid address; never mapped
 
@@ -165,9 +165,10 @@ struct SharedPlace {
 };
 
 std::optional<SharedPlace> place_of_window(const BlockState& block, std::uint64_t address) {
-    const std::uint64_t part = address >> rank_shift, offset = address & offset_mask;
-    if (part > block.cluster_state().size() || offset > block.shared_bytes) return std::nullopt;
-    return SharedPlace{part == 0 ? block.rank() : static_cast<unsigned>(part) - 1, offset};
+    const std::uint64_t part = address & ~offset_mask, offset = address & offset_mask;
+    const std::uint64_t rank = part == 0 ? block.rank() : (part & ~window_bits(0)) >> rank_shift;
+    if (rank >= block.cluster_state().size() || offset > block.shared_bytes) return std::nullopt;
+    return SharedPlace{static_cast<unsigned>(rank), offset};
 }
 std::optional<SharedPlace> place_of_generic(const BlockState& block, std::uint64_t address) {
     const ClusterState& cluster = block.cluster_state();
@@ -178,7 +179,7 @@ std::optional<SharedPlace> place_of_generic(const BlockState& block, std::uint64
 
 // Includes the rank even of the block itself: the address may be passed to other blocks.
 std::uint64_t window_address(unsigned rank, std::uint64_t offset) {
-    return std::uint64_t{rank + 1} << rank_shift | offset;
+    return window_bits(rank) | offset;
 }
 std::uint64_t shared_address(const BlockState& block, unsigned rank, std::uint64_t offset) {
     const ClusterState& cluster = block.cluster_state();

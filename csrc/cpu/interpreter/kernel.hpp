@@ -25,6 +25,7 @@ namespace cupola::cpu::interpreter {
 // Special registers of the decoder that PTX does not name.
 enum class Hidden : std::uint8_t {
     shared_base = static_cast<std::uint8_t>(ptx::Special::count),
+    shared_window,  // Block::shared_window
     local_base,
     parameter_base,
     stack_pointer,
@@ -124,6 +125,8 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::vector<Parameter> parameters_;
     std::uint32_t parameter_bytes = 0;
     std::uint32_t shared_bytes = 0, shared_align = 1;
+    // Whether the code asks for the rank of its block in the cluster, or works in pairs of blocks.
+    bool knows_rank = false;
     std::uint32_t frame_bytes = 0;  // a thread's largest use of local memory without recursion
     // Bytes allocated for a thread's frame, a multiple of local_align.
     std::uint32_t stack_bytes = 0;

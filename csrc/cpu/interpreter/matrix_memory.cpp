@@ -37,7 +37,7 @@ bool reach(const DecodedOp* ip, Warp& w, const MatrixOperation& op, std::uint32_
     for (; who != 0; who &= who - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(who));
         if (op.space == ptx::Space::shared) {
-            const std::uint64_t x = w.address[lane];
+            const std::uint64_t x = b.shared_offset(w.address[lane]);
             const bool outside = !fits(x, bytes, b.shared_bytes);
             if (outside || (x & (bytes - 1)) != 0) {
                 b.fault(w, ip,
@@ -190,7 +190,9 @@ std::byte* find_whole(const DecodedOp* ip, Warp& w, const std::byte* r, const Ma
                       bool write, std::uint32_t* offsets) {
     const BlockState& b = block_of(w);
     const WholeLayout& layout = *op.whole;
-    const std::uint64_t base = address_in(ip, op, r, 0), stride = stride_in(op, r, 0);
+    const bool shared = op.space == ptx::Space::shared;
+    const std::uint64_t named = address_in(ip, op, r, 0), stride = stride_in(op, r, 0);
+    const std::uint64_t base = shared ? b.shared_offset(named) : named;
     const unsigned bytes = layout.bits / 8;
     const std::uint64_t row = bits_to(op.form, stride, 1, 0),
                         column = bits_to(op.form, stride, 0, 1);
@@ -203,7 +205,6 @@ std::byte* find_whole(const DecodedOp* ip, Warp& w, const std::byte* r, const Ma
     if (!is_uniform(r + ip->op[4], address_bytes) ||
         (op.stride != 0 && !is_uniform(r + op.stride, 4)))
         return nullptr;
-    const bool shared = op.space == ptx::Space::shared;
     const Range range =
         shared ? Range{0, b.shared_bytes, true} : b.ranges[static_cast<unsigned>(ip->slot)];
     if (!range.allows(base, end, write)) return nullptr;

@@ -62,7 +62,7 @@ std::int32_t OperandDecoder::source(const ptx::Operand& o, Type type) {
         case Kind::single:
             return registers_.constant(width, bits_in(o, type));
         case Kind::variable:
-            return symbols_.address_of(o.index, static_cast<std::uint64_t>(o.value), width);
+            return symbols_.visible_address(o.index, static_cast<std::uint64_t>(o.value), width);
         case Kind::frame:
             return symbols_.frame_address(o.index, o.value, width);
         case Kind::function:

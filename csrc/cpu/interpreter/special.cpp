@@ -11,6 +11,7 @@ bool special_lasts(unsigned special, bool of_one_warp, bool calls) {
     using S = ptx::Special;
     if (special >= static_cast<unsigned>(S::count)) switch (static_cast<Hidden>(special)) {
             case Hidden::shared_base:
+            case Hidden::shared_window:
             case Hidden::parameter_base:
                 return true;
             case Hidden::local_base:
@@ -77,7 +78,10 @@ void BlockState::write_specials(const Specials& specials, unsigned index, std::b
         if (special >= static_cast<unsigned>(S::count)) {
             switch (static_cast<Hidden>(special)) {
                 case Hidden::shared_base:
-                    each([&](unsigned) { return std::uint64_t{shared}; });
+                    each([&](unsigned) { return shared - shared_window; });
+                    break;
+                case Hidden::shared_window:
+                    uniform(static_cast<std::uint32_t>(shared_window));
                     break;
                 case Hidden::local_base:
                     each([&](unsigned i) { return local + (first + i) * local_bytes; });

@@ -10,13 +10,35 @@ std::uint32_t rounded_size(std::uint64_t n, std::uint32_t to) {
     return static_cast<std::uint32_t>(rounded(n, to));
 }
 
+// Whether blocks of a cluster may take different ways by their ranks, or work in pairs.
+bool knows_rank(const ptx::Function& function) {
+    using S = ptx::Special;
+    const auto names_rank = [](const ptx::Operand& o) {
+        const auto which = static_cast<S>(o.index);
+        return o.kind == Kind::special &&
+               (which == S::cluster_ctarank || which == S::cluster_ctaid_x ||
+                which == S::cluster_ctaid_y || which == S::cluster_ctaid_z);
+    };
+    const auto uses_rank = [](const ptx::Instruction& i) {
+        const ptx::Opcode opcode = i.form.opcode();
+        const bool of_pair =
+            i.form.group() == static_cast<unsigned>(ptx::InstructionGroupId::tcgen05) &&
+            field::pair.get(i.modifiers) != 0;
+        return opcode == ptx::Opcode::mapa || opcode == ptx::Opcode::getctarank || of_pair;
+    };
+    return std::any_of(function.operands.begin(), function.operands.end(), names_rank) ||
+           std::any_of(function.code.begin(), function.code.end(), uses_rank);
+}
+
 }  // namespace
 
 void SymbolAddresses::place_shared() {
     std::vector<std::uint32_t> open;
     std::uint64_t at = 0;
-    for (const std::uint32_t n : functions_.list())
-        for (const ptx::Operand& o : functions_.module().functions[n].operands) {
+    for (const std::uint32_t n : functions_.list()) {
+        const ptx::Function& function = functions_.module().functions[n];
+        code_.kernel().knows_rank |= knows_rank(function);
+        for (const ptx::Operand& o : function.operands) {
             const bool names =
                 o.kind == Kind::variable || (o.kind == Kind::memory && o.base == Kind::variable);
             if (names) named_.insert(o.index);
@@ -33,6 +55,7 @@ void SymbolAddresses::place_shared() {
             shared_at_[o.index] = at;
             at += v.size;
         }
+    }
     if (at > 227 * 1024)
         code_.fail(functions_.module().functions[functions_.list().back()].line,
                    "more than 227 KiB of static shared memory");
@@ -55,6 +78,22 @@ std::int32_t SymbolAddresses::address_of(std::uint32_t variable, std::uint64_t o
     const std::uint64_t at = variable_address(variable) + offset;
     return registers_.constant(width, width == 4 ? at & 0xffffffffu : at,
                                functions_.module().variables[variable].space != ptx::Space::shared);
+}
+
+std::int32_t SymbolAddresses::visible_address(std::uint32_t variable, std::uint64_t offset,
+                                              unsigned width) {
+    const std::int32_t at = address_of(variable, offset, width);
+    const bool shared = functions_.module().variables[variable].space == ptx::Space::shared;
+    if (!shared || !code_.kernel().knows_rank || width < 4) return at;
+    std::int32_t window = registers_.special(Hidden::shared_window, 4);
+    if (width == 8) {
+        const std::int32_t wide = registers_.temporary(8);
+        code_.emit("cvt.u64.u32", wide, window);
+        window = wide;
+    }
+    const std::int32_t to = registers_.temporary(width);
+    code_.emit(width == 8 ? "add.u64" : "add.u32", to, at, window);
+    return to;
 }
 
 std::int32_t SymbolAddresses::frame_address(std::uint32_t variable, std::int64_t offset,

@@ -24,6 +24,9 @@ class SymbolAddresses {
     // A register with the address of a variable of the module or of the function, plus an offset
     // in bytes.
     std::int32_t address_of(std::uint32_t variable, std::uint64_t offset, unsigned width);
+    // The same, as a register of the program has it: with the rank of the block, where the code
+    // knows ranks.
+    std::int32_t visible_address(std::uint32_t variable, std::uint64_t offset, unsigned width);
     std::int32_t frame_address(std::uint32_t variable, std::int64_t offset, unsigned width);
     // The address of a function; the function may be undefined.
     std::uint64_t function_address(std::uint32_t function) const {

@@ -178,10 +178,22 @@ struct BarrierState {
 // How the lanes' addresses relate to each other.
 enum class Pattern : std::uint8_t { scattered, contiguous, uniform };
 
+// The bits by which an address names the shared memory of the block of a rank. A block has at most
+// 227 KiB. As on hardware, the rank begins at bit 24; bit 30 tells such an address from an offset.
+inline constexpr unsigned rank_shift = 24;
+inline constexpr std::uint64_t window_bits(unsigned rank) {
+    return std::uint64_t{1} << 30 | std::uint64_t{rank} << rank_shift;
+}
+
 // The block's state that handlers need. The virtual functions are the slow paths.
 struct Block {
     std::uintptr_t shared = 0;
     std::uint64_t shared_bytes = 0;
+    // Bits above the offset in the addresses of .shared variables: 0, or the bits of the block's
+    // rank.
+    std::uint64_t shared_window = 0;
+    // Bits of the block's rank in addresses of the .shared::cluster window.
+    std::uint64_t rank_window = window_bits(0);
     // The shared memories of the cluster's blocks, at a fixed stride.
     std::uintptr_t cluster = 0;
     std::uint64_t cluster_bytes = 0, cluster_stride = 0;
@@ -204,6 +216,13 @@ struct Block {
     BarrierState barriers[16];
     std::uint32_t used_barriers = 0;  // bit mask of barriers that need a reset
     std::uint64_t* counts = nullptr;  // for coverage; null where the kernel has no counters
+
+    // The offset that an address of this block's shared memory names. An address of another block
+    // stays as it is, which is too large for an offset.
+    std::uint64_t shared_offset(std::uint64_t address) const {
+        const std::uint64_t offset = address - rank_window;
+        return offset >> rank_shift == 0 ? offset : address;
+    }
 
     // Checks the address of each active lane. False: a fault has been noted.
     virtual bool resolve(Warp& w, const DecodedOp* ip, unsigned bytes, bool write) = 0;

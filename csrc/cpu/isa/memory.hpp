@@ -30,6 +30,30 @@ inline std::uint64_t collect(const DecodedOp* ip, Warp& w, const std::byte* a) {
     return base;
 }
 
+// Converts w.address, where some are not aligned offsets of the window: in shared memory they may
+// name the block's rank. False: a fault has been noted.
+template <Window W>
+[[gnu::noinline]] bool resolve_unusual(const DecodedOp* ip, Warp& w, unsigned bytes) {
+    Block& b = *w.block;
+    const std::uint64_t size = W == Window::shared ? b.shared_bytes : b.local_bytes;
+    bool outside = false, aligned = true;
+    for (std::uint64_t& x : w.address) {
+        if constexpr (W == Window::shared) x = b.shared_offset(x);
+        outside |= !fits(x, bytes, size);
+        aligned &= (x & (bytes - 1)) == 0;
+    }
+    for (unsigned i = 0; i < lanes && (outside || !aligned); ++i) {
+        const std::uint64_t x = w.address[i];
+        if (outside ? fits(x, bytes, size) : (x & (bytes - 1)) == 0) continue;
+        b.fault(w, ip, outside ? FaultKind::illegal_address : FaultKind::misaligned_address, i,
+                W == Window::shared ? "shared memory" : "local memory", x);
+        return false;
+    }
+    if constexpr (W == Window::shared)
+        for (std::uint64_t& x : w.address) x += b.shared;
+    return true;
+}
+
 // Converts the access's addresses to host addresses in w.address, and checks them. False: a fault
 // has been noted.
 template <Window W>
@@ -55,17 +79,7 @@ bool resolve_addresses(const DecodedOp* ip, Warp& w, const std::byte* a, unsigne
         return b.resolve(w, ip, bytes, write);
     } else {
         const std::uint64_t size = W == Window::shared ? b.shared_bytes : b.local_bytes;
-        const bool outside = !fits(high, bytes, size);
-        if (!aligned || outside) {
-            for (unsigned i = 0; i < lanes; ++i) {
-                const std::uint64_t x = w.address[i];
-                if (outside ? fits(x, bytes, size) : (x & (bytes - 1)) == 0) continue;
-                b.fault(w, ip, outside ? FaultKind::illegal_address : FaultKind::misaligned_address,
-                        i, W == Window::shared ? "shared memory" : "local memory", x);
-                break;
-            }
-            return false;
-        }
+        if (!aligned || !fits(high, bytes, size)) return resolve_unusual<W>(ip, w, bytes);
         if constexpr (W == Window::shared) {
             for (unsigned i = 0; i < lanes; ++i) w.address[i] += b.shared;
         } else {
