@@ -1,7 +1,10 @@
 // csrc/ptx/match.cpp - finds the rows of the table that an opcode matches.
 #include "ptx/match.hpp"
 
+#include <algorithm>
+#include <initializer_list>
 #include <unordered_map>
+#include <utility>
 
 namespace cupola::ptx {
 namespace {
@@ -76,53 +79,109 @@ bool fits(std::string_view opcode, FormId id, Candidate& found) {
     return rest.empty();
 }
 
-// Copies of tensors. Their rows join the two words whose order matters, as in "global.shared::cta".
-bool copies_tensor(FormId id) {
-    constexpr std::string_view last = ".tensor";
-    const std::string_view name = id.form().mnemonic;
-    return name.size() > last.size() && name.substr(name.size() - last.size()) == last;
+// Words whose order says which operand or property a word belongs to, in all instructions. ptxas
+// takes all other words in any order, and code generators use that: "atom.gpu.acq_rel.add".
+enum class WordKind : std::uint8_t { free, type, space, layout, operation };
+
+WordKind kind_of(std::string_view word) {
+    const auto is_one_of = [word](std::initializer_list<std::string_view> words) {
+        return std::find(words.begin(), words.end(), word) != words.end();
+    };
+    if (type_named(word) != Type::none ||
+        is_one_of({"u2", "s2", "u4", "s4", "b1", "e2m1", "e2m3", "e3m2", "ue8m0", "ue4m3", "b8x16",
+                   "b6x16_p32", "b4x16_p64"}))
+        return WordKind::type;
+    if (is_one_of({"global", "shared", "shared::cta", "shared::cluster"})) return WordKind::space;
+    if (is_one_of({"row", "col"})) return WordKind::layout;
+    return is_one_of({"and", "xor", "popc"}) ? WordKind::operation : WordKind::free;
 }
 
-// ldmatrix, stmatrix and movmatrix, whose words describe one operand.
-bool moves_matrices(FormId id) {
-    return id.form().mnemonic.find("matrix.") != std::string_view::npos;
+std::vector<std::string_view> words_of(std::string_view text) {
+    std::vector<std::string_view> words;
+    while (!text.empty()) {
+        words.push_back(first_word(text));
+        text.remove_prefix(std::min(text.size(), words.back().size() + 1));
+    }
+    return words;
 }
 
-// Whether the order of modifiers matters. ptxas accepts any order, and code generators use that:
-// "atom.gpu.acq_rel.add". But the instructions of these four groups have equal words for different
-// operands, and only the order tells which operand a word belongs to.
-bool has_an_order(FormId id) {
-    const auto group = static_cast<InstructionGroupId>(id.group());
-    if (group == InstructionGroupId::async) return !copies_tensor(id);
-    if (group == InstructionGroupId::matrix) return !moves_matrices(id);
-    return group == InstructionGroupId::video || group == InstructionGroupId::texture;
-}
+// The words behind an instruction's name that no slot has taken yet.
+class LooseWords {
+  public:
+    explicit LooseWords(std::string_view text) : words_(words_of(text)) {}
+    bool empty() const { return words_.empty(); }
+    // Takes each word of `text`, if it is the first one of its kind.
+    bool take(std::string_view text) { return take(text, words_); }
+    // Takes the choice of the most words: one choice may be a part of another.
+    bool take(const ModifierSlot& slot, Bits& bits) {
+        if (slot.optional && slot.field.get(bits) != 0) return true;
+        std::vector<std::string_view> fewest = words_;
+        unsigned value = 0;
+        for (unsigned i = 0; i < slot.count; ++i) {
+            std::vector<std::string_view> left = words_;
+            if (!take(slot.choices[i].text, left) || left.size() >= fewest.size()) continue;
+            fewest = std::move(left);
+            value = slot.choices[i].value;
+        }
+        const bool taken = fewest.size() != words_.size();
+        if (taken) bits |= slot.field.put(value);
+        words_ = std::move(fewest);
+        return taken || slot.optional;
+    }
+    bool take(const Types& types, Type& type) {
+        for (unsigned i = 0; i < types.count; ++i)
+            if (take(name_of(types.list[i]))) {
+                type = types.list[i];
+                return true;
+            }
+        return types.count == 0;
+    }
+
+  private:
+    static bool take(std::string_view text, std::vector<std::string_view>& from) {
+        std::vector<std::string_view> left = from;
+        for (const std::string_view word : words_of(text)) {
+            const WordKind kind = kind_of(word);
+            const auto at = std::find_if(left.begin(), left.end(), [&](std::string_view each) {
+                return kind == WordKind::free ? each == word : kind_of(each) == kind;
+            });
+            if (at == left.end() || *at != word) return false;
+            left.erase(at);
+        }
+        from = std::move(left);
+        return true;
+    }
+
+    std::vector<std::string_view> words_;
+};
 
 bool fits_disordered(std::string_view opcode, FormId id, Candidate& found) {
+    constexpr std::string_view of_warp = ".sync.aligned";
     const Form& form = id.form();
-    if (has_an_order(id) || opcode.substr(0, form.mnemonic.size()) != form.mnemonic) return false;
-    std::string_view rest = opcode.substr(form.mnemonic.size());
+    std::string_view name = form.mnemonic, fixed;
+    if (name.size() > of_warp.size() && name.substr(name.size() - of_warp.size()) == of_warp) {
+        name.remove_suffix(of_warp.size());
+        fixed = of_warp.substr(1);
+    }
+    if (opcode.substr(0, name.size()) != name || opcode.substr(name.size(), 1) != ".") return false;
     found = Candidate{};
     found.form = id;
-    bool taken[sizeof(ModifierSlots::list) / sizeof(ModifierSlots::list[0])] = {};
-    while (!rest.empty()) {
-        const std::size_t left = rest.size();
-        for (unsigned i = 0; i < form.slots.count && rest.size() == left; ++i) {
-            if (taken[i]) continue;
-            take_slot(rest, *form.slots.list[i], found.modifiers);
-            taken[i] = rest.size() != left;
-        }
-        if (rest.size() == left) {
-            const bool second = form.types.count == 0 || found.type != Type::none;
-            Type& type = second ? found.type2 : found.type;
-            if (type == Type::none) take_type(rest, second ? form.types2 : form.types, type);
-        }
-        if (rest.size() == left) return false;
+    std::string_view rest = opcode.substr(name.size());
+    // The half that mul.lo and mad.hi return belongs to their names.
+    const bool has_half = form.slots.count != 0 && form.slots.list[0] == &words::low_high;
+    if (has_half && !take_slot(rest, words::low_high, found.modifiers)) return false;
+    LooseWords loose(rest.substr(std::min<std::size_t>(1, rest.size())));
+    if (!loose.take(fixed)) return false;
+    for (const bool trailing : {false, true}) {
+        if (trailing &&
+            !(loose.take(form.types, found.type) && loose.take(form.types2, found.type2)))
+            return false;
+        for (unsigned i = has_half; i < form.slots.count; ++i)
+            if (form.slots.list[i]->trailing == trailing &&
+                !loose.take(*form.slots.list[i], found.modifiers))
+                return false;
     }
-    for (unsigned i = 0; i < form.slots.count; ++i)
-        if (!taken[i] && !form.slots.list[i]->optional) return false;
-    return (form.types.count == 0 || found.type != Type::none) &&
-           (form.types2.count == 0 || found.type2 != Type::none);
+    return loose.empty();
 }
 
 }  // namespace

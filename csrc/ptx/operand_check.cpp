@@ -1,6 +1,8 @@
 // csrc/ptx/operand_check.cpp - checks operands against the constraints of a row.
 #include "ptx/operand_check.hpp"
 
+#include <algorithm>
+
 #include "ptx/tcgen05.hpp"
 
 namespace cupola::ptx {
@@ -68,7 +70,7 @@ std::string OperandCheck::run() const {
         const OperandConstraint constraint = form.operands.list[i];
         if (constraint == OperandConstraint::cc_in || constraint == OperandConstraint::cc_out)
             continue;
-        const Operand& o = here_.operands[at++];
+        const Operand& o = without_braces(here_.operands[at++], constraint);
         std::string wrong = one(constraint, o);
         if (wrong.empty() && o.second != absent && constraint != OperandConstraint::pq &&
             constraint != OperandConstraint::dp && constraint != OperandConstraint::fetched)
@@ -82,9 +84,33 @@ std::string OperandCheck::run() const {
         if (!wrong.empty()) return "operand " + std::to_string(at) + ": " + wrong;
     }
     if (const std::string wrong = result_of_query(); !wrong.empty()) return wrong;
+    if (const std::string wrong = braces_of_scales(); !wrong.empty()) return wrong;
     if (!policy) return order();
     const std::string wrong = source(here_.operands[at], Type::b64, false);
     return wrong.empty() ? order() : "cache policy: " + wrong;
+}
+
+// In an mma with scale factors, the register with those of a matrix and the register with metadata
+// may stand in braces.
+const Operand& OperandCheck::without_braces(const Operand& o, OperandConstraint constraint) const {
+    const OperandConstraints& all = c_.form.form().operands;
+    const bool scaled =
+        std::find(all.list, all.list + all.count, OperandConstraint::sd) != all.list + all.count;
+    const bool may = constraint == OperandConstraint::sd || constraint == OperandConstraint::w;
+    return scaled && may && o.kind == Kind::vector && o.count == 1
+               ? here_.function.operands[o.index]
+               : o;
+}
+
+// ptxas takes braces around the registers with scale factors of both matrices, or of none.
+std::string OperandCheck::braces_of_scales() const {
+    const Form& form = c_.form.form();
+    unsigned braces = 0;
+    for (unsigned i = 0; i < form.operands.count; ++i)
+        braces += form.operands.list[i] == OperandConstraint::sd &&
+                  here_.operands[i].kind == Kind::vector;
+    return braces == 1 ? "expected braces around the scale factors of both matrices, or of none"
+                       : "";
 }
 
 // A query of clusterlaunchcontrol needs a register for its result.

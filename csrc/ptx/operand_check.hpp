@@ -44,6 +44,8 @@ class OperandCheck {
     TensorMode tensor_mode() const;
     std::string shift(const Operand& o) const;
     std::string result_of_query() const;
+    const Operand& without_braces(const Operand& o, OperandConstraint constraint) const;
+    std::string braces_of_scales() const;
     std::string mask(const Operand& o) const;
     bool is_sampler(const Operand& o) const;
     std::string tensor(const Operand& o) const;

@@ -346,6 +346,40 @@ def test_infinities_of_e5m2(number, times, made, newer_devices):
     assert not d[1:].any()
 
 
+def as_cutlass_writes(form, name):
+    """The kernel of a form with scale factors, in other words of the same meaning."""
+    shape, layouts = f"m16n8k{form.k}", "row.col"
+    front, kind = form.opcode.split(f".{shape}.{layouts}.")
+    kind, types = kind[: kind.index(".f32.")], kind[kind.index(".f32.") + 1 :]
+    sparse = ".sp::ordered_metadata" * (form.selector is not None)
+    opcode = f"{front.replace(sparse, '')}.{kind.split('.')[0]}{sparse}.{kind.partition('.')[2]}"
+    text = matrix.kernel(form, name).replace(form.opcode, f"{opcode}.{shape}.{layouts}.{types}")
+    for register in ("%s0,", "%t0,", "%e0, 0"):
+        text = text.replace(f", {register}", f", {{{register[:3]}}}{register[3:]}")
+    return text
+
+
+def run_both(forms, inputs):
+    """D of each form, as the manual writes the instruction, and as CUTLASS does."""
+    results = []
+    for make in (matrix.kernel, as_cutlass_writes):
+        text = "".join(make(form, f"k{n}") for n, form in enumerate(forms))
+        module = device_process.driver().load(matrix.header("9.5", "sm_120a") + text)
+        for n, (form, words) in enumerate(zip(forms, inputs, strict=True)):
+            results.append(matrix.output(form, len(words[0])))
+            module.run(f"k{n}", len(words[0]), 32, [*words, results[-1]])
+    return results
+
+
+def test_orders_and_braces_of_cutlass(newer_devices):
+    forms = [f for f in matrix.KINDS if f.scales][::40]
+    assert {f.selector for f in forms} == {None, 0}
+    inputs = [matrix.inputs(f, CASES, n) for n, f in enumerate(forms)]
+    both = newer_devices("12.0").run(run_both, forms, inputs)
+    for n, form in enumerate(forms):
+        assert_same(form, both[len(forms) + n], both[n])
+
+
 REGISTERS = """{ .reg .f32 %f<8>; .reg .b32 %r<16>; .reg .b16 %h<4>; .reg .f16 %e<4>;
 .reg .pred %p; """
 SCALED_OPCODE = (
@@ -382,6 +416,10 @@ def refusal(statement):
         (TWO + "%r9, {1, 0}, %r10, {0, 0};", "the byte of scale factors must be 0 or 2"),
         (FOUR + "%r9, {0, 0}, %r10, {2, 0};", "the byte of scale factors must be 0"),
         (ONE + "%r9, 0, %r10, {0, 0};", "expected {byte, lanes}"),
+        (ONE + "{%r9}, {0, 0}, %r10, {0, 0};", "braces around the scale factors of both matrices"),
+        (ONE + "%r9, {0, 0}, {%r10}, {0, 0};", "braces around the scale factors of both matrices"),
+        (ONE + "{%r9, %r8}, {0, 0}, {%r10}, {0, 0};", "expected a register of 32 bits"),
+        (ONE + "{5}, {0, 0}, {%r10}, {0, 0};", "expected a register of 32 bits"),
         (ONE + "%r9, {0, 0, 0}, %r10, {0, 0};", "expected {byte, lanes}"),
         (ONE + "%r9, {%r1, 0}, %r10, {0, 0};", "expected a register of type .u16"),
         (ONE + "%r9, {%e1, 0}, %r10, {0, 0};", "expected a register of type .u16"),

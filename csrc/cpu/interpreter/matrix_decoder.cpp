@@ -68,10 +68,11 @@ void MatrixDecoder::decode(const ptx::Instruction& i) {
             case OperandConstraint::w:
                 (op.form.kind == MatrixKind::TransposeMatrix ? op.a.emplace_back()
                  : op.form.sparse                            ? op.metadata
-                                  : op.stride) = operands_.source(o, ptx::Type::b32);
+                                                             : op.stride) =
+                    operands_.source(functions_.element(o, 0), ptx::Type::b32);
                 break;
             case OperandConstraint::sd:
-                scales.words = operands_.source(o, ptx::Type::b32);
+                scales.words = operands_.source(functions_.element(o, 0), ptx::Type::b32);
                 break;
             case OperandConstraint::sa:
             case OperandConstraint::sb: {
