@@ -75,23 +75,39 @@ def faults(kernels):
     return [fault(kernel) for kernel in kernels]
 
 
-def whole(statement, descriptors=0, numbers=0, target="sm_100a", room=ROOM):
+# Each block of a pair has arrays of its own, one behind the other.
+PAIR = """mov.u32 %r50, %cluster_ctarank; mad.wide.u32 %d0, %r50, {cells}, %d0; mad.wide.u32 %d1, %r50, {cells}, %d1;
+mad.wide.u32 %d2, %r50, {room}, %d2;
+"""
+SYNC = "barrier.cluster.arrive; barrier.cluster.wait;"
+
+
+def whole(statement, descriptors=0, numbers=0, target="sm_100a", room=ROOM, issuer=None):
     """A kernel that fills tensor memory, executes a statement in one thread, and reads all of it.
 
     ``{d0}``, ``{d1}`` and so on in the statement stand for descriptors of shared memory, ``{n0}``
     for numbers of 32 bits. %d0: cells after it; %d1: cells before; %d2: shared memory; %d3:
-    descriptors and numbers, 64 bits each.
+    descriptors and numbers, 64 bits each. `issuer`: the block of a pair that executes the
+    statement, whose cta_group is that of the pair then.
     """
-    body = f"""mov.u32 %r9, bar; setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [%r9], 1;
+    pair, sync, choose, several = "", "bar.sync 0;", "", ("", "")
+    if issuer is not None:
+        pair, sync = PAIR.format(cells=4 * LANES * COLUMNS, room=room), SYNC
+        choose = f"setp.eq.and.u32 %p1, %r50, {issuer}, %p1; mov.u16 %h1, 3;"
+        several = (".multicast::cluster", ", %h1")
+    body = (
+        pair
+        + f"""mov.u32 %r9, bar; setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [%r9], 1;
 mov.u32 %r5, room; shl.b32 %r6, %r0, 2; more: cvt.u64.u32 %d10, %r6; add.u64 %d10, %d2, %d10; ld.global.u32 %r7, [%d10];
 add.u32 %r8, %r5, %r6; st.shared.u32 [%r8], %r7; add.u32 %r6, %r6, 512; setp.lt.u32 %p2, %r6, {room}; @%p2 bra more;
 mul.wide.u32 %d9, %r0, {4 * COLUMNS}; add.u64 %d8, %d1, %d9; mov.u32 %r10, %r4; mov.u32 %r11, 0;
 fill: ld.global.v4.u32 {registers(100, 4)}, [%d8]; ld.global.v4.u32 {registers(104, 4)}, [%d8+16];
 tcgen05.st.sync.aligned.32x32b.x8.b32 [%r10], {registers(100, 8)}; add.u64 %d8, %d8, 32; add.u32 %r10, %r10, 8;
 add.u32 %r11, %r11, 8; setp.lt.u32 %p2, %r11, {COLUMNS}; @%p2 bra fill;
-tcgen05.wait::st.sync.aligned; fence.proxy.async; tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;
-cvt.u64.u32 %d11, %r5; shr.u64 %d11, %d11, 4; setp.ne.u32 %p4, %r0, 999;
+tcgen05.wait::st.sync.aligned; fence.proxy.async; tcgen05.fence::before_thread_sync; {sync} tcgen05.fence::after_thread_sync;
+cvt.u64.u32 %d11, %r5; shr.u64 %d11, %d11, 4; and.b64 %d11, %d11, 0x3fff; setp.ne.u32 %p4, %r0, 999; {choose}
 """
+    )
     for n in range(descriptors):
         body += f"ld.global.u64 %d{14 + n}, [%d3+{8 * n}]; add.u64 %d{14 + n}, %d{14 + n}, %d11;\n"
     for n in range(numbers):
@@ -99,24 +115,35 @@ cvt.u64.u32 %d11, %r5; shr.u64 %d11, %d11, 4; setp.ne.u32 %p4, %r0, 999;
     names = {f"d{n}": f"%d{14 + n}" for n in range(descriptors)}
     names |= {f"n{n}": f"%r{20 + n}" for n in range(numbers)}
     body += f"""@%p1 {statement.format(**names)};
-@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r9];
+@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster{several[0]}.b64 [%r9]{several[1]};
 wait: mbarrier.try_wait.parity.shared.b64 %p3, [%r9], 0; @!%p3 bra wait; tcgen05.fence::after_thread_sync;
 add.u64 %d8, %d0, %d9; mov.u32 %r10, %r4; mov.u32 %r11, 0;
 drain: tcgen05.ld.sync.aligned.32x32b.x8.b32 {registers(100, 8)}, [%r10]; tcgen05.wait::ld.sync.aligned;
 st.global.v4.u32 [%d8], {registers(100, 4)}; st.global.v4.u32 [%d8+16], {registers(104, 4)}; add.u64 %d8, %d8, 32;
 add.u32 %r10, %r10, 8; add.u32 %r11, %r11, 8; setp.lt.u32 %p2, %r11, {COLUMNS}; @%p2 bra drain;
 """
-    return text(within(body), 4, target, room=room)
+    kernel = text(within(body), 4, target, room=room)
+    if issuer is None:
+        return kernel
+    kernel = kernel.replace(") {", ") .explicitcluster .reqnctapercluster 2 {", 1)
+    return kernel.replace("cta_group::1", "cta_group::2")
 
 
-def after(device, statement, cells, room=None, descriptors=(), numbers=(), target="sm_100a"):
-    """The cells of tensor memory after a statement, in a process with a newer device."""
+def after(
+    device, statement, cells, room=None, descriptors=(), numbers=(), target="sm_100a", issuer=None
+):
+    """The cells of tensor memory after a statement, in a process with a newer device.
+
+    With an issuer, `cells` and `room` have those of both blocks of a pair.
+    """
     values = np.array([*descriptors, *numbers, 0], np.uint64)
-    shared = np.zeros(ROOM, np.uint8) if room is None else room
-    kernel = whole(statement, len(descriptors), len(numbers), target, len(shared))
+    blocks = 1 if issuer is None else 2
+    shared = np.zeros(blocks * ROOM, np.uint8) if room is None else room.reshape(-1)
+    size = len(shared) // blocks
+    kernel = whole(statement, len(descriptors), len(numbers), target, size, issuer)
     out = np.zeros(cells.size, np.uint32)
     arrays = [out, np.ascontiguousarray(cells).reshape(-1), shared, values]
-    return device.run(run, kernel, arrays)[0].reshape(cells.shape)
+    return device.run(run, kernel, arrays, 128, blocks)[0].reshape(cells.shape)
 
 
 CHECKED = """

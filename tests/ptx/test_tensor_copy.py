@@ -15,7 +15,8 @@ from .tensor_memory import COLUMNS, LANES, ROOM
 pytestmark = pytest.mark.skipif(
     "CUPOLA_TEST_DRIVER" in os.environ, reason="asks devices of several compute capabilities"
 )
-COVERED = "tcgen05.cp.cta_group::1.128x256b tcgen05.shift.cta_group::1.down"
+COVERED = """tcgen05.cp.cta_group::1.128x256b tcgen05.shift.cta_group::1.down
+tcgen05.cp.cta_group::2.128x256b tcgen05.shift.cta_group::2.down"""
 # By shape: rows, bytes of a row, and the lanes of a row.
 SHAPES = {
     "128x256b": (128, 32, lambda row: [row]),
@@ -56,6 +57,42 @@ def test_copies(shape, form, newer_devices):
     assert (got == before).all()
 
 
+@pytest.mark.parametrize("issuer", [0, 1])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_copies_of_a_pair(shape, issuer, newer_devices):
+    """Each block gets rows of its own shared memory."""
+    generator = np.random.default_rng(6)
+    rows, width, lanes_of = SHAPES[shape]
+    room = np.zeros((2, ROOM), np.uint8)
+    before = generator.integers(0, 1 << 32, (2, LANES, COLUMNS), np.uint32)
+    codes = generator.integers(0, 256, (2, rows, width)).astype(np.uint8)
+    at = [
+        PLAIN.place(part, of_block, 2048, width)[0]
+        for part, of_block in zip(codes, room, strict=True)
+    ]
+    statement = f"tcgen05.cp.cta_group::2.{shape} [{{n0}}+8], {{d0}}"
+    got = tensor_memory.after(
+        newer_devices("10.0"), statement, before, room, at[:1], [100], issuer=issuer
+    )
+    words = np.ascontiguousarray(codes).view(np.uint32)
+    for block, row in np.ndindex(2, rows):
+        for lane in lanes_of(row):
+            before[block, lane, 108 : 108 + width // 4] = words[block, row]
+    assert (got == before).all()
+
+
+@pytest.mark.parametrize("issuer", [0, 1])
+def test_shifts_of_a_pair(issuer, newer_devices):
+    before = np.random.default_rng(4).integers(0, 1 << 32, (2, LANES, COLUMNS), np.uint32)
+    statement = "tcgen05.shift.cta_group::2.down [{n0}+3]"
+    got = tensor_memory.after(
+        newer_devices("10.0"), statement, before, numbers=[64 << 16 | 37], issuer=issuer
+    )
+    expected = before.copy()
+    expected[:, 64:95, 40:48] = before[:, 65:96, 40:48]
+    assert (got == expected).all()
+
+
 @pytest.mark.parametrize("lane", [0, 96])
 def test_shifts(lane, newer_devices):
     """A lane of a warp gets eight columns of the next one."""
@@ -93,6 +130,8 @@ FAULTS = [
     (shifting(16 << 16), 715, "lane 0, 32, 64 or 96 of tensor memory, got lane 16"),
     (shifting(128 << 16), 715, "got lane 128"),
     (shifting(508), 715, "columns 508 to 515"),
+    (copying().replace("cta_group::1.128", "cta_group::2.128"), 715, "needs a cluster in which the block has a peer"),
+    (shifting(0).replace("cta_group::1.down", "cta_group::2.down"), 715, "needs a cluster in which the block has a peer"),
 ]  # fmt: skip
 
 

@@ -40,6 +40,9 @@ class BlockState;
 
 // The other block of a block's pair, for cta_group::2; null if the cluster has no such block.
 BlockState* peer_of(const BlockState& block);
+// The blocks of a block's cta_group by their ranks: the block alone, or its pair. None: it needs a
+// peer, and has none.
+std::vector<BlockState*> blocks_of_group(BlockState& block, bool pair);
 
 // %tid of a warp's lanes.
 struct ThreadIndices {

@@ -33,6 +33,14 @@ BlockState* peer_of(const BlockState& block) {
     return rank < cluster.size() ? &cluster.block(rank) : nullptr;
 }
 
+std::vector<BlockState*> blocks_of_group(BlockState& block, bool pair) {
+    if (!pair) return {&block};
+    BlockState* const peer = peer_of(block);
+    if (!peer) return {};
+    const bool odd = (block.rank() & 1) != 0;
+    return {odd ? peer : &block, odd ? &block : peer};
+}
+
 ClusterState::ClusterState(const Launch& launch)
     : launch_(launch),
       size_(launch.cluster.x * launch.cluster.y * launch.cluster.z),

@@ -28,6 +28,8 @@ struct TensorAccess {
     std::int32_t reduced = 0;
 };
 
+class BlockState;
+
 // An address in tensor memory: a register, and a number that is added to it.
 struct TensorAddress {
     std::int32_t at = 0;
@@ -56,6 +58,7 @@ struct TensorCopy {
     ptx::CopyShape shape{};
     ptx::CopyFormat format{};
     std::uint32_t offset = 0;  // added to the address
+    bool pair = false;
 };
 
 struct TensorMemoryControl {
@@ -66,7 +69,7 @@ struct TensorMemoryControl {
     Handler relinquish;
     Handler load, store, multiply;
     Handler copy;
-    // op: [1] address in tensor memory; imm is added to it.
+    // op: [1] address in tensor memory; imm: is added to it; bit 32: for a pair of blocks.
     Handler shift;
     // op: [1] generic address of an mbarrier, [2] mask of the cluster's blocks; 0: this block.
     Handler commit;
@@ -88,5 +91,7 @@ const DecodedOp* stop_at_fault(const DecodedOp* ip, Warp& w, FaultKind kind,
 // Whether the lanes have one value in a register of 32 bits.
 bool is_uniform(const Warp& w, const std::uint32_t* values);
 std::string columns_text(unsigned first, unsigned count);
+// Says that a block lacks columns; a block of a pair is named by its rank.
+std::string not_allocated(const BlockState& block, bool pair, unsigned first, unsigned count);
 
 }  // namespace cupola::cpu::interpreter

@@ -84,7 +84,7 @@ void Tcgen05Decoder::decode(const ptx::Instruction& i) {
             const TensorAddress to = address(functions_.operand(i, 0));
             DecodedOp& code = code_.emit(tensor_memory_control.shift, 0, to.at);
             code.flags = flag::strong;
-            code.imm = to.offset;
+            code.imm = static_cast<std::int64_t>(field::pair.get(i.modifiers)) << 32 | to.offset;
             break;
         }
         case Tcgen05Kind::Nothing:
@@ -154,6 +154,7 @@ void Tcgen05Decoder::copy(const ptx::Instruction& i) {
     op.format = static_cast<ptx::CopyFormat>(field::copy_format.get(i.modifiers));
     const TensorAddress to = address(functions_.operand(i, 0));
     op.offset = to.offset;
+    op.pair = field::pair.get(i.modifiers) != 0;
     const std::int32_t from = operands_.source(functions_.operand(i, 1), Type::b64);
     DecodedOp& code = code_.emit(tensor_memory_control.copy, 0, to.at, from);
     code.flags = flag::strong;

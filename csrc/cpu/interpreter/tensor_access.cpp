@@ -53,7 +53,7 @@ std::string why_not(const DecodedOp* ip, Warp& w, std::byte* r, const TensorAcce
     for (unsigned half = 0; half < (two ? 2u : 1u); ++half) {
         const unsigned column = place.column + half * access.second;
         if (!block_of(w).tensor_memory().owns(column, count))
-            return "the block has not allocated " + columns_text(column, count);
+            return not_allocated(block_of(w), false, column, count);
     }
     return {};
 }
@@ -124,6 +124,12 @@ bool is_uniform(const Warp& w, const std::uint32_t* values) {
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
         if (values[__builtin_ctz(m)] != first) return false;
     return true;
+}
+
+std::string not_allocated(const BlockState& block, bool pair, unsigned first, unsigned count) {
+    return (pair ? "block " + std::to_string(block.rank()) + " of the cluster"
+                 : std::string("the block")) +
+           " has not allocated " + columns_text(first, count);
 }
 
 std::string columns_text(unsigned first, unsigned count) {

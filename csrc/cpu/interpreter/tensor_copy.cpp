@@ -1,5 +1,8 @@
 // csrc/cpu/interpreter/tensor_copy.cpp - tcgen05.cp: copies rows of shared memory to lanes of
 // tensor memory. tcgen05.shift: moves rows of tensor memory.
+#include <string>
+#include <vector>
+
 #include "cpu/interpreter/block.hpp"
 #include "cpu/interpreter/matrix_descriptor.hpp"
 
@@ -65,7 +68,7 @@ std::string why_not_copy(BlockState& block, const TensorCopy& op, TensorPlace to
                " of tensor memory, got lane " + std::to_string(to.lane);
     const unsigned columns = rows_of(op.shape).bytes / 4;
     if (!block.tensor_memory().owns(to.column, columns))
-        return "the block has not allocated " + columns_text(to.column, columns);
+        return not_allocated(block, op.pair, to.column, columns);
     const std::string why = MatrixDescriptor::why_invalid(from, false, rows_of(op.shape).bytes);
     return why.empty() ? why : "descriptor of the rows: " + why;
 }
@@ -91,45 +94,67 @@ bool copy_rows(BlockState& block, SharedReader& shared, const TensorCopy& op, Te
 
 }  // namespace
 
+// Each block of a pair copies its own shared memory.
 const DecodedOp* copy_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
     BlockState& block = block_of(w);
     const TensorCopy& op = block.kernel().tensor_copies[static_cast<std::size_t>(ip->imm)];
+    const std::vector<BlockState*> blocks = blocks_of_group(block, op.pair);
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         const TensorPlace to(at<const std::uint32_t>(r, ip->op[1])[lane] + op.offset);
         const std::uint64_t from = at<const std::uint64_t>(r, ip->op[2])[lane];
-        if (const std::string why = why_not_copy(block, op, to, from); !why.empty()) {
-            block.fault_text(w, ip, FaultKind::illegal_instruction, lane, why);
-            return stop_faulted(w);
-        }
-        SharedReader shared(ip, w, lane);
-        if (!copy_rows(block, shared, op, to, from)) return stop_faulted(w);
-    }
-    return ip + 1;
-}
-
-// Each of 31 lanes gets eight columns of the next lane. The manual does not say which way is down:
-// this is the one in which tcgen05.cp.4x256b can give the last lanes of all warps new rows.
-const DecodedOp* shift_rows(const DecodedOp* ip, Warp& w, std::byte* r) {
-    constexpr unsigned columns = 8;
-    BlockState& block = block_of(w);
-    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-        const TensorPlace at(interpreter::at<const std::uint32_t>(r, ip->op[1])[lane] +
-                             static_cast<std::uint32_t>(ip->imm));
-        std::string why;
-        if (at.lane % warp_lanes != 0 || at.lane >= TensorMemory::lane_count)
-            why = "the shift must begin at lane 0, 32, 64 or 96 of tensor memory, got lane " +
-                  std::to_string(at.lane);
-        else if (!block.tensor_memory().owns(at.column, columns))
-            why = "the block has not allocated " + columns_text(at.column, columns);
+        std::string why = blocks.empty() ? no_peer : "";
+        for (BlockState* each : blocks)
+            if (why.empty()) why = why_not_copy(*each, op, to, from);
         if (!why.empty()) {
             block.fault_text(w, ip, FaultKind::illegal_instruction, lane, why);
             return stop_faulted(w);
         }
-        for (unsigned row = at.lane; row + 1 < at.lane + warp_lanes; ++row)
-            for (unsigned n = 0; n < columns; ++n)
-                block.tensor_memory().move(row + 1, row, at.column + n);
+        for (BlockState* each : blocks) {
+            SharedReader shared(ip, w, lane, *each);
+            if (!copy_rows(*each, shared, op, to, from)) return stop_faulted(w);
+        }
+    }
+    return ip + 1;
+}
+
+namespace {
+
+constexpr unsigned shifted_columns = 8;
+
+std::string why_no_shift(BlockState& block, bool pair, TensorPlace at) {
+    if (at.lane % warp_lanes != 0 || at.lane >= TensorMemory::lane_count)
+        return "the shift must begin at lane 0, 32, 64 or 96 of tensor memory, got lane " +
+               std::to_string(at.lane);
+    return block.tensor_memory().owns(at.column, shifted_columns)
+               ? ""
+               : not_allocated(block, pair, at.column, shifted_columns);
+}
+
+}  // namespace
+
+// Each of 31 lanes gets eight columns of the next lane. The manual does not say which way is down:
+// this is the one in which tcgen05.cp.4x256b can give the last lanes of all warps new rows. Each
+// block of a pair moves its own rows.
+const DecodedOp* shift_rows(const DecodedOp* ip, Warp& w, std::byte* r) {
+    BlockState& block = block_of(w);
+    const bool pair = ip->imm >> 32 != 0;
+    const std::vector<BlockState*> blocks = blocks_of_group(block, pair);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        const TensorPlace at(interpreter::at<const std::uint32_t>(r, ip->op[1])[lane] +
+                             static_cast<std::uint32_t>(ip->imm));
+        std::string why = blocks.empty() ? no_peer : "";
+        for (BlockState* each : blocks)
+            if (why.empty()) why = why_no_shift(*each, pair, at);
+        if (!why.empty()) {
+            block.fault_text(w, ip, FaultKind::illegal_instruction, lane, why);
+            return stop_faulted(w);
+        }
+        for (BlockState* each : blocks)
+            for (unsigned row = at.lane; row + 1 < at.lane + warp_lanes; ++row)
+                for (unsigned n = 0; n < shifted_columns; ++n)
+                    each->tensor_memory().move(row + 1, row, at.column + n);
     }
     return ip + 1;
 }
