@@ -10,11 +10,9 @@ namespace cupola::ptx::words {
 // One block, or the pair of blocks whose ranks in their cluster differ in the lowest bit.
 inline constexpr ModifierSlot cta_group =
     slot(field::pair, false, true, false, is("cta_group::1", 0), is("cta_group::2", 1));
-// Forms of one block alone, and those of a pair alone.
+// Forms of one block alone.
 inline constexpr ModifierSlot cta_group_1 =
     slot(field::pair, false, true, false, is("cta_group::1", 0));
-inline constexpr ModifierSlot cta_group_2 =
-    slot(field::pair, false, true, false, is("cta_group::2", 1));
 inline constexpr ModifierSlot sync_always = slot(field::none, false, true, false, is("sync", 0));
 inline constexpr ModifierSlot aligned_always =
     slot(field::none, false, true, false, is("aligned", 0));

@@ -156,10 +156,6 @@ MISSING = [
     ("9.7.9.21", 91, "sm_100a", "cvt.rn.satfinite.s2f6x2.bf16x2 %h1, %r1;"),
     ("9.7.9.27.1", 88, "sm_103a", "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%d1], 4;"),
     ("9.7.11", 95, "sm_100", "fabric.submit.commit_group;"),
-    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::f16.ashift [%r1], [%r2], %d2, %r3, %p1;"),
-    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::mxf8f6f4.block_scale [%r1], %d1, %d2, %r3, [%r4], [%r5], %p1;"),
-    ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::2.kind::mxf4.block_scale [%r1], %d1, %d2, %r3, [%r4], [%r5], %p1;"),
     # The manual has no scale of D for integers.
     ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r3, %p1, 3;"),
-    ("9.7.16.10.9.2", 86, "sm_100a", "tcgen05.mma.sp.cta_group::2.kind::f16 [%r1], %d1, %d2, [%r2], %r3, %p1;"),
 ]  # fmt: skip

@@ -58,14 +58,14 @@ def scale_codes(factors, name):
     return np.asarray(factors, np.float64).astype(kind).view(np.uint8)
 
 
-def put_scales(cells, column, codes, first):
-    """Writes the factors of each line to the lanes of all warps; `first`: the byte of the first."""
+def put_scales(cells, column, codes, first, warps=range(4)):
+    """Writes the factors of each line to the lanes of warps; `first`: the byte of the first."""
     count = len(codes)
     stride = 8 if count > 128 else 4
     words = cells.view(np.uint8).reshape(*cells.shape, 4)
     for n in range(codes.shape[1]):
         byte = first + n
         lines = np.arange(count)
-        for warp in range(4):
+        for warp in warps:
             at = column + lines // 32 + byte // 4 * stride
             words[warp * 32 + lines % 32, at, byte % 4] = codes[:, n]

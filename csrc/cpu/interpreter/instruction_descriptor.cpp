@@ -156,10 +156,17 @@ void InstructionDescriptor::check_size(const ProductKind& kind) {
     const bool transposed_bytes = bits_of(b) == 8 && transpose_b;
     const unsigned blocks = kind.pair ? 2 : 1, least = 64 * blocks;
     const unsigned step =
-        (integers && (kind.pair || n > 32)) || transposed_bytes || row_bytes == 48 ? 16 : 8;
-    if (m != 128 && scaled)
-        error = "bits 27 and 28: M must be 128, got " + std::to_string(m);
-    else if (m != least && m != 2 * least)
+        (integers && (kind.pair || n > 32)) || transposed_bytes || (row_bytes == 48 && !kind.pair)
+            ? 16
+            : 8;
+    const bool halved = kind.pair && !kind.sparse && row_bytes != 48;  // a block may have 64 rows
+    if (scaled && m != 128 * blocks && !(halved && m == 128))
+        error = std::string("bits 27 and 28: M must be ") +
+                (halved      ? "128 or 256"
+                 : kind.pair ? "256"
+                             : "128") +
+                ", got " + std::to_string(m);
+    else if (!scaled && m != least && m != 2 * least)
         error = "bits 24 to 28: M must be " + std::to_string(least) + " or " +
                 std::to_string(2 * least) + ", got " + std::to_string(m);
     else if (n == 0 || n > 256 || n % (step * blocks) != 0)

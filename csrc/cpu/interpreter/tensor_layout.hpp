@@ -8,15 +8,15 @@ namespace cupola::cpu::interpreter {
 
 // The lanes of A and D. With .ws, a product of fewer than 128 rows has several groups of lanes, and
 // each has some columns of D; A is in each group. A pair whose blocks have 64 rows each has two
-// groups, and A is in the first.
+// groups, and A is in the first; with a sparse A it has one group, in half of the lanes.
 struct TensorLayout {
     unsigned m, n;
-    bool stationary, pair;
+    bool stationary, pair, sparse;
     unsigned first_lane;  // 16: 64 rows lie in the upper half of each warp's lanes
 
     // Rows that a block has.
     unsigned rows() const { return pair ? m / 2 : m; }
-    bool is_folded() const { return pair && rows() == 64; }
+    bool is_folded() const { return pair && !sparse && rows() == 64; }
     // Whether each warp has 16 rows, in either half of its lanes.
     bool is_in_halves() const { return rows() == 64 && !stationary && !is_folded(); }
     unsigned groups() const { return stationary || is_folded() ? 128 / rows() : 1; }

@@ -37,16 +37,10 @@ class Product {
           lane_(lane),
           type_(op_.kind, word(op_.instruction)),
           d_(place(op_.d)),
-          layout_{type_.m, type_.n, op_.kind.stationary, op_.kind.pair, d_.lane},
+          layout_{type_.m, type_.n, op_.kind.stationary, op_.kind.pair, op_.kind.sparse, d_.lane},
           adds_((bits_at(r, op_.add) >> lane & 1) != 0) {
-        BlockState& own = block_of(w);
-        if (!op_.kind.pair) {
-            parts_.push_back({own, SharedReader(ip, w, lane)});
-        } else if (BlockState* const peer = peer_of(own)) {
-            const bool odd = (own.rank() & 1) != 0;
-            for (BlockState* each : {odd ? peer : &own, odd ? &own : peer})
-                parts_.push_back({*each, SharedReader(ip, w, lane, *each)});
-        }
+        for (BlockState* each : blocks_of_group(block_of(w), op_.kind.pair))
+            parts_.push_back({*each, SharedReader(ip, w, lane, *each)});
         if (op_.zero_columns != 0 && type_.error.empty())
             zeros_ = ZeroColumns(descriptor(op_.zero_columns), type_.m, layout_.group_columns());
     }
@@ -96,9 +90,9 @@ class Product {
     std::uint32_t cell(const Part& part, unsigned lane, unsigned column) const {
         return part.block.read_tensor_memory(w_, ip_, lane_, lane, column);
     }
-    // The row of A that is multiplied for a row of D.
+    // The row of A that is multiplied for a row of D. Each block shifts its own rows.
     unsigned row_of_a(unsigned row) const {
-        return op_.shifts_rows && row + 1 < type_.m ? row + 1 : row;
+        return op_.shifts_rows && row + 1 < layout_.rows() ? row + 1 : row;
     }
     unsigned terms() const { return type_.row_bytes * 8 / bits_of(type_.a); }  // of A
     unsigned rows_of_b() const { return op_.kind.sparse ? 2 * terms() : terms(); }
@@ -125,9 +119,7 @@ std::string Product::why_no_place(const char* name, TensorPlace place, unsigned 
     for (const Part& part : parts_)
         if (!part.block.tensor_memory().owns(place.column, columns))
             return std::string(name) + ": " +
-                   (op_.kind.pair ? "block " + std::to_string(part.block.rank()) + " of the cluster"
-                                  : std::string("the block")) +
-                   " has not allocated " + columns_text(place.column, columns);
+                   not_allocated(part.block, op_.kind.pair, place.column, columns);
     return {};
 }
 
@@ -137,9 +129,9 @@ std::string Product::why_no_scales() const {
         return scale_column(lines - 1, lines, first + type_.scales - 1) + 1;
     };
     const std::string why = why_no_place("the scale factors of A", scale_place(op_.scales_a),
-                                         columns(type_.m, type_.first_scale_a));
+                                         columns(layout_.rows(), type_.first_scale_a));
     return why.empty() ? why_no_place("the scale factors of B", scale_place(op_.scales_b),
-                                      columns(type_.n, type_.first_scale_b))
+                                      columns(layout_.group_columns(), type_.first_scale_b))
                        : why;
 }
 
@@ -162,9 +154,8 @@ std::string Product::why_no_a() const {
     }
     if (type_.transpose_a)
         return "instruction descriptor: bit 15: A in tensor memory is not transposed";
-    if (op_.shifts_rows && type_.m != 128)
-        return "instruction descriptor: bits 24 to 28: .ashift needs M = 128, got " +
-               std::to_string(type_.m);
+    if (op_.shifts_rows && type_.m == 64)
+        return "instruction descriptor: bits 24 to 28: .ashift needs M = 128, got 64";
     if (place(op_.a).lane != d_.lane) return "A and D must begin at the same lane of tensor memory";
     return why_no_place("A", place(op_.a), type_.row_bytes / 4);
 }
@@ -252,7 +243,8 @@ void Product::read_b(unsigned group, std::uint32_t* b) {
     }
 }
 
-// `lanes`: the first of the 32 lanes that have the factors. Each warp's lanes have all of them.
+// `lanes`: the first of the 32 lanes that have the factors. Each warp's lanes have those of all
+// rows of A that the block has, and of the columns of B that the warp's lanes of D have.
 void Product::read_scales(const Part& part, TensorPlace place, unsigned lanes, unsigned first,
                           unsigned lines, unsigned all_lines, unsigned first_byte,
                           std::vector<std::uint8_t>& to) const {
@@ -316,8 +308,8 @@ void Product::multiply_tile(const MatrixForm& form, ProductTile tile, const std:
     if (form.scales != 0) {
         const unsigned lanes = layout_.lane(tile.first, tile.group) / 32 * 32;
         read_scales(parts_[tile.part], scale_place(op_.scales_a), lanes, tile.first, form.m,
-                    type_.m, type_.first_scale_a, factors.scales_a);
-        read_scales(parts_[tile.part], scale_place(op_.scales_b), lanes, 0, form.n, type_.n,
+                    layout_.rows(), type_.first_scale_a, factors.scales_a);
+        read_scales(parts_[tile.part], scale_place(op_.scales_b), lanes, 0, form.n, form.n,
                     type_.first_scale_b, factors.scales_b);
     }
     multiply_matrices(form, factors, c, d);
