@@ -185,7 +185,7 @@ def test_whole_numbers_are_exact(case, newer_devices):
     assert (before == after).all()
 
 
-def changed(case, instruction=lambda bits: bits, scales=0, target="sm_100a", blocks=2):
+def changed(case, instruction=lambda bits: bits, scales=0, target="sm_100a"):
     """A pair's kernel without data, with a changed instruction descriptor or other columns."""
     statement = case.statement()
     for name, register in {
@@ -201,7 +201,7 @@ mov.u32 %r22, {scales}; setp.eq.u32 %p1, %r0, 0; setp.ne.u32 %p4, %r0, 999; {ten
 setp.eq.and.u32 %p1, %r9, 0, %p1; @%p1 {statement}; {tensor_memory.SYNC}"""
     kernel = tensor_memory.text(tensor_memory.within(body), room=40 << 10, target=target)
     kernel = kernel.replace("cta_group::1", "cta_group::2")
-    return kernel.replace(") {", f") .explicitcluster .reqnctapercluster {blocks} {{", 1)
+    return kernel.replace(") {", ") .explicitcluster .reqnctapercluster 2 {", 1)
 
 
 SPARSE_64 = Pair(Case(m=64, lane=16))
