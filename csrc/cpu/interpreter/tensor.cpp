@@ -28,7 +28,7 @@ const DecodedOp* each_tile(const DecodedOp* ip, Warp& w, std::byte* r, F f) {
     const auto* box = at<const std::uint64_t>(r, ip->op[1]);
     auto* bytes = at<std::uint32_t>(r, ip->op[0]);
     return each_tile(ip, w, r, [&](Tile& tile, unsigned lane) {
-        bytes[lane] = static_cast<std::uint32_t>(tile.bytes());
+        bytes[lane] = static_cast<std::uint32_t>(tile.counted_bytes());
         return tile.copy(box[lane], true);
     });
 }
@@ -61,7 +61,7 @@ unsigned signalled(const DecodedOp* ip, const BlockState& block, unsigned rank,
                 !report_bytes(
                     w, ip, lane,
                     place_in_block(block, signalled(ip, block, rank, object[lane]), object[lane]),
-                    static_cast<std::uint32_t>(tile.bytes())))
+                    static_cast<std::uint32_t>(tile.counted_bytes())))
                 return false;
         }
         return true;

@@ -18,6 +18,8 @@ class Tile {
     // False: a fault has been noted.
     bool begin(std::uint64_t map, const std::vector<std::int32_t>& coordinates, std::byte* r);
     std::uint64_t bytes() const { return rows() * map_.row_bytes(); }
+    // Bytes that an mbarrier counts: those of the elements, without their padding.
+    std::uint64_t counted_bytes() const { return rows() * map_.box[0] * map_.bits() / 8; }
     // Copies between the box at a shared address and the tensor; stores with `reduce` if it is set.
     bool copy(std::uint64_t box, bool to_box, ReduceElements reduce = nullptr);
 
