@@ -114,6 +114,15 @@ def test_a_truncated_image_is_refused(driver, packed):
         cupola.load(packed[:-5])
 
 
+def test_an_image_of_another_format_is_refused(driver, packed, tmp_path):
+    newer = packed.replace(b"cupola 1", b"cupola 2", 1)
+    (tmp_path / "k.fatbin").write_bytes(newer)
+    says = "a packed fatbin of format 2, and this version of cupola reads format 1: install a newer"
+    for source in (newer, tmp_path / "k.fatbin"):
+        with refused(cupola.ImageError, saying=says):
+            cupola.load(source)
+
+
 def test_a_damaged_image_is_refused(driver, packed):
     """zstd's checksum finds each change of the content; changes of the index don't fit it."""
     different = 0

@@ -78,10 +78,15 @@ std::optional<Kind> detect_kind(const void* data, std::size_t size) {
 
 std::vector<Entry> read(const void* data, std::size_t size) {
     const std::optional<Kind> kind = detect_kind(data, size);
-    if (!kind)
+    const std::string_view bytes(static_cast<const char*>(data), size);
+    if (!kind) {
+        if (const std::optional<char> format = packed_format(bytes))
+            throw Error(std::string("it is a packed fatbin of format ") + *format +
+                        ", and this version of cupola reads format " + packed_tag.back() +
+                        ": install a newer version of cupola, or build the image with this one");
         throw Error(
             "it is neither a fatbin, nor a cubin, nor PTX text (which begins with .version)");
-    const std::string_view bytes(static_cast<const char*>(data), size);
+    }
     if (*kind == Kind::fatbin) return is_packed(bytes) ? read_packed(bytes) : fatbin(bytes);
     return {*kind == Kind::cubin ? cubin(bytes) : text(bytes, 0)};
 }

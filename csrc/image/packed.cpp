@@ -100,13 +100,19 @@ std::vector<Frame> frames(std::string_view bytes, Index& index) {
 
 }  // namespace
 
-bool is_packed(std::string_view bytes) {
+std::optional<char> packed_format(std::string_view bytes) {
     std::uint32_t magic = 0;
-    if (bytes.size() < frame_header + packed_tag.size()) return false;
+    if (bytes.size() < before_header) return {};
     std::memcpy(&magic, bytes.data(), sizeof magic);
-    return magic == skippable_magic &&
-           bytes.compare(frame_header, packed_tag.size(), packed_tag) == 0;
+    const std::string_view name = packed_tag.substr(0, packed_tag.size() - 1);
+    const char digit = bytes[before_header - 1];
+    if (magic != skippable_magic || bytes.compare(frame_header, name.size(), name) != 0 ||
+        digit < '0' || digit > '9')
+        return {};
+    return digit;
 }
+
+bool is_packed(std::string_view bytes) { return packed_format(bytes) == packed_tag.back(); }
 
 std::size_t packed_size(std::string_view bytes) {
     Index index;

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ inline constexpr std::size_t before_header = 8 + packed_tag.size();
 
 // Whether the bytes begin as a packed fatbin does.
 bool is_packed(std::string_view bytes);
+
+// The digit at the end of a packed fatbin's tag, also of a format that this version can't read.
+std::optional<char> packed_format(std::string_view bytes);
 
 // Size of the packed fatbin that the bytes begin with. Throws Error.
 std::size_t packed_size(std::string_view bytes);
