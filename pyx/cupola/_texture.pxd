@@ -26,6 +26,7 @@ cdef extern from "cupola/texture.h" nogil:
     int cupola_cuda_array_create(
         int device, const cupola_cuda_array_shape* shape, cupola_cuda_array** out)
     void* cupola_cuda_array_handle(const cupola_cuda_array* array)
+    void cupola_cuda_array_retain(cupola_cuda_array* array)
     void cupola_cuda_array_release(cupola_cuda_array* array)
 
     ctypedef struct cupola_box:

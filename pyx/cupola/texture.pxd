@@ -14,7 +14,8 @@ cdef class CudaArray:
     cdef readonly bint surface
     cdef readonly int device_index
 
-    cdef int require_live(self) except -1
+    # A reference that the caller releases without the GIL: another thread may free the array.
+    cdef cupola_cuda_array* retained(self) except NULL
     cdef object copy(self, object memory, Stream queue, bint into)
 
 # A texture or surface object, which a kernel takes.

@@ -13,7 +13,8 @@ from cupola._attribute_docs cimport document_attributes
 from cupola._texture cimport (
     CUPOLA_ARRAY_LAYERED, CUPOLA_ARRAY_SURFACE, CUPOLA_BOX_ARRAY, CUPOLA_BOX_DEVICE,
     CUPOLA_BOX_HOST, CUPOLA_BOX_UNIFIED, cupola_box, cupola_copy_box, cupola_cuda_array_create,
-    cupola_cuda_array_handle, cupola_cuda_array_release, cupola_cuda_array_shape, cupola_sampling,
+    cupola_cuda_array_handle, cupola_cuda_array_release, cupola_cuda_array_retain,
+    cupola_cuda_array_shape, cupola_sampling,
     cupola_surface_create, cupola_surface_handle, cupola_surface_release, cupola_texture_handle,
     cupola_texture_memory, cupola_texture_of_array, cupola_texture_of_memory,
     cupola_texture_release,
@@ -24,6 +25,8 @@ from cupola.copy cimport require_source
 from cupola.device cimport device_index, device_text, known_device
 from cupola.element cimport native_dtype
 from cupola.error cimport check
+from cupola._free_threading cimport load, store
+from cupola.handles cimport cupola_cuda_array
 from cupola.layout cimport as_shape
 from cupola.stream cimport Stream, as_stream, captures
 
@@ -116,10 +119,15 @@ cdef class CudaArray:
         with nogil:
             cupola_cuda_array_release(self.native)
 
-    cdef int require_live(self) except -1:
-        if self.native == NULL:
+    cdef cupola_cuda_array* retained(self) except NULL:
+        cdef cupola_cuda_array* native
+        with cython.critical_section(self):
+            native = self.native
+            if native != NULL:
+                cupola_cuda_array_retain(native)
+        if native == NULL:
             raise ArgumentValueError("this cupola.CudaArray was freed, or never initialized")
-        return 0
+        return native
 
     @property
     def nbytes(self):
@@ -129,8 +137,11 @@ cdef class CudaArray:
     @property
     def handle(self):
         """The driver's handle, a ``CUarray``, as an int."""
-        self.require_live()
-        return <uintptr_t>cupola_cuda_array_handle(self.native)
+        cdef cupola_cuda_array* native = self.retained()
+        cdef uintptr_t handle = <uintptr_t>cupola_cuda_array_handle(native)
+        with nogil:
+            cupola_cuda_array_release(native)
+        return handle
 
     @property
     def device(self):
@@ -228,27 +239,27 @@ cdef class CudaArray:
         cdef cupola_cuda_array* native
         with cython.critical_section(self):
             native = self.native
-            self.native = NULL
+            store(self.native, <cupola_cuda_array*>NULL)
         with nogil:
             cupola_cuda_array_release(native)
 
     def __repr__(self):
-        gone = ", freed" if self.native == NULL else ""
+        gone = ", freed" if load(self.native) == NULL else ""
         return (
             f"<cupola.CudaArray of {self.shape}, {self.channels} x {self.dtype} on "
             f"{device_text(self.device_index)}{gone}>")
 
 
-cdef int read_box(tuple box, cupola_box* out) except -1:
+cdef int read_box(tuple box, cupola_box* out, cupola_cuda_array** retained) except -1:
+    """`retained` receives a reference of the box's array, which the caller releases."""
     kind, at, x, y, z, pitch, height = box
     memset(out, 0, sizeof(out[0]))
     out.kind = BOX_KINDS[kind]
+    out.x, out.y, out.z, out.pitch, out.height = x, y, z, pitch, height
     if kind == "array":
-        (<CudaArray?>at).require_live()
-        out.array = (<CudaArray>at).native
+        out.array = retained[0] = (<CudaArray?>at).retained()
     else:
         out.address = at
-    out.x, out.y, out.z, out.pitch, out.height = x, y, z, pitch, height
     return 0
 
 
@@ -266,10 +277,17 @@ def copy_box(tuple to not None, tuple source not None, size_t width, size_t rows
     stream : Stream
     """
     cdef cupola_box target, origin
-    read_box(to, &target)
-    read_box(source, &origin)
-    with nogil:
-        check(cupola_copy_box(&target, &origin, width, rows, depth, stream.native))
+    cdef cupola_cuda_array* retained[2]
+    retained[0] = retained[1] = NULL
+    try:
+        read_box(to, &target, &retained[0])
+        read_box(source, &origin, &retained[1])
+        with nogil:
+            check(cupola_copy_box(&target, &origin, width, rows, depth, stream.native))
+    finally:
+        with nogil:
+            cupola_cuda_array_release(retained[0])
+            cupola_cuda_array_release(retained[1])
 
 
 cdef int address_mode(object mode) except -1:
@@ -288,6 +306,25 @@ cdef class TextureObject:
     def device(self):
         """The device it is on."""
         return known_device(self.device_index)
+
+
+cdef int read_array(
+    Texture texture, CudaArray array, const cupola_sampling* sampling, int channels
+) except -1:
+    cdef cupola_cuda_array* native = array.retained()
+    try:
+        if channels not in (1, array.channels):
+            raise ArgumentValueError(
+                f"the CudaArray has {array.channels} channels, got channels={channels}")
+        if sampling.linear and array.dtype.kind != "f" and not sampling.normalized_values:
+            refuse_linear(array.dtype)
+        texture.device_index = array.device_index
+        with nogil:
+            check(cupola_texture_of_array(native, sampling, &texture.native))
+    finally:
+        with nogil:
+            cupola_cuda_array_release(native)
+    return 0
 
 
 cdef class Texture(TextureObject):
@@ -347,17 +384,7 @@ cdef class Texture(TextureObject):
         sampling.normalized_coordinates = normalized
         sampling.normalized_values = read == "normalized_float"
         if isinstance(source, CudaArray):
-            (<CudaArray>source).require_live()
-            if channels not in (1, (<CudaArray>source).channels):
-                raise ArgumentValueError(
-                    f"the CudaArray has {source.channels} channels, got channels={channels}")
-            integers = (<CudaArray>source).dtype.kind != "f"
-            if sampling.linear and integers and not sampling.normalized_values:
-                refuse_linear((<CudaArray>source).dtype)
-            self.device_index = (<CudaArray>source).device_index
-            with nogil:
-                check(cupola_texture_of_array(
-                    (<CudaArray>source).native, &sampling, &self.native))
+            read_array(self, <CudaArray>source, &sampling, channels)
         elif isinstance(source, Array):
             if sampling.linear and source.dtype.kind != "f" and not sampling.normalized_values:
                 refuse_linear(source.dtype)
@@ -427,11 +454,15 @@ cdef class Surface(TextureObject):
     def __init__(self, CudaArray array not None):
         if self.native != NULL:
             raise TypeError("a Surface is initialized only once")
-        array.require_live()
-        if not array.surface:
-            raise ArgumentValueError("a surface needs a CudaArray made with surface=True")
-        with nogil:
-            check(cupola_surface_create(array.native, &self.native))
+        cdef cupola_cuda_array* native = array.retained()
+        try:
+            if not array.surface:
+                raise ArgumentValueError("a surface needs a CudaArray made with surface=True")
+            with nogil:
+                check(cupola_surface_create(native, &self.native))
+        finally:
+            with nogil:
+                cupola_cuda_array_release(native)
         self.source = array
         self.device_index = array.device_index
         self.handle = cupola_surface_handle(self.native)

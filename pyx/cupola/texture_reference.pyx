@@ -4,10 +4,11 @@
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola._texture cimport (
-    cupola_module_bind_surface, cupola_module_bind_texture, cupola_module_has_texture,
+    cupola_cuda_array_release, cupola_module_bind_surface, cupola_module_bind_texture, cupola_module_has_texture,
 )
 from cupola.abi cimport require
 from cupola.error cimport check
+from cupola.handles cimport cupola_cuda_array
 from cupola.module cimport Module
 from cupola.texture cimport CudaArray, Texture
 
@@ -28,6 +29,7 @@ cdef class TextureReferences:
         self.module = module
 
     def __setitem__(self, str name not None, value):
+        cdef cupola_cuda_array* array
         self.module.require_ready()
         known = name.encode(errors="surrogatepass")
         if "\0" in name:
@@ -36,9 +38,12 @@ cdef class TextureReferences:
             check(cupola_module_bind_texture(
                 self.module.native, known, (<Texture>value).native))
         elif isinstance(value, CudaArray):
-            (<CudaArray>value).require_live()
-            check(cupola_module_bind_surface(
-                self.module.native, known, (<CudaArray>value).native))
+            array = (<CudaArray>value).retained()
+            try:
+                check(cupola_module_bind_surface(self.module.native, known, array))
+            finally:
+                with nogil:
+                    cupola_cuda_array_release(array)
         else:
             raise ArgumentTypeError(
                 f"{name}: expected a cupola.Texture, or a cupola.CudaArray for a surface "
