@@ -1,5 +1,7 @@
 """Objects made by __new__ alone, as a subclass without super().__init__() would: no crash."""
 
+from functools import partial
+
 import pytest
 
 import cupola
@@ -110,8 +112,12 @@ def test_a_kernel_with_its_grid_that_was_never_made(driver):
     for use in (made, made.__repr__):
         with pytest.raises(cupola.ArgumentError, match="never initialized"):
             use()
+    kernel = cupola.Kernel.__new__(cupola.Kernel)
+    for use in (kernel.launch, kernel.prepare, partial(cupola.Graph().add_kernel, kernel)):
+        with pytest.raises(cupola.ArgumentError, match="never initialized"):
+            use(1, 1)
     with pytest.raises(cupola.ArgumentError, match="never initialized"):
-        cupola.Kernel.__new__(cupola.Kernel).launch(1, 1)
+        cupola.PreparedLaunch(kernel, 1, 1, ())
 
 
 def test_an_array_that_was_never_made_is_no_null_pointer(driver):

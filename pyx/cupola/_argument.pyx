@@ -32,7 +32,7 @@ from cupola._abi cimport (
 )
 from cupola._callback cimport drop, hold
 from cupola._foreign cimport Foreign, remember, try_read
-from cupola._free_threading cimport FREE_THREADED
+from cupola._free_threading cimport FREE_THREADED, load
 from cupola._names cimport KeywordBinder, binder_of
 from cupola._send cimport Queue, follow, hold_queue, open_queue, tuple_items
 from cupola.abi cimport require
@@ -487,7 +487,8 @@ cdef class Signature:
 
     cdef int put_memory(self, char* buffer, size_t index, Memory memory) except -1:
         """Raw memory, which has no element type."""
-        if memory.native == NULL:
+        cdef uint64_t address = load(memory.address)  # 0 only after `native` became NULL
+        if load(memory.native) == NULL:
             self.refuse(index, "a cupola.Memory that was freed", CUPOLA_ERROR_VALUE)
         if memory.device_index != self.device_index and (
             not memory.pinned and not memory.managed
@@ -496,8 +497,8 @@ cdef class Signature:
             self.refuse_device(index, "a cupola.Memory", memory.device_index)
         if memory.write_protected:
             self.refuse_readonly(index, memory)
-        self.put_address(buffer, index, memory.address, "a cupola.Memory")
-        if memory.address & self.elements[index].low_bits:
+        self.put_address(buffer, index, address, "a cupola.Memory")
+        if address & self.elements[index].low_bits:
             self.refuse(
                 index, f"a cupola.Memory at an address that is no multiple of "
                 f"{self.elements[index].low_bits + 1}", CUPOLA_ERROR_VALUE)

@@ -23,7 +23,7 @@ from cupola.copy cimport (
     host_elements, upload,
 )
 from cupola.device cimport device_index, known_device
-from cupola._free_threading cimport store
+from cupola._free_threading cimport load, store
 from cupola.element cimport elements_of, native_dtype, require_same_kind
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
@@ -154,7 +154,7 @@ cdef class Array(ArrayData):
 
         `nbytes` where other code owns the memory; 0 after `free`.
         """
-        if not self.live:
+        if not load(self.live):
             return 0
         return self.nbytes if self.memory is None else self.memory.nbytes
 

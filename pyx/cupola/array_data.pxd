@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint64_t
 
+from cupola._atomic cimport load_flag, load_memory
 from cupola.memory cimport Memory
 from cupola.stream cimport Stream
 
@@ -39,7 +40,8 @@ cdef class ArrayData:
     cdef ArrayData view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=*)
 
 cdef inline bint is_freed(ArrayData x) noexcept:
-    return not x.live or (x.memory is not None and x.memory.native == NULL)
+    return not load_flag(x.live) or (
+        x.memory is not None and load_memory(x.memory.native) == NULL)
 
 # The owner of an array's memory, which `Array.free` releases.
 cdef object owner_of(ArrayData array)

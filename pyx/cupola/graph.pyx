@@ -27,7 +27,7 @@ from cupola.copy cimport copy_on_device, download, fill, overlap, upload
 from cupola.device cimport device_index, device_text, is_same_driver, known_device
 from cupola.element cimport dtype_source, elements_of
 from cupola.error cimport check
-from cupola.kernel cimport Kernel
+from cupola.kernel cimport Kernel, packer_in
 from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
@@ -87,7 +87,7 @@ cdef After as_after(Graph graph, object after):
 
 cdef bytearray pack(Kernel kernel, tuple args):
     """The arguments of a launch, packed and checked."""
-    cdef Signature signature = <Signature>kernel.packer
+    cdef Signature signature = packer_in(kernel)
     packed = bytearray(signature.nbytes + 1)
     cdef char* buffer = packed
     pending = signature.pack(args, buffer, current_stream(kernel.device_index).native)
@@ -165,7 +165,7 @@ cdef class Graph:
         cdef cupola_node node = NULL
         read_dimensions(
             kernel.title, kernel.device_index, grid, block, shared,
-            (<Signature>kernel.packer).fixed, &dimensions)
+            (<Signature>packer_in(kernel)).fixed, &dimensions)
         packed = pack(kernel, args)
         cdef char* buffer = packed
         with nogil:

@@ -24,7 +24,7 @@ from cupola.device cimport device_text, known_device
 from cupola.error cimport check
 from cupola.graph cimport pack
 from cupola.handles cimport cupola_stream
-from cupola.kernel cimport Kernel
+from cupola.kernel cimport Kernel, packer_in
 from cupola.stream cimport as_stream
 
 from cupola.exceptions import ArgumentTypeError
@@ -184,7 +184,7 @@ cdef class GraphExec:
         read_dimensions(
             kernel.title, kernel.device_index, node.grid if grid is None else grid,
             node.block if block is None else block,
-            node.shared if shared is None else shared, (<Signature>kernel.packer).fixed,
+            node.shared if shared is None else shared, (<Signature>packer_in(kernel)).fixed,
             &dimensions)
         packed = pack(kernel, args)
         cdef char* buffer = packed

@@ -16,6 +16,7 @@
 # Each function checks its arguments and raises cupola's exceptions. Keep the memory that such a
 # launch uses alive, and call Array.used_on where it was allocated on another stream.
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from cupola._shape cimport RecentShape
@@ -24,7 +25,7 @@ from cupola.stream cimport Stream
 
 cdef class Kernel:
     cdef cupola_kernel* native
-    cdef object packer  # packs and checks its arguments
+    cdef PyObject* packer  # the Signature that packs its arguments; read it by `packer_in`
     cdef RecentShape recent  # of the last kernel[grid, block]
     cdef object parameters
     cdef int suggested
@@ -47,5 +48,7 @@ cdef class Kernel:
         self, const unsigned* grid, const unsigned* block, const void* buffer, Stream stream,
         unsigned shared) except -1 nogil
 
+# The Signature that packs its arguments. A declaration replaces it while other threads launch.
+cdef object packer_in(Kernel kernel)
 # Wraps a kernel of the cupola.module.Image and takes over the caller's reference.
 cdef Kernel adopt(cupola_kernel* native, object image)

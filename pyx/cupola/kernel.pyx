@@ -4,7 +4,7 @@
 
 cimport cython
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_XDECREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -65,18 +65,20 @@ cdef dict KNOWN_BY = {
 
 cdef Kernel adopt(cupola_kernel* native, object image):
     cdef Kernel kernel = Kernel.__new__(Kernel)
+    cdef Signature signature
     kernel.native = native
     kernel.image = image
-    kernel.packer = signature_of(native)
+    signature = signature_of(native)
+    Py_INCREF(signature)
+    kernel.packer = <PyObject*>signature
     kernel.name = text(cupola_kernel_name(native))
     kernel.title = text(cupola_kernel_title(native))
     told = None if image.manifest is None else image.manifest.get(kernel.name)
     if told is not None:
-        (<Signature>kernel.packer).layouts = [
-            one.dtype if one.kind == "struct" else None for one in told]
-        (<Signature>kernel.packer).fixed = image.manifest.fixed(kernel.name)
-        align_elements(<Signature>kernel.packer, told)
-        take_descriptors(<Signature>kernel.packer, kernel.title, told)
+        signature.layouts = [one.dtype if one.kind == "struct" else None for one in told]
+        signature.fixed = image.manifest.fixed(kernel.name)
+        align_elements(signature, told)
+        take_descriptors(signature, kernel.title, told)
     kernel.device_index = cupola_kernel_device(native)
     kernel.demangled = text(cupola_kernel_demangled(native))
     return kernel
@@ -112,13 +114,20 @@ cdef object shown_parameters(Kernel kernel):
 
 cdef inline PyObject* packer_of(Kernel kernel) except NULL:
     """The kernel's signature without a reference: it lives as long as the kernel."""
-    if kernel is None or kernel.packer is None:  # made by __new__ without __init__
+    cdef PyObject* packer = NULL
+    if kernel is not None:
+        packer = load(kernel.packer)
+    if packer == NULL:  # made by __new__ without __init__
         raise ArgumentTypeError("this kernel was never initialized")
-    return <PyObject*>kernel.packer
+    return packer
 
 
 cdef Signature signature_in(Kernel kernel):
     return <Signature>packer_of(kernel)
+
+
+cdef object packer_in(Kernel kernel):
+    return <object>packer_of(kernel)
 
 
 cdef int run(
@@ -367,10 +376,12 @@ cdef class Kernel:
 
     def __cinit__(self):
         self.native = NULL
+        self.packer = NULL
         self.suggested = 0
 
     def __dealloc__(self):
         cupola_kernel_release(self.native)
+        Py_XDECREF(self.packer)
         Py_XDECREF(self.recent.grid)
         Py_XDECREF(self.recent.block)
 
@@ -632,10 +643,13 @@ cdef class Kernel:
         after = signature_of(self.native)
         after.layouts, after.fixed = before.layouts, before.fixed
         after.descriptors = before.descriptors
-        after.before = before
+        Py_INCREF(after)
         with cython.critical_section(self):
+            after.before = <Signature>self.packer
+            Py_DECREF(after.before)  # the kernel's reference; `after` has a reference of its own
+            store(self.packer, <PyObject*>after)
             _replaced = self.parameters  # released behind the section
-            self.packer, self.parameters = after, None
+            self.parameters = None
         self.image.declared[self.name] = parameters
         return self
 
@@ -699,7 +713,7 @@ cdef class Kernel:
             told = (self.image.manifest or {}).get(self.name)
             found = parameters_of(signature.parameters, signature.count, told)
             with cython.critical_section(self):
-                if self.packer is signature and self.parameters is None:
+                if self.packer == <PyObject*>signature and self.parameters is None:
                     self.parameters = found
         return found
 

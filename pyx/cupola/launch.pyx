@@ -28,7 +28,9 @@ from cupola.array cimport Array
 from cupola.array_data cimport is_freed
 from cupola._dimensions cimport read_attributes, read_dimensions
 from cupola.error cimport check
+from cupola._free_threading cimport load
 from cupola.handles cimport cupola_stream
+from cupola.kernel cimport packer_in
 from cupola.memory cimport Memory, freed
 from cupola.stream cimport as_stream
 
@@ -59,7 +61,7 @@ cdef class Launch:
         cluster=None, cooperative=False, programmatic_dependent_launch=False, priority=None,
         carveout=None
     ):
-        cdef Signature signature = <Signature>kernel.packer
+        cdef Signature signature = packer_in(kernel)
         cdef cupola_dimensions* dimensions = <cupola_dimensions*>self.dimensions
         cdef cupola_attributes* attributes
         if self.buffer != NULL:
@@ -102,12 +104,12 @@ cdef class Launch:
         self.listed = len(self.arrays) > 0
         self.foreign = any([is_foreign(value) for value in self.held])
         self.told = NULL
-        self.seen = freed - 1
+        self.seen = load(freed) - 1
         return 0
 
     cdef int look(self) except -1:
         """Check that all arrays are live: memory was freed since the last check."""
-        cdef unsigned long long now = freed
+        cdef unsigned long long now = load(freed)
         for array in self.arrays:
             if not is_live(array):
                 raise ArgumentValueError(
@@ -126,7 +128,7 @@ cdef class Launch:
                 stream = self.stream
             if stream is not None:
                 native = stream.native
-            if self.seen != freed:
+            if self.seen != load(freed):
                 self.look()
             if self.attributed:
                 attributes = <cupola_attributes*>self.attributes
@@ -175,7 +177,7 @@ cdef class Launch:
         if self.listed and native == NULL:
             check(cupola_stream_peek(cupola_kernel_device(self.native), &native))
         if (
-            self.listed and (native != self.told or self.seen != freed)
+            self.listed and (native != self.told or self.seen != load(freed))
             or self.foreign and cupola_captures()
             or cupola_callbacks_pending()  # the caller may hold the GIL that they need
         ):
@@ -199,7 +201,7 @@ cdef class Launch:
 
     def __setitem__(self, index, value):
         require_ready(self)
-        cdef Signature signature = <Signature>self.kernel.packer
+        cdef Signature signature = packer_in(self.kernel)
         if isinstance(index, str):
             index = place_of(self, index)
             if signature.descriptors is not None:
@@ -297,7 +299,7 @@ cdef int replace_several(
 
 cdef Py_ssize_t place_of(Launch launch, str name) except -1:
     try:
-        return (<Signature>launch.kernel.packer).names().place(name)
+        return (<Signature>packer_in(launch.kernel)).names().place(name)
     except ArgumentTypeError as error:
         raise UnknownNameError(str(error)) from None
 
@@ -320,7 +322,7 @@ cdef Memory memory_of(object argument):
 
 cdef bint is_live(object argument) except -1:
     if type(argument) is Memory:
-        return (<Memory>argument).native != NULL
+        return load((<Memory>argument).native) != NULL
     return not is_freed(<Array>argument)
 
 

@@ -22,7 +22,7 @@ from cupola._attribute_docs cimport document_attributes
 from cupola.abi cimport require
 from cupola.device cimport device_index, device_text, is_same_driver
 from cupola.error cimport check
-from cupola._free_threading cimport FREE_THREADED, add, store
+from cupola._free_threading cimport FREE_THREADED, add, load, store
 from cupola.layout cimport as_int
 from cupola.stream cimport as_stream, captures, current_stream
 
@@ -333,14 +333,15 @@ cdef class Memory:
 
     def part(self, offset, nbytes):
         """The address of `nbytes` bytes at `offset`; raises where they exceed this memory."""
-        if self.native == NULL:
+        cdef uint64_t address = load(self.address)  # 0 only after `native` became NULL
+        if load(self.native) == NULL:
             raise ArgumentValueError("this memory was freed")
         nbytes = bounded(nbytes, self.nbytes, "the memory")
         offset = as_int("offset", offset)
         if not 0 <= offset <= self.nbytes - nbytes:
             raise ArgumentValueError(
                 f"{nbytes} bytes at offset {offset} exceed the memory's {self.nbytes} bytes")
-        return self.address + offset
+        return address + offset
 
     cdef int used(self, Stream queue) except -1:
         if self.stream is not None and self.stream.native != queue.native:
@@ -360,7 +361,7 @@ cdef class Memory:
             Where the driver or the system does not support it.
         """
         cdef char handle[CUPOLA_IPC_HANDLE_SIZE]
-        if self.native == NULL:
+        if load(self.native) == NULL:
             raise ArgumentValueError("this memory was freed")
         check(cupola_memory_export(self.native, handle))
         return handle[:CUPOLA_IPC_HANDLE_SIZE]
@@ -410,7 +411,7 @@ cdef class Memory:
 
     def __repr__(self):
         kind = device_text(self.device_index)
-        if self.native == NULL:
+        if load(self.native) == NULL:
             kind = "freed"
         elif self.pinned:
             kind = "page-locked"
@@ -457,10 +458,12 @@ cdef int fill_values(
 
 
 cdef uint64_t far_address(object other) except? 0:
+    cdef uint64_t address
     if isinstance(other, Memory):
-        if (<Memory>other).native == NULL:
+        address = load((<Memory>other).address)  # 0 only after `native` became NULL
+        if load((<Memory>other).native) == NULL:
             raise ArgumentValueError("the other memory was freed")
-        return (<Memory>other).address
+        return address
     if not 0 <= other < 1 << 64:
         raise ArgumentValueError(f"an address has 64 bits, got {other}")
     return other

@@ -27,7 +27,7 @@ from cupola.device cimport device_text, known_device
 from cupola.element cimport Element, element_fits
 from cupola.error cimport fail
 from cupola.handles cimport cupola_memory
-from cupola.kernel cimport Kernel
+from cupola.kernel cimport Kernel, packer_in
 from cupola.memory cimport Memory, allocate_pinned
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -274,7 +274,7 @@ cdef class Pipeline:
             The index of each chunk's form.
         """
         cdef Slot slot = self.slots[index]
-        cdef Signature signature = <Signature>kernel.packer
+        cdef Signature signature = packer_in(kernel)
         cdef size_t count = len(forms), i
         cdef cupola_dimensions* dimensions
         cdef char* buffers

@@ -80,27 +80,32 @@ cdef class Tensor:
         cupola_tensor_delete(self.managed, self.versioned)
 
 
-cdef Tensor unpack(object capsule):
-    """Check a capsule's tensor and take ownership of it."""
-    cdef cupola_tensor found
-    cdef Tensor tensor = Tensor.__new__(Tensor)
+cdef void* take(object capsule, bint* versioned) except NULL:
+    """The tensor of a capsule, which is renamed: of several threads, one takes the tensor."""
+    cdef void* managed = NULL
     cdef const char* name
-    cdef void* managed
-    cdef Py_ssize_t axis
-    if not PyCapsule_CheckExact(capsule):
-        raise ExchangeError(f"__dlpack__ returned a {type(capsule).__name__}, not a capsule")
-    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
-        tensor.versioned = True
-        name = b"dltensor_versioned"
-    elif PyCapsule_IsValid(capsule, b"dltensor"):
-        name = b"dltensor"
-    else:
+    with cython.critical_section(capsule):
+        versioned[0] = PyCapsule_IsValid(capsule, b"dltensor_versioned")
+        if versioned[0] or PyCapsule_IsValid(capsule, b"dltensor"):
+            managed = PyCapsule_GetPointer(capsule, name_of(versioned[0]))
+            PyCapsule_SetName(
+                capsule, b"used_dltensor_versioned" if versioned[0] else b"used_dltensor")
+            return managed
         name = PyCapsule_GetName(capsule)
-        said = "none" if name == NULL else repr((<bytes>name).decode("utf-8", "replace"))
-        raise ExchangeError(
-            "a DLPack capsule's name is 'dltensor' or 'dltensor_versioned', and it can be taken "
-            f"once; this one's is {said}")
-    managed = PyCapsule_GetPointer(capsule, name)
+    said = "none" if name == NULL else repr((<bytes>name).decode("utf-8", "replace"))
+    raise ExchangeError(
+        "a DLPack capsule's name is 'dltensor' or 'dltensor_versioned', and it can be taken "
+        f"once; this one's is {said}")
+
+
+cdef inline const char* name_of(bint versioned) noexcept:
+    return b"dltensor_versioned" if versioned else b"dltensor"
+
+
+cdef int describe(Tensor tensor, void* managed) except -1:
+    """Check the tensor, and note its description."""
+    cdef cupola_tensor found
+    cdef Py_ssize_t axis
     check(cupola_tensor_read(managed, tensor.versioned, &found))
     tensor.dtype = dtype_of(found.code, found.bits)
     tensor.address = found.address
@@ -111,13 +116,23 @@ cdef Tensor unpack(object capsule):
     tensor.readonly = found.read_only
     tensor.device_type = found.device_type
     tensor.device = found.device
-    # From here on this module must delete the tensor, unless another thread has just taken it.
-    with cython.critical_section(capsule):
-        if not PyCapsule_IsValid(capsule, name) or PyCapsule_SetName(
-            capsule, b"used_dltensor_versioned" if tensor.versioned else b"used_dltensor"
-        ) != 0:
-            raise ExchangeError("a DLPack capsule can't be renamed to mark it as used")
-        tensor.managed = managed
+    return 0
+
+
+cdef Tensor unpack(object capsule):
+    """Check a capsule's tensor and take ownership of it. A refused tensor stays the capsule's."""
+    cdef Tensor tensor = Tensor.__new__(Tensor)
+    cdef void* managed
+    if not PyCapsule_CheckExact(capsule):
+        raise ExchangeError(f"__dlpack__ returned a {type(capsule).__name__}, not a capsule")
+    managed = take(capsule, &tensor.versioned)
+    try:
+        describe(tensor, managed)
+    except BaseException:
+        with cython.critical_section(capsule):
+            PyCapsule_SetName(capsule, name_of(tensor.versioned))
+        raise
+    tensor.managed = managed  # from here on, this object deletes the tensor
     return tensor
 
 
