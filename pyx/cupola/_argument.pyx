@@ -11,7 +11,6 @@ from cpython.tuple cimport PyTuple_GET_SIZE
 from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t,
 )
-from libc.math cimport isfinite
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -34,6 +33,7 @@ from cupola._callback cimport drop, hold
 from cupola._foreign cimport Foreign, remember, try_read
 from cupola._free_threading cimport FREE_THREADED, load
 from cupola._names cimport KeywordBinder, binder_of
+from cupola._number cimport store_float, store_integer
 from cupola._send cimport Queue, follow, hold_queue, open_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array, foreign_array, is_foreign
@@ -133,42 +133,6 @@ cdef Signature signature_of(cupola_kernel* native):
     return signature
 
 
-cdef inline bint store_float(
-    const cupola_parameter* parameter, char* buffer, double number
-) noexcept:
-    """Pack the common cases; leave the rest to cupola_argument_float."""
-    cdef float narrow
-    if not parameter.kind & CUPOLA_FLOAT:
-        return False
-    if parameter.size == sizeof(narrow):
-        narrow = <float>number
-        if not isfinite(narrow):
-            return False
-        memcpy(buffer + parameter.offset, &narrow, sizeof(narrow))
-        return True
-    if parameter.size == sizeof(number):
-        memcpy(buffer + parameter.offset, &number, sizeof(number))
-        return True
-    return False
-
-
-cdef inline bint store_integer(
-    const cupola_parameter* parameter, char* buffer, long long integer
-) noexcept:
-    """Pack the common cases; leave the rest to cupola_argument_int."""
-    cdef uint32_t half
-    if integer < 0 or not parameter.kind & (CUPOLA_INTEGER | CUPOLA_POINTER):
-        return False
-    if parameter.size == sizeof(integer):
-        memcpy(buffer + parameter.offset, &integer, sizeof(integer))
-        return True
-    if parameter.size == sizeof(half) and integer <= 0x7fffffff:
-        half = <uint32_t>integer
-        memcpy(buffer + parameter.offset, &half, sizeof(half))
-        return True
-    return False
-
-
 cdef int hold_captured(object value, cupola_stream* stream) except -1:
     """If the stream is being captured, let the graph keep another library's memory alive."""
     cdef int held = 0, status
@@ -234,6 +198,8 @@ cdef class ArrayDescriptor:
         self.bytes = NULL
 
 
+# Signatures that declarations replaced form a chain, which may be long.
+@cython.trashcan(True)
 cdef class Signature:
     def __cinit__(self):
         self.native = NULL

@@ -22,3 +22,8 @@ cdef cupola_attributes* read_attributes(
 
 # The edges of a block of at most `threads` threads for a grid of these numbers of threads.
 cdef tuple block_shape(list sizes, int threads)
+
+# A number of threads for Kernel.forall, which was given `given`.
+cdef object read_threads(str title, object one, object given)
+# Refuses ints alone: with a fixed block they may mean a grid of several axes.
+cdef int require_unambiguous(str title, object fixed, tuple key) except -1

@@ -139,7 +139,25 @@ cdef cupola_attributes* read_attributes(
     return out if out.flags or cluster is not None else NULL
 
 
-require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
+cdef int require_unambiguous(str title, object fixed, tuple key) except -1:
+    """Refuse ints alone: with a fixed block they may mean a grid of several axes."""
+    if len(key) < 4 and all([type(one) is int for one in key]):
+        raise ArgumentTypeError(
+            f"{title}{list(key)}: the block is fixed, {fixed.block}, so that only a grid is "
+            f"named: write {title}[{key[0]}] for {key[0]} blocks, or {title}[{key},] "
+            "for a grid of several axes")
+    return 0
+
+
+cdef object read_threads(str title, object one, object given):
+    """A number of threads for `Kernel.forall`, which was given `given`."""
+    if isinstance(one, bool) or not hasattr(one, "__index__"):
+        raise ArgumentTypeError(
+            f"{title}: forall takes an int, or a tuple of int, got {given!r}")
+    one = one.__index__()
+    if one < 0:
+        raise ArgumentValueError(f"{title}: forall takes an n >= 0, got {given}")
+    return one
 
 
 cdef tuple block_shape(list sizes, int threads):
@@ -154,3 +172,6 @@ cdef tuple block_shape(list sizes, int threads):
             while edges[axis] < min(longest, sizes[axis]) and 2 * prod(edges) <= threads:
                 edges[axis] *= 2
     return tuple(edges)
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -28,7 +28,7 @@ from cupola.abi cimport require
 from cupola._argument cimport AWAIT, EXPAND, TRANSFER, USE, Signature, signature_of
 from cupola.device cimport device_text, known_device
 from cupola._dimensions cimport (
-    block_shape, read_attributes, read_dimensions, read_number,
+    block_shape, read_attributes, read_dimensions, read_number, read_threads, require_unambiguous,
 )
 from cupola.element cimport low_bits_of
 from cupola.error cimport check
@@ -313,27 +313,6 @@ cdef bint never_changes(object value):
     return type(value) is int
 
 
-cdef int require_unambiguous(Kernel kernel, object fixed, tuple key) except -1:
-    """Refuse ints alone: with a fixed block they may mean a grid of several axes."""
-    if len(key) < 4 and all([type(one) is int for one in key]):
-        raise ArgumentTypeError(
-            f"{kernel.title}{list(key)}: the block is fixed, {fixed.block}, so that only a grid is "
-            f"named: write {kernel.title}[{key[0]}] for {key[0]} blocks, or {kernel.title}[{key},] "
-            "for a grid of several axes")
-    return 0
-
-
-cdef object threads_of(Kernel kernel, object one, object given):
-    """A number of threads for `Kernel.forall`, which was given `given`."""
-    if isinstance(one, bool) or not hasattr(one, "__index__"):
-        raise ArgumentTypeError(
-            f"{kernel.title}: forall takes an int, or a tuple of int, got {given!r}")
-    one = one.__index__()
-    if one < 0:
-        raise ArgumentValueError(f"{kernel.title}: forall takes an n >= 0, got {given}")
-    return one
-
-
 def take_kernel(module, name):
     """Make a kernel from its pickled contents."""
     return module[name]
@@ -435,7 +414,7 @@ cdef class Kernel:
         else:
             grid, block = (<tuple>key)[0], (<tuple>key)[1]
             if fixed is not None:
-                require_unambiguous(self, fixed, <tuple>key)
+                require_unambiguous(self.title, fixed, <tuple>key)
         if length < 4 and recall(&self.recent, grid, block, <unsigned*>&dimensions):
             result = new_configured(self, &dimensions)
             if length == 3:
@@ -533,7 +512,7 @@ cdef class Kernel:
                 f"{self.title}: forall chooses a block, and the kernel was compiled for a block of "
                 f"{fixed.block}: name the grid, {self.title}[grid](...)")
         if isinstance(n, (tuple, list)):
-            sizes = [threads_of(self, one, n) for one in n]
+            sizes = [read_threads(self.title, one, n) for one in n]
             if not 1 <= len(sizes) <= 3:
                 raise ArgumentValueError(
                     f"{self.title}: forall takes 1, 2 or 3 numbers of threads, got {n!r}")
@@ -541,7 +520,7 @@ cdef class Kernel:
             grid = tuple([max(1, -(-size // edge)) for size, edge in zip(sizes, block)])
             nothing = 0 in sizes
         else:
-            size = threads_of(self, n, n)
+            size = read_threads(self.title, n, n)
             block = self.max_potential_block_size(shared)
             grid, nothing = max(1, -(-size // block)), size == 0
         read_dimensions(self.title, self.device_index, grid, block, shared, None, &dimensions)
