@@ -5,6 +5,7 @@ import pickle
 import images
 import numpy as np
 import pytest
+from test_driver import good
 from working import refused, refused_argument
 
 import cupola
@@ -422,3 +423,24 @@ def test_what_the_scan_finds():
 def test_the_scan_ends_on_any_text(piece):
     for count in (1, 1000, 20_000):
         assert isinstance(declarations(piece * count, {"k"}), dict)
+
+
+def test_many_declarations_end_without_recursion():
+    """On a small stack, which a call for each of them would overflow."""
+    code = f"""
+    import threading
+    import cupola
+
+    def declare():
+        kernel = cupola.load({str(images.ptx())!r})["increment"]
+        for _ in range(20000):
+            kernel.declare("int* values, int n")
+        del kernel
+        print("released")
+
+    threading.stack_size(1 << 18)
+    thread = threading.Thread(target=declare)
+    thread.start()
+    thread.join()
+    """
+    assert good(code, CUPOLA_DRIVER="cpu").stdout == "released\n"
