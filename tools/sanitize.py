@@ -12,6 +12,7 @@ memory is the kernels' own affair. With ``--runtime`` the whole CPU device is th
 ``--modules`` the Cython modules are under ThreadSanitizer, too, in a copy of the package. This
 needs a free-threaded Python that was itself built with ``--with-thread-sanitizer``, in whose
 environment this tool runs: with a GIL no two threads run code of the modules at the same time.
+tests/sanitizer/races.txt suppresses races inside of Python.
 Arguments after ``--`` are for pytest.
 """
 
@@ -77,6 +78,8 @@ LEFT_OUT_OF_THREADS = [
 ]
 # Of --interpreter, where no tests are named.
 FREE_THREADED = [f"tests/test_{name}.py" for name in ("free_threading", "threads", "graph_threads")]
+# Races inside of Python that Python's own list lacks.
+SUPPRESSED_RACES = ROOT / "tests" / "sanitizer" / "races.txt"
 # Frames of each allocation: the allocator and its caller. LeakSanitizer compares a suppression with
 # every frame, and Python calls libcupola.so: of more frames, one would be Python's.
 FRAMES = 2
@@ -295,8 +298,11 @@ def main() -> int:
         for name, value in OPTIONS.items():
             environment[name] = f"{value}:log_path={folder}/report"
         environment["ASAN_OPTIONS"] += f":malloc_context_size={options.frames}"
-        if options.suppressions:
-            environment["TSAN_OPTIONS"] += f":suppressions={options.suppressions}"
+        if options.modules:
+            joined = Path(home) / "suppressions.txt"  # the run time takes one file
+            files = [SUPPRESSED_RACES, *filter(None, [options.suppressions])]
+            joined.write_text("\n".join(file.read_text() for file in files))
+            environment["TSAN_OPTIONS"] += f":suppressions={joined}"
         status = subprocess.run(
             [*command, *options.pytest], env=environment, check=False
         ).returncode

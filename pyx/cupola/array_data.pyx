@@ -105,6 +105,10 @@ cdef class ArrayData:
             return self.described()
         try:
             return form(self)
+        except ArgumentValueError:
+            if not is_freed(self):
+                raise
+            return self.described()  # another thread has just freed it
         except DriverError as error:  # for example of a failed kernel
             return f"{self.described()[:-1]}, unreadable: {error}>"
 

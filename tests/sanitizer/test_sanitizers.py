@@ -143,3 +143,11 @@ def test_leaks_of_this_projects_libraries_are_not_suppressed():
     assert patterns and all(re.fullmatch(r"[\w./]{6,}", pattern) for pattern in patterns)
     for name in ("libcupola.so", "libcupola_cpu.so.1", "libnvidia-ml.so.1"):
         assert not any(pattern in f"/python3.11/site-packages/{name}" for pattern in patterns)
+
+
+def test_races_of_this_project_are_not_suppressed():
+    lines = Path(__file__).with_name("races.txt").read_text().splitlines()
+    functions = [line.removeprefix("race_top:") for line in lines if line and line[0] != "#"]
+    assert functions and all(re.fullmatch(r"\w{6,}", function) for function in functions)
+    for path in (*ROOT.glob("csrc/**/*.[ch]pp"), *ROOT.glob("pyx/**/*.p[yx][xd]")):
+        assert not any(function in path.read_text() for function in functions), path
