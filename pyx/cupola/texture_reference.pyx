@@ -4,7 +4,8 @@
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola._texture cimport (
-    cupola_cuda_array_release, cupola_module_bind_surface, cupola_module_bind_texture, cupola_module_has_texture,
+    cupola_cuda_array_release, cupola_module_bind_surface, cupola_module_bind_texture,
+    cupola_module_has_texture,
 )
 from cupola.abi cimport require
 from cupola.error cimport check
