@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from beside import both, good, other_driver
+from beside import both, good, gpu_driver, other_driver
 
 from cupola import paths
 
@@ -123,6 +123,27 @@ def test_the_same_kernel_on_both(other):
         np.testing.assert_array_equal(results[0], 2 * np.arange(1000, dtype=np.float32) + 1)
         """,
         other,
+    )
+
+
+def test_sources_are_compiled_for_their_device(driver, tmp_path):
+    both(
+        """
+        twice = 'extern "C" __global__ void twice(int* x) { x[threadIdx.x] *= 2; }'
+        times = 'extern "C" __device__ int times(int x) { return 3 * x; }'
+        thrice = '''
+        extern "C" __device__ int times(int);
+        extern "C" __global__ void thrice(int* x) { x[threadIdx.x] = times(x[threadIdx.x]); }'''
+        kernels = [
+            cupola.compile(twice, device=cpu)["twice"],
+            cupola.link([times, thrice], device=cpu)["thrice"],
+        ]
+        for kernel, factor in zip(kernels, (2, 3)):
+            x = cupola.array(np.arange(4, dtype=np.int32), device=cpu)
+            kernel[1, 4](x)
+            np.testing.assert_array_equal(x.get(), factor * np.arange(4))
+        """,
+        gpu_driver(driver, tmp_path),
     )
 
 

@@ -90,13 +90,13 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
         Where the driver refuses the image, for example a statement that needs a newer driver.
     """
     from cupola import driver
-    from cupola.device import Device
+    from cupola.device import Device, is_cpu
     from cupola.module import Module
 
     where = device if isinstance(device, Device) else Device(device)
     compiler = FrontEnd(nvrtc())
     arch, words = asked_architecture(arch, options_of(options))
-    cpu = driver.info().kind == "cpu"
+    cpu = is_cpu(where.index)
     request = request_of(
         source,
         target_on(arch, where, compiler, cpu),

@@ -86,13 +86,13 @@ def link(
     ArgumentTypeError
         A fragment is something else.
     """
-    from cupola import compiler, driver
+    from cupola import compiler
     from cupola.compiler import fragments as inputs
-    from cupola.device import Device
+    from cupola.device import Device, is_cpu
     from cupola.module import Module
 
     where = device if isinstance(device, Device) else Device(device)
-    cpu = driver.info().kind == "cpu"
+    cpu = is_cpu(where.index)
     sources, libraries = _separated(fragments)
     request, compiled_by = inputs.request_of(
         sources,
