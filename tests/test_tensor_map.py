@@ -65,10 +65,12 @@ def test_a_swizzle_permutes_16_bytes_within_rows(take):
     np.testing.assert_array_equal(out.get().reshape(expected.shape), expected)
 
 
-# Ties round to even, a carry reaches the exponent, and no rounding makes infinity a NaN.
+# Ties round to even, a carry reaches the exponent, and no rounding makes infinity a NaN. Denormals
+# are rounded, not flushed.
 ROUNDED = [
     (1 + 2**-12, 1), (1 + 2**-11, 1), (1 + 3 * 2**-11, 1 + 2**-9), (2 - 2**-12, 2),
-    (-1 - 2**-11 - 2**-23, -1 - 2**-10), (np.inf, np.inf), (1e-40, 0), (0.1, 0.0999755859375),
+    (-1 - 2**-11 - 2**-23, -1 - 2**-10), (np.inf, np.inf), (1e-40, 9 * 2**-136),
+    (0.1, 0.0999755859375),
 ]  # fmt: skip
 
 
