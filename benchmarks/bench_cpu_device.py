@@ -314,6 +314,7 @@ def main():
         __file__,
         __doc__,
         rows,
+        name=f"cpu_device_{chosen.threads}_threads",
         extra={
             "threads": chosen.threads,
             "loops": f"{version}, {' '.join(FLAGS[:4])}" + (f" ({march[0]})" if march else ""),

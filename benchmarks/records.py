@@ -192,11 +192,13 @@ def line(row):
     return f"{row.what:70} {figure(row.value):>14} {row.unit:6} {ratio:>10}  {goal}".rstrip()
 
 
-def made(script, doc, rows, *, device=None, extra=None, command=None, arguments=()):
+def made(
+    script, doc, rows, *, name=None, device=None, extra=None, command=None, arguments=()
+):
     """A record of this tree, machine and day.
 
-    `device` is the device's name where it is not that of cupola, `command` what starts the script
-    where that is not its path.
+    `name` is the record's where it is not the script's, `device` the device's where it is not that
+    of cupola, `command` what starts the script where that is not its path.
     """
     path = Path(script).resolve()
     about = host()
@@ -205,7 +207,7 @@ def made(script, doc, rows, *, device=None, extra=None, command=None, arguments=
         about |= driver
     command = command or f"python {path.relative_to(ROOT).as_posix()}"
     return Record(
-        name=path.stem.removeprefix("bench_"),
+        name=name or path.stem.removeprefix("bench_"),
         title=doc.splitlines()[0].rstrip("."),
         command=" ".join([command, *arguments]),
         device=device,

@@ -57,7 +57,8 @@ def written_by_a_command(path):
     script = ROOT / script
     assert script.is_file() and "record" in script.read_text()
     name = script.stem.removeprefix("bench_")
-    assert found.name == name and path.stem.startswith(name.replace("_", "-"))
+    named = (name, f"{name}_{found.host.get('threads')}_threads")
+    assert found.name in named and path.stem.startswith(found.name.replace("_", "-"))
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", found.date)
     assert found.device and found.rows and found.host
     assert re.fullmatch(r"[0-9a-f]{7,40}(-dirty)?", found.revision)
