@@ -167,8 +167,8 @@ def test_a_part_of_another_build_is_refused(site, key, value):
         found._part(90, *found._found[1:])
     from cupola.image import verification
 
-    faults = [one for one in verification.verify(site) if one.fault]
-    assert [one.file for one in faults] == ["kernels.sm90.fatbin"]
+    faults = [(one.file, one.record) for one in verification.verify(site) if one.fault]
+    assert faults == [("kernels.sm90.fatbin", "the manifest"), ("kernels.sm90.json", "RECORD")]
 
 
 def test_inspect_and_verify_show_the_part(site):
