@@ -192,9 +192,7 @@ def line(row):
     return f"{row.what:70} {figure(row.value):>14} {row.unit:6} {ratio:>10}  {goal}".rstrip()
 
 
-def made(
-    script, doc, rows, *, name=None, device=None, extra=None, command=None, arguments=()
-):
+def made(script, doc, rows, *, name=None, device=None, extra=None, command=None, arguments=()):
     """A record of this tree, machine and day.
 
     `name` is the record's where it is not the script's, `device` the device's where it is not that
