@@ -28,6 +28,16 @@ static_assert(async_kinds[vector_query + 3] == AsyncKind::QueryBlock);
 
 AsyncKind async_kind_of(ptx::FormId form) { return async_kinds[form.row()]; }
 
+BoundHandler AsyncDecoder::row_handler(const ptx::Instruction& i) const {
+    return code_.handlers().find(i.form, Key{i.type, i.type2, i.modifiers});
+}
+
+BoundHandler AsyncDecoder::part(const ptx::Instruction& i, Handler run) const {
+    BoundHandler bound = row_handler(i);
+    bound.run = run;
+    return bound;
+}
+
 void AsyncDecoder::decode(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
     const AsyncKind kind = async_kinds[i.form.row()];
@@ -39,16 +49,9 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
     const auto global = [&](unsigned n) {
         return addresses_.host_address(functions_.operand(i, n), ptx::Space::global);
     };
-    const BoundHandler of_row = code_.handlers().find(i.form, Key{i.type, i.type2, i.modifiers});
-    // A handler that executes the instruction, or a part of the instruction.
-    const auto part = [&](Handler run) {
-        BoundHandler bound = of_row;
-        bound.run = run;
-        return bound;
-    };
     const auto complete = [&](unsigned object, std::int32_t bytes) {
         const std::int32_t address = shared(object);
-        code_.emit(part(async_control.complete), 0, address, bytes).flags = flag::strong;
+        code_.emit(part(i, async_control.complete), 0, address, bytes).flags = flag::strong;
     };
     switch (kind) {
         case AsyncKind::CopyAsync: {
@@ -64,7 +67,7 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
                                  : registers_.constant(4, static_cast<std::uint64_t>(bytes));
             const std::int32_t none =
                 ignores ? operands_.predicate(functions_.operand(i, 3)) : registers_.constant(0, 0);
-            DecodedOp& code = code_.emit(part(async_control.copy), 0, to, from, size);
+            DecodedOp& code = code_.emit(part(i, async_control.copy), 0, to, from, size);
             code.op[4] = none;
             code.imm = bytes;
             code.slot = code_.take_slots(2);
@@ -73,12 +76,12 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
         case AsyncKind::WaitGroup:
         case AsyncKind::WaitBulk:
         case AsyncKind::WaitBulkRead:
-            code_.emit(part(async_control.group)).imm = functions_.operand(i, 0).value;
+            code_.emit(part(i, async_control.group)).imm = functions_.operand(i, 0).value;
             break;
         case AsyncKind::CommitGroup:
         case AsyncKind::WaitAll:
         case AsyncKind::CommitBulk:
-            code_.emit(part(async_control.group));
+            code_.emit(part(i, async_control.group));
             break;
         case AsyncKind::Nothing:
             break;  // a prefetch is a hint
@@ -96,8 +99,8 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             const bool out = form.operands.count == 3, in = kind == AsyncKind::BulkToShared;
             const std::int32_t to = out ? global(0) : shared(0), from = in ? global(1) : shared(1);
             const std::int32_t bytes = operands_.source(functions_.operand(i, 2), Type::b32);
-            code_.emit(kind == AsyncKind::BulkReduce ? of_row : part(async_control.bulk), 0, to,
-                       from, bytes);
+            code_.emit(kind == AsyncKind::BulkReduce ? row_handler(i) : part(i, async_control.bulk),
+                       0, to, from, bytes);
             if (!out) complete(3, bytes);
             break;
         }
@@ -106,7 +109,7 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             const std::int32_t to = global(0), from = shared(1),
                                bytes = operands_.source(functions_.operand(i, 2), Type::b32),
                                mask = operands_.source(functions_.operand(i, last), Type::b16);
-            code_.emit(part(async_control.masked), 0, to, from, bytes).op[4] = mask;
+            code_.emit(part(i, async_control.masked), 0, to, from, bytes).op[4] = mask;
             break;
         }
         case AsyncKind::BulkInside: {
@@ -115,7 +118,7 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             };
             const std::int32_t to = shared(0), from = global(1), bytes = word(2), left = word(3),
                                right = word(4);
-            DecodedOp& code = code_.emit(part(async_control.inside), 0, to, from, bytes);
+            DecodedOp& code = code_.emit(part(i, async_control.inside), 0, to, from, bytes);
             code.op[4] = left;
             code.op[5] = right;
             complete(5, bytes);
@@ -126,7 +129,7 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
                                bytes = operands_.source(functions_.operand(i, 2), Type::b32),
                                object = shared(3),
                                blocks = operands_.source(functions_.operand(i, 4), Type::b16);
-            DecodedOp& code = code_.emit(part(async_control.multicast), 0, to, from, bytes);
+            DecodedOp& code = code_.emit(part(i, async_control.multicast), 0, to, from, bytes);
             code.op[4] = object;
             code.op[5] = blocks;
             code.flags = flag::strong;
@@ -272,12 +275,11 @@ void AsyncDecoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
         kind == AsyncKind::TensorSend
             ? operands_.source(functions_.operand(i, shifted ? 4 : 3), Type::b16)
             : 0;
-    BoundHandler run = code_.handlers().find(i.form, Key{i.type, i.type2, i.modifiers});
-    if (!reduces)
-        run.run = store                           ? tensor_control.store
-                  : kind == AsyncKind::TensorSend ? tensor_control.send
-                                                  : tensor_control.load;
-    DecodedOp& code = code_.emit(run, bytes, box, operands_.reg(place.index));
+    const Handler run = store                           ? tensor_control.store
+                        : kind == AsyncKind::TensorSend ? tensor_control.send
+                                                        : tensor_control.load;
+    DecodedOp& code =
+        code_.emit(reduces ? row_handler(i) : part(i, run), bytes, box, operands_.reg(place.index));
     code.op[4] = object;
     code.op[5] = blocks;
     code.flags = flag::strong;
@@ -286,10 +288,8 @@ void AsyncDecoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
     if (field::part.get(i.modifiers) == 2) code.imm |= TensorControl::pair;
     if (shifted) code.imm |= TensorControl::shifted;
     code_.kernel().tables.push_back(std::move(coordinates));
-    if (kind == AsyncKind::TensorLoad) {
-        run.run = async_control.complete;
-        code_.emit(run, 0, object, bytes).flags = flag::strong;
-    }
+    if (kind == AsyncKind::TensorLoad)
+        code_.emit(part(i, async_control.complete), 0, object, bytes).flags = flag::strong;
 }
 
 // tensormap.replace.tile.FIELD [map], [axis,] value
@@ -351,9 +351,7 @@ void AsyncDecoder::mbarrier(const ptx::Instruction& i, Handler run, ptx::Space s
         }
     }
     if (other == 0) other = registers_.constant(4, 1);
-    BoundHandler bound = code_.handlers().find(i.form, Key{i.type, i.type2, i.modifiers});
-    bound.run = run;
-    code_.emit(bound, result, object, other).flags = flag::strong;
+    code_.emit(part(i, run), result, object, other).flags = flag::strong;
 }
 
 }  // namespace cupola::cpu::interpreter

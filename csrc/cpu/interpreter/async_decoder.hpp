@@ -27,6 +27,10 @@ class AsyncDecoder {
     void decode(const ptx::Instruction& i);
 
   private:
+    // The handler of the instruction's row in the table.
+    BoundHandler row_handler(const ptx::Instruction& i) const;
+    // A handler that executes the instruction, or a part of the instruction.
+    BoundHandler part(const ptx::Instruction& i, Handler run) const;
     void mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space);
     void first_block(const ptx::Instruction& i);
     void tensor(const ptx::Instruction& i, AsyncKind kind);

@@ -1,6 +1,9 @@
 // csrc/cpu/interpreter/effect.cpp - classifies operations by the table rows of their instructions.
 #include "cpu/interpreter/effect.hpp"
 
+#include <tuple>
+#include <utility>
+
 #include "cpu/interpreter/async.hpp"
 
 namespace cupola::cpu::interpreter {
@@ -48,60 +51,47 @@ std::uint8_t members_of(Opcode opcode) {
     return opcode == Opcode::match_all_sync ? 3 : 2;
 }
 
-// Sets how an instruction acts on asynchronous copies.
-void set_copies(Effect& effect, AsyncKind kind, bool has_mbarrier) {
+// How an instruction acts on asynchronous copies.
+std::pair<Copies, Effect::Step> copies_of(AsyncKind kind, bool has_mbarrier) {
     using Step = Effect::Step;
     switch (kind) {
         case AsyncKind::CopyAsync:
         case AsyncKind::MbarrierArriveCopied:
         case AsyncKind::MbarrierArriveCounted:
-            effect.copies = Copies::grouped;
-            effect.step = Step::access;
-            break;
+            return {Copies::grouped, Step::access};
         case AsyncKind::BulkToShared:
         case AsyncKind::BulkInside:
         case AsyncKind::BulkMulticast:
         case AsyncKind::BulkToCluster:
         case AsyncKind::TensorLoad:
         case AsyncKind::TensorSend:
-            effect.copies = Copies::counted;
-            effect.step = Step::access;
-            break;
+            return {Copies::counted, Step::access};
         case AsyncKind::BulkToGlobal:
         case AsyncKind::BulkMasked:
         case AsyncKind::TensorStore:
         case AsyncKind::TensorReduce:
-            effect.copies = Copies::bulk_grouped;
-            effect.step = Step::access;
-            break;
+            return {Copies::bulk_grouped, Step::access};
         case AsyncKind::BulkReduce:
-            effect.copies = has_mbarrier ? Copies::counted : Copies::bulk_grouped;
-            effect.step = Step::access;
-            break;
+            return {has_mbarrier ? Copies::counted : Copies::bulk_grouped, Step::access};
         case AsyncKind::CommitGroup:
+            return {Copies::grouped, Step::commit};
         case AsyncKind::WaitGroup:
+            return {Copies::grouped, Step::wait};
         case AsyncKind::WaitAll:
-            effect.copies = Copies::grouped;
-            effect.step = kind == AsyncKind::CommitGroup ? Step::commit
-                          : kind == AsyncKind::WaitGroup ? Step::wait
-                                                         : Step::wait_all;
-            break;
+            return {Copies::grouped, Step::wait_all};
         case AsyncKind::CommitBulk:
+            return {Copies::bulk_grouped, Step::commit};
         case AsyncKind::WaitBulk:
+            return {Copies::bulk_grouped, Step::wait};
         case AsyncKind::WaitBulkRead:
-            effect.copies = Copies::bulk_grouped;
-            effect.step = kind == AsyncKind::CommitBulk ? Step::commit
-                          : kind == AsyncKind::WaitBulk ? Step::wait
-                                                        : Step::wait_read;
-            break;
+            return {Copies::bulk_grouped, Step::wait_read};
         case AsyncKind::MbarrierTest:
         case AsyncKind::MbarrierTestParity:
         case AsyncKind::MbarrierTry:
         case AsyncKind::MbarrierTryParity:
-            effect.step = Step::test;
-            break;
+            return {Copies::none, Step::test};
         default:
-            break;
+            return {Copies::none, Step::none};
     }
 }
 
@@ -119,7 +109,8 @@ Effect effect_of(const KernelCode& kernel, const DecodedOp& code) {
     if (effect.kind == Effect::Kind::warp_barrier || effect.kind == Effect::Kind::warp_operation)
         effect.members = members_of(opcode);
     if (is_async(origin->form))
-        set_copies(effect, async_kind_of(origin->form), origin->form.form().operands.count > 3);
+        std::tie(effect.copies, effect.step) =
+            copies_of(async_kind_of(origin->form), origin->form.form().operands.count > 3);
     return effect;
 }
 

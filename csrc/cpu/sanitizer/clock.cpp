@@ -107,25 +107,28 @@ bool Clocks::knows(unsigned actor, std::uint32_t block, unsigned other, Time tim
     return other < times->size() && (*times)[other] >= time;
 }
 
+template <class F>
+void Clocks::each_complete(unsigned thread, F f) const {
+    for (unsigned kind = 0; kind < CopyClocks::kinds; ++kind)
+        if (const Time time = threads_[thread].copies.of[kind].complete)
+            f(actor(thread, static_cast<CopyClocks::Kind>(kind)), time);
+}
+
 void Clocks::join(JoinClock& meeting, unsigned thread) {
     Thread& t = threads_[thread];
     meeting.add(t.known);
     meeting.add(thread, t.time++);
-    for (unsigned kind = 0; kind < CopyClocks::kinds; ++kind)
-        if (const Time complete = t.copies.of[kind].complete)
-            meeting.add(actor(thread, static_cast<CopyClocks::Kind>(kind)), complete);
+    each_complete(thread, [&](unsigned copies, Time time) { meeting.add(copies, time); });
 }
 
 void Clocks::learn(unsigned thread, const Known& outcome) { threads_[thread].known = outcome; }
 
 Known Clocks::with_copies(const Known& known, unsigned thread) const {
     std::shared_ptr<Knowledge> more;
-    for (unsigned kind = 0; kind < CopyClocks::kinds; ++kind) {
-        const Time complete = threads_[thread].copies.of[kind].complete;
-        if (complete == 0) continue;
+    each_complete(thread, [&](unsigned copies, Time time) {
         if (!more) more = std::make_shared<Knowledge>(*known);
-        raise(more->near, actor(thread, static_cast<CopyClocks::Kind>(kind)), complete);
-    }
+        raise(more->near, copies, time);
+    });
     return more ? more : known;
 }
 

@@ -4,8 +4,8 @@
 // an action of another thread if that thread knows this time of the accessing thread, or a later
 // one.
 //
-// The asynchronous copies of a thread have clocks of their own: see copy_clock.hpp. An `actor` is
-// what makes an access: a thread, or the copies of a thread that one of these clocks times.
+// The asynchronous copies of a thread have clocks of their own: see copy_clock.hpp. A thread
+// is an `actor`, and the copies of a thread that one of these clocks times are another.
 #pragma once
 
 #include <cstdint>
@@ -92,7 +92,10 @@ class Clocks {
     CopyClocks::Kind kind_of(unsigned actor) const {
         return static_cast<CopyClocks::Kind>(actor / count() - 1);
     }
-    // The knowledge of a thread, with the copies for which the thread has waited.
+    // Calls `f` with the actor and the time of the copies for which the thread has waited.
+    template <class F>
+    void each_complete(unsigned thread, F f) const;
+    // The knowledge of a thread, with these copies.
     Known with_copies(const Known& known, unsigned thread) const;
 
     std::uint64_t& versions_;

@@ -34,8 +34,7 @@ void BlockChecks::step_copies(const Warp& w, const interpreter::DecodedOp* ip, c
                               std::uint32_t mask) {
     if (!grid_.launch.checks.race) return;
     const auto left = static_cast<std::size_t>(ip->imm);
-    for (; mask != 0; mask &= mask - 1) {
-        const auto lane = static_cast<unsigned>(__builtin_ctz(mask));
+    each_lane_of(mask, [&](unsigned lane) {
         CopyClocks& copies = clocks_.copies(thread(w, lane));
         CopyClock &reads = copies.of[clock_of(effect.copies, false)],
                   &writes = copies.of[clock_of(effect.copies, true)];
@@ -65,7 +64,7 @@ void BlockChecks::step_copies(const Warp& w, const interpreter::DecodedOp* ip, c
             default:
                 break;
         }
-    }
+    });
 }
 
 // An mbarrier counts copies of the thread as complete.

@@ -19,11 +19,6 @@ using interpreter::lanes;
 using interpreter::Warp;
 using Kind = Effect::Kind;
 
-template <class F>
-void each_lane_of(std::uint32_t mask, F f) {
-    for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(__builtin_ctz(mask)));
-}
-
 std::string bytes_text(std::uint64_t bytes, std::uint64_t address) {
     char text[80];
     std::snprintf(text, sizeof text, "%" PRIu64 " byte%s at 0x%" PRIx64, bytes,
@@ -133,8 +128,9 @@ void BlockChecks::look(const Warp& w, const DecodedOp* ip, const Effect& effect,
                     for (unsigned k = 0; k < count; ++k)
                         std::copy_n(w.registers + ip->op[k] + lane * effect.bytes, effect.bytes,
                                     value + k * effect.bytes);
-                touch_plain(w, ip, lane, w.address[lane], std::uint64_t{count} * effect.bytes, how,
-                            strong, effect.kind == Kind::store ? value : nullptr);
+                touch_plain(w, ip, effect, lane, w.address[lane],
+                            std::uint64_t{count} * effect.bytes, how, strong,
+                            effect.kind == Kind::store ? value : nullptr);
             });
             break;
         }
@@ -184,13 +180,13 @@ void BlockChecks::touch(const Warp& w, const DecodedOp* ip, unsigned lane, std::
     }
     const bool atomic =
         how == Touch::atomic || (effect.kind == Kind::bulk_atomic && how == Touch::write);
-    touch_plain(w, ip, lane, address, bytes, atomic ? Touch::atomic : how,
+    touch_plain(w, ip, effect, lane, address, bytes, atomic ? Touch::atomic : how,
                 atomic || (ip->flags & interpreter::flag::strong) != 0, nullptr);
 }
 
-void BlockChecks::touch_plain(const Warp& w, const DecodedOp* ip, unsigned lane,
-                              std::uint64_t address, std::uint64_t bytes, Touch how, bool strong,
-                              const std::byte* value) {
+void BlockChecks::touch_plain(const Warp& w, const DecodedOp* ip, const Effect& effect,
+                              unsigned lane, std::uint64_t address, std::uint64_t bytes, Touch how,
+                              bool strong, const std::byte* value) {
     if (block_.is_own(address)) return;
     if (grid_.launch.checks.init) {
         Unwritten& unwritten =
@@ -206,7 +202,7 @@ void BlockChecks::touch_plain(const Warp& w, const DecodedOp* ip, unsigned lane,
     }
     if (!grid_.launch.checks.race) return;
     const bool writes = how != Touch::read;
-    Access now = access(ip, actor(w, lane, grid_.stepped->effect_at(ip), writes), strong);
+    Access now = access(ip, actor(w, lane, effect, writes), strong);
     now.atomic = how == Touch::atomic;
     const auto ordered = [this, me = now.actor](const Access& before) {
         return clocks_.knows(me, before.block, before.actor, before.time);

@@ -22,6 +22,11 @@ namespace cupola::cpu::sanitizer {
 using interpreter::Effect;
 using observe::Touch;
 
+template <class F>
+void each_lane_of(std::uint32_t mask, F f) {
+    for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(__builtin_ctz(mask)));
+}
+
 // State that the blocks of a grid share.
 class GridChecks final : public observe::GridObserver {
   public:
@@ -90,8 +95,9 @@ class BlockChecks final : public observe::BlockObserver {
     unsigned thread(const Warp& w, unsigned lane) const;
     Access access(const Op* ip, unsigned actor, bool strong) const;
     void look(const Warp& w, const Op* ip, const Effect& effect, std::uint32_t mask);
-    void touch_plain(const Warp& w, const Op* ip, unsigned lane, std::uint64_t address,
-                     std::uint64_t bytes, Touch how, bool strong, const std::byte* value);
+    void touch_plain(const Warp& w, const Op* ip, const Effect& effect, unsigned lane,
+                     std::uint64_t address, std::uint64_t bytes, Touch how, bool strong,
+                     const std::byte* value);
     // copies.cpp: asynchronous copies
     unsigned actor(const Warp& w, unsigned lane, const Effect& effect, bool writes) const;
     void step_copies(const Warp& w, const Op* ip, const Effect& effect, std::uint32_t mask);

@@ -12,11 +12,6 @@ namespace {
 using interpreter::DecodedOp;
 using interpreter::Warp;
 
-template <class F>
-void each_named(std::uint32_t mask, F f) {
-    for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(__builtin_ctz(mask)));
-}
-
 std::string mask_text(std::uint32_t mask) {
     char text[16];
     std::snprintf(text, sizeof text, "0x%08x", mask);
@@ -58,7 +53,7 @@ void BlockChecks::arrive(const Warp& w, const DecodedOp* ip, std::uint32_t id, s
         write_sync(w, ip, w.mask,
                    std::to_string(others + here) + " threads arrive at barrier " +
                        std::to_string(id) + ", whose count is " + std::to_string(count));
-    each_named(w.mask, [&](unsigned lane) { clocks_.join(barrier.meeting, thread(w, lane)); });
+    each_lane_of(w.mask, [&](unsigned lane) { clocks_.join(barrier.meeting, thread(w, lane)); });
 }
 
 // The barrier is complete. Threads that exited earlier count as arrived at a barrier of the whole
@@ -74,18 +69,18 @@ void BlockChecks::complete(std::uint32_t id, std::uint32_t count) {
 
 void BlockChecks::pass(const Warp& w, std::uint32_t mask, std::int32_t barrier) {
     const Known& outcome = barriers_[barrier].outcome;
-    each_named(mask, [&](unsigned lane) { clocks_.learn(thread(w, lane), outcome); });
+    each_lane_of(mask, [&](unsigned lane) { clocks_.learn(thread(w, lane), outcome); });
 }
 
 void BlockChecks::exited(const Warp& w) {
-    each_named(w.mask, [&](unsigned lane) { clocks_.join(gone_, thread(w, lane)); });
+    each_lane_of(w.mask, [&](unsigned lane) { clocks_.join(gone_, thread(w, lane)); });
 }
 
 void BlockChecks::synchronised(const Warp& w, std::uint32_t mask) {
     JoinClock meeting;
-    each_named(mask, [&](unsigned lane) { clocks_.join(meeting, thread(w, lane)); });
+    each_lane_of(mask, [&](unsigned lane) { clocks_.join(meeting, thread(w, lane)); });
     const Known outcome = meeting.outcome();
-    each_named(mask, [&](unsigned lane) { clocks_.learn(thread(w, lane), outcome); });
+    each_lane_of(mask, [&](unsigned lane) { clocks_.learn(thread(w, lane), outcome); });
 }
 
 void BlockChecks::cluster_complete() {
@@ -95,7 +90,7 @@ void BlockChecks::cluster_complete() {
 
 void BlockChecks::cluster_passed(const Warp& w, std::uint32_t mask) {
     const ReleaseClock& letter = grid_.clusters[block_.interpreter::Block::cluster].passed;
-    each_named(mask, [&](unsigned lane) { clocks_.take(letter, thread(w, lane)); });
+    each_lane_of(mask, [&](unsigned lane) { clocks_.take(letter, thread(w, lane)); });
 }
 
 // The mask of a warp operation must name its own lane, and no lane that has exited.
@@ -103,7 +98,7 @@ void BlockChecks::check_members(const Warp& w, const DecodedOp* ip, const Effect
     if (!grid_.launch.checks.sync) return;
     const auto* named =
         reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[effect.members]);
-    each_named(w.mask, [&](unsigned lane) {
+    each_lane_of(w.mask, [&](unsigned lane) {
         const std::uint32_t mask = named[lane];
         if ((mask >> lane & 1) != 0)
             check_gone(w, ip, 1u << lane, mask);
