@@ -100,7 +100,8 @@ def test_wheel_from_a_source_distribution(place):
     (wheel,) = (place.elsewhere / "repaired").glob("cupola-*.whl")
     found = use_elsewhere(place, wheel)
     architectures = found["manifest"]["architectures"]
-    cubins = [75, 80, 86, 89, 90, 100, 120] if every else [86, 89]
+    # The code for 8.9 is equal to that for 8.6, which runs on both, and is kept once.
+    cubins = [75, 80, 86, 90, 100, 120] if every else [86]
     assert architectures == {"cubin": cubins, "ptx": [75]}
     arrays = (unpacked / "build" / "kernels" / "arrays.bin").read_bytes()
     assert len(zlib.compress(arrays)) <= 4e6  # bytes that the kernels of arrays add to a wheel
