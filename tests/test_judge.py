@@ -1,6 +1,7 @@
 """The judge: verdicts on kernels, and its answers to hostile candidates and broken references."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -98,6 +99,58 @@ def test_a_wrong_kernel(judge, code):
     assert f"finding {code}: " in str(found)
     report = ElementTree.fromstring(found.junit())
     assert code in [one.get("name") for one in report.findall("testcase")]
+
+
+HALVED = """
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+extern "C" __global__ void halved(const TYPE* x, TYPE* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = TYPE(float(x[i]) * 0.5f);
+}
+"""
+OF_HALVED = """
+import numpy as np
+operation = dict(
+    kernels="halved", inputs={"x": "ELEMENT[n]"}, outputs={"y": "ELEMENT[n]"},
+    arguments=["x", "y", "n"], grid=["ceildiv(n, 32)"], block=[32],
+)
+
+def reference(x):
+    assert x.dtype == np.float32
+    return x * 0.5
+"""
+
+
+@pytest.mark.parametrize("element, c_type", [
+    ("bfloat16", "__nv_bfloat16"),
+    ("float8_e4m3fn", "__nv_fp8_e4m3"),
+    pytest.param("float8_e5m2", "__nv_fp8_e5m2", marks=pytest.mark.campaign("two verdicts each")),
+])  # fmt: skip
+def test_elements_that_numpy_lacks(judge, element, c_type):
+    """The reference gets float32, and the result is rounded to the type."""
+    source, reference = HALVED.replace("TYPE", c_type), OF_HALVED.replace("ELEMENT", element)
+    found = judge(source, reference)
+    assert found.verdict == "right", str(found)
+    assert set(json.loads(found.json())["cases"]["values"]) == {"random", *KINDS}
+    found = judge(source.replace("0.5f", "(i % 40 ? 0.5f : 0.8f)"), reference)
+    assert found.codes == ("wrong-result-at-edge",), str(found)
+
+
+@pytest.mark.campaign("a verdict")
+def test_scales_that_are_powers_of_two(judge):
+    """Elements without sign and zero get values that they have."""
+    source = HALVED.replace("float(x[i]) * 0.5f", "x[i]").replace("TYPE(x[i])", "x[i]")
+    reference = OF_HALVED.replace("ELEMENT", "float8_e8m0fnu").replace("x * 0.5", "x")
+    found = judge(source.replace("TYPE", "unsigned char"), reference)
+    assert found.verdict == "right", str(found)
+    assert set(json.loads(found.json())["cases"]["values"]) == {"random", *KINDS}
+
+
+def test_elements_that_numpy_lacks_without_ml_dtypes(judge, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    found = judge(HALVED.replace("TYPE", "__nv_bfloat16"), OF_HALVED.replace("ELEMENT", "bfloat16"))
+    assert found.codes == ("task",) and "x: arrays of bfloat16 need ml_dtypes" in str(found)
 
 
 COPIED = """

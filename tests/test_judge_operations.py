@@ -195,19 +195,23 @@ SMALL = {
     # A mistake by a factor, and the type whose gradient has it.
     "float32": ("float", "1.001f"),
     "float16": ("__half", "1.03f"),
+    "bfloat16": ("__nv_bfloat16", "1.1f"),
 }
 
 
 @pytest.mark.parametrize("types", [
     ("float32", "float16"),
+    ("float32", "bfloat16"),
     pytest.param(("float32",), marks=pytest.mark.campaign("two verdicts each")),
     pytest.param(("float16",), marks=pytest.mark.campaign("two verdicts each")),
+    pytest.param(("bfloat16",), marks=pytest.mark.campaign("two verdicts each")),
 ])  # fmt: skip
 def test_a_small_factor_in_a_gradient(package, types):
     """The widest kernel of the operation has the differences; the last type has the mistake."""
     name, factor = SMALL[types[-1]]
-    factor = "1.05f" if types == ("float16",) else factor
+    factor = {("float16",): "1.05f", ("bfloat16",): "1.2f"}.get(types, factor)
     source = """
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 template <class T> struct Factor { static constexpr float value = 1; };
 template <class T> __global__ void wave(const T* x, T* y, int rows, int n) {
@@ -240,7 +244,10 @@ __global__ void wave_backward(const T* grad_y, const T* x, T* grad_x, int rows, 
     found = judged("judged:wave")
     assert found.verdict == "right", str(found)
     resolution = json.loads(found.json())["gradients"]["x"]["resolution"]
-    finest = {("float32",): 2e-4, ("float32", "float16"): 0.01, ("float16",): 0.03}
+    finest = {
+        ("float32",): 2e-4, ("float32", "float16"): 0.01, ("float16",): 0.03,
+        ("float32", "bfloat16"): 0.1, ("bfloat16",): 0.1,
+    }  # fmt: skip
     assert list(resolution) == list(types) and resolution[types[-1]] < finest[types]
     mistake = f"template <> struct Factor<{name}> {{ static constexpr float value = {factor}; }};"
     package(source.replace("template <class T> __global__", mistake + "\ntemplate <class T> "

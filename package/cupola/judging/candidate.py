@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.declare.element_types import itemsize
 from cupola.declare.expression import Expression, ExpressionError
 from cupola.declare.record import Record
 from cupola.exceptions import ArgumentValueError
@@ -380,7 +381,7 @@ def number(expression: Expression, case: Case) -> int:
         elif name == "sizeof":
             variables = case.values.declaration.variables
             known = dict(zip(variables, case.types, strict=True))
-            values[symbol] = np.dtype(known.get(given[0], given[0])).itemsize
+            values[symbol] = itemsize(known.get(given[0], given[0]))
     try:
         return int(expression.evaluate(values))
     except (ExpressionError, KeyError) as error:

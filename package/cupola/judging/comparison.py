@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from cupola.judging.elements import is_float, limits, saturates
+
 _Array = np.ndarray[Any, Any]
+_MOST_OF_LARGEST = 1e-2  # of the largest magnitude, for types of few bits
 # With these values, where the reference is not finite, any value that is not finite is right.
 _SCALED = ("large", "infinite", "extreme", "nan")
 _LENIENT = ("zeros", "ones", "infinite", "large", "extreme", "denormal")
@@ -24,7 +27,7 @@ def wrong_elements(
         Of one shape and dtype.
     rtol, atol : float
         As for `numpy.isclose`, for elements that are finite in `expected`. Where atol is None, or
-        the values are unusual, rtol times the largest magnitude of the output is added to it: what
+        the values are unusual, a part of the largest magnitude of the output is added to it: what
         a sum of large terms of both signs needs.
     kind : str
         The kind of the inputs' values.
@@ -34,7 +37,7 @@ def wrong_elements(
         parts = [one.reshape(*one.shape, 1).view(part) for one in (expected, found)]
         either: _Array = np.any(wrong_elements(parts[0], parts[1], rtol, atol, kind), axis=-1)
         return either
-    if expected.dtype.kind != "f":
+    if not is_float(expected.dtype):
         mask: _Array = expected != found
         return mask
     finite = np.isfinite(expected)
@@ -42,7 +45,7 @@ def wrong_elements(
         wide, seen = expected.astype(np.float64), found.astype(np.float64)
         room = (atol or 0.0) + rtol * np.abs(wide)
         if (atol is None or kind in _SCALED) and finite.any():
-            room = room + rtol * np.abs(wide[finite]).max()
+            room = room + min(rtol, _MOST_OF_LARGEST) * np.abs(wide[finite]).max()
         far = ~(np.abs(seen - wide) <= room)
     if kind in _LENIENT:
         special = np.isfinite(found)
@@ -50,6 +53,8 @@ def wrong_elements(
         special = (np.isnan(expected) != np.isnan(found)) | (
             np.isinf(expected) & (expected != found)
         )
+    if saturates(expected.dtype):
+        special &= np.abs(seen) != float(limits(expected.dtype).max)
     result: _Array = np.where(finite, far, special)
     return result
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from cupola.judging.elements import is_float, limits
+
 WHOLE = "the whole gradient"
 _EVERY = 12  # elements of an input, up to which each element is a direction
 _FEWER = 2  # the first step of a single element: many elements with all steps take long
@@ -16,9 +18,11 @@ _LEAST = 1 / 8  # of the typical size of elements: the least by which a single e
 
 def perturbed(array: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[Any, Any]:
     """The array with each element of floating point moved to a neighbour, or not moved."""
-    if array.dtype.kind != "f":
+    if not is_float(array.dtype):
         return array
-    towards = rng.choice(np.array([-np.inf, np.nan, np.inf], array.dtype), array.shape)
+    most = float(limits(array.dtype).max)
+    ends = np.array([-most, np.nan, most]).astype(array.dtype)
+    towards = ends[rng.integers(0, 3, array.shape)]
     return np.where(np.isnan(towards), array, np.nextafter(array, towards))
 
 

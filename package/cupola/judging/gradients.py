@@ -23,10 +23,12 @@ import numpy as np
 
 from cupola.declare.backward import match
 from cupola.declare.declaration_error import DeclarationError
+from cupola.declare.element_types import itemsize
 from cupola.exceptions import ArgumentValueError
 from cupola.judging.candidate import EXACT
 from cupola.judging.differences import Differences, extrapolated
 from cupola.judging.directions import WHOLE, directions, perturbed
+from cupola.judging.elements import limits
 from cupola.judging.inputs import ORDINARY, Case
 from cupola.judging.launches import Arrays, Launches, Origin
 from cupola.judging.task import Task, TaskError, dtype_of
@@ -36,10 +38,13 @@ from cupola.ops.sizes import Sizes
 
 # By the type of the kernel whose differences are taken: the largest step, as a part of an element,
 # and the number of steps.
-STEPS = {"float16": (2.0**-2, 5), "float32": (2.0**-4, 7), "float64": (2.0**-5, 6)}
+STEPS = {
+    "bfloat16": (2.0**-1, 4), "float16": (2.0**-2, 5), "float32": (2.0**-4, 7),
+    "float64": (2.0**-5, 6),
+}  # fmt: skip
 # By the type of a gradient: what rounding in the backward operation may add, as a part of the
 # derivative.
-RTOL = {"float16": 8e-3, "float32": 1e-4, "float64": 1e-8}
+RTOL = {"bfloat16": 6e-2, "float16": 8e-3, "float32": 1e-4, "float64": 1e-8}
 _CONFIRMED = 3  # inputs for which a gradient has to be wrong
 CASES = 3  # sizes for the kernel of the first types
 _MOST_ELEMENTS = 4096  # of all arrays of a case
@@ -185,14 +190,11 @@ class Gradients:
 
         def bits(types: tuple[str, ...]) -> int:
             """The bits of the types, or 0 where another type than a wider one takes a place."""
-            pairs = [
-                (np.dtype(one), np.dtype(own)) for one, own in zip(types, case.types, strict=True)
-            ]
             fits = all(
-                one == own or (one.itemsize > own.itemsize and {one.name, own.name} <= set(STEPS))
-                for one, own in pairs
+                one == own or (itemsize(one) > itemsize(own) and {one, own} <= set(STEPS))
+                for one, own in zip(types, case.types, strict=True)
             )  # fmt: skip
-            return sum(one.itemsize for one, _ in pairs) if fits else 0
+            return sum(map(itemsize, types)) if fits else 0
 
         types = max(self.launches.names, key=bits)
         if types == case.types or not bits(types):
@@ -332,14 +334,15 @@ class Gradients:
         gradients: list[np.ndarray[Any, Any]], base: Arrays, weights: Arrays,
     ) -> Comparison | None:  # fmt: skip
         """The derivatives along a direction, with steps from the step `first` on."""
-        before, own = case.arrays[name], gradients[0].dtype.name
-        wide = [one.astype(np.float64) for one in gradients]
+        before, own = case.arrays[name], gradients[0].dtype
+        start, about = _wide(before), limits(own)
+        wide = [_wide(one) for one in gradients]
         largest, count = STEPS[before.dtype.name]
         steps, slope, change, scale, noise = [], 0.0, 0.0, 0.0, 0.0
         for step in (largest * 2.0**-place for place in range(first, count)):
             results, places = [], []
             for sign in (1, -1):
-                side = (before + sign * step * direction).astype(before.dtype)
+                side = (start + sign * step * direction).astype(before.dtype)
                 made = self._outputs(replace(case, arrays={**case.arrays, name: side}))
                 if made is None:
                     return None
@@ -361,11 +364,11 @@ class Gradients:
                 noise = max(abs(other - slope) for other in others)
         error, inexact = extrapolated(steps)
         finite = slope if math.isfinite(slope) else 0.0
-        smallest = float(np.finfo(own).smallest_subnormal * np.abs(moved).sum())
-        inexact += RTOL[own] * scale + smallest
+        smallest = float(about.smallest_subnormal) * float(np.abs(moved).sum())
+        inexact += RTOL[own.name] * scale + smallest
         if math.isfinite(noise):
             inexact += _AMPLIFIED * noise
-        overflow = float(np.finfo(own).max) / 2 * float(np.abs(moved).max())
+        overflow = float(about.max) / 2 * float(np.abs(moved).max())
         if math.isinf(slope) and abs(change) > overflow:
             inexact = math.inf  # the gradient is too large for its type
         return Comparison(slope, finite + error, inexact, scale)
@@ -376,11 +379,15 @@ def _derivative(gradient: np.ndarray[Any, Any], moved: np.ndarray[Any, Any]) -> 
     return float((gradient * moved)[moved != 0].sum())
 
 
+def _wide(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array.astype(np.float64)
+
+
 def _weighted(weights: Arrays, after: Arrays, before: Arrays) -> float:
     """The change of the weighted sum of outputs."""
     return float(
         sum(
-            (one.astype(np.float64) * (after[name].astype(np.float64) - before[name])).sum()
+            (_wide(one) * (_wide(after[name]) - _wide(before[name]))).sum()
             for name, one in weights.items()
         )
     )
@@ -390,7 +397,7 @@ def _rounding(weights: Arrays, one: Arrays, other: Arrays) -> float:
     """The error of the weighted sum by the rounding of the outputs that differ."""
     found = 0.0
     for name, weight in weights.items():
-        unit = float(np.finfo(one[name].dtype).eps) * _ROUNDING
+        unit = float(limits(one[name].dtype).eps) * _ROUNDING
         moved = one[name] != other[name]
-        found += float(((unit * weight.astype(np.float64) * one[name])[moved] ** 2).sum())
+        found += float(((unit * _wide(weight) * _wide(one[name]))[moved] ** 2).sum())
     return math.sqrt(found)

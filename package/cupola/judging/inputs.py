@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from cupola.declare.element_types import itemsize
 from cupola.declare.expression import ExpressionError
 from cupola.exceptions import ArgumentValueError
+from cupola.judging.elements import is_float, limits, stored
 from cupola.judging.task import Task, dtype_of
 from cupola.judging.views import WAYS
 from cupola.ops.sizes import Sizes
@@ -177,8 +179,8 @@ class Cases:
         for one in declaration.scalars:
             if one.kind != "float":
                 numbers.setdefault(one.name, scalars.get(one.name, one.default or 0))
-        for symbol in (f"sizeof({one})" for one in declaration.variables):
-            numbers[symbol] = np.dtype(types[0]).itemsize if types else 1
+        for variable, element in zip(declaration.variables, types, strict=True):
+            numbers[f"sizeof({variable})"] = itemsize(element)
         shapes = {}
         for tensor in declaration.inputs:
             lengths = [
@@ -232,7 +234,7 @@ class Cases:
                     raise ArgumentValueError(
                         f"inputs: {tensor.name}: expected shape {tuple(shape)}, got {array.shape}"
                     )
-                arrays[tensor.name] = np.ascontiguousarray(array, dtype).reshape(shape)
+                arrays[tensor.name] = np.ascontiguousarray(array.astype(dtype)).reshape(shape)
             elif tensor.name in self.task.ranges:
                 arrays[tensor.name] = self._within(tensor.name, dtype, shape, values, kind, rng)
             else:
@@ -266,7 +268,7 @@ class Cases:
             raise ArgumentValueError(f"ranges: {name} has no value from {low} to {high}")
         if kind == "negative" and low < 0 < high:
             high = 0
-        if dtype.kind in "fc":
+        if dtype.kind == "c" or is_float(dtype):
             made = rng.uniform(low, high, shape)
             picks = np.array([low, (low + high) / 2])
         else:
@@ -276,7 +278,7 @@ class Cases:
             made = rng.choice(picks, shape)
         if kind in ("zeros", "ones") and low <= (kind == "ones") < high:
             made = np.full(shape, kind == "ones")
-        return made.astype(dtype)
+        return stored(made, dtype)
 
 
 def of_kind(kind: str, dtype: np.dtype[Any], shape: tuple[int, ...], rng: Any) -> Any:
@@ -311,27 +313,26 @@ def _integers(kind: str, dtype: np.dtype[Any], shape: tuple[int, ...], rng: Any)
 
 def _floats(kind: str, dtype: np.dtype[Any], shape: tuple[int, ...], rng: Any) -> Any:
     made = rng.normal(size=shape)
-    about = np.finfo(dtype)
-    if kind == "zeros":
-        return np.zeros(shape, dtype)
-    if kind == "ones":
-        return np.ones(shape, dtype)
+    about = limits(dtype)
+    if kind in ("zeros", "ones"):
+        return stored(np.full(shape, float(kind == "ones")), dtype)
     if kind == "few":
-        return rng.integers(-1, 2, shape).astype(dtype)
+        return stored(rng.integers(-1, 2, shape), dtype)
     if kind == "negative":
-        return (-np.abs(made) - 0.5).astype(dtype)
+        return stored(-np.abs(made) - 0.5, dtype)
     if kind == "large":
-        return (made * 200).astype(dtype)
+        return stored(made * 200, dtype)
     if kind == "denormal":
         exponents = rng.uniform(np.log2(float(about.smallest_subnormal)), about.minexp, shape)
-        return np.copysign(np.exp2(exponents), made).astype(dtype)
-    made = made.astype(dtype)
+        return stored(np.copysign(np.exp2(exponents), made), dtype)
+    made = stored(made, dtype)
     flat = made.reshape(-1)
     some = max(1, flat.size // 16)
     if flat.size and kind == "nan":
         flat[rng.integers(0, flat.size, some)] = np.nan
-        flat[rng.integers(0, flat.size, max(1, some // 4))] = -0.0
+        flat[rng.integers(0, flat.size, max(1, some // 4))] = stored(np.array(-0.0), dtype)
     if flat.size and kind in ("infinite", "extreme"):
         picks = [np.inf, -np.inf] if kind == "infinite" else [about.tiny, -0.0, 0.0, about.eps]
-        flat[rng.integers(0, flat.size, some)] = rng.choice(np.array(picks, dtype), some)
+        values = stored(np.array(picks, np.float64), dtype)
+        flat[rng.integers(0, flat.size, some)] = values[rng.integers(0, len(values), some)]
     return made

@@ -14,6 +14,7 @@ import numpy as np
 from cupola.declare.operation import Tensor
 from cupola.exceptions import ArgumentValueError
 from cupola.judging.candidate import Candidate, LoadError, Run, number
+from cupola.judging.elements import stored
 from cupola.judging.inputs import Case, Cases
 from cupola.judging.process import Ended, Limits
 from cupola.judging.reports import findings_of
@@ -136,7 +137,7 @@ def _filled(task: Task, tensor: Tensor, case: Case) -> bytes:
     if not low < high:
         raise ArgumentValueError(f"ranges: {tensor.name} has no value from {low} to {high}")
     value = high - 1 if dtype.kind in "iu" else 0 if low <= 0 < high else low
-    return np.full(1, value, dtype).tobytes()
+    return stored(np.full(1, value), dtype).tobytes()
 
 
 def last_blocks(ptx: bytes, task: Task, case: Case) -> tuple[bytes, list[int]]:

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cupola.declare.element_types import OF_ML_DTYPES
 from cupola.declare.operation import Declaration
 from cupola.declare.record import Record
-from cupola.exceptions import ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.judging import shipped
 from cupola.judging.advice import PROCESSORS
 from cupola.judging.candidate import EXACT, GUARDED, Candidate, LoadError, number
@@ -48,7 +47,7 @@ class Operation(Subject):
         self._told: Mapping[str, Any] = {}
         # The variants of its family besides the default: a text, the library and the table.
         self._variants: list[tuple[str, shipped.Library, dict[str, Any]]] = []
-        self._left: list[tuple[str, ...]] = []  # types whose kernels can't be judged
+        self._left: dict[tuple[str, ...], str] = {}  # why the kernels of types can't be judged
 
     def start(self) -> None:
         """Read the manifest.
@@ -96,16 +95,18 @@ class Operation(Subject):
     def _task(self, table: Mapping[str, Any], told: Mapping[str, Any]) -> Task:
         """The task of a table, without the kernels whose elements NumPy lacks."""
         whole = declaration_of(table, "package")
-        kernels = {
-            types: text for types, text in whole.kernels.items()
-            if not OF_ML_DTYPES & {whole.element_of(one, types) for one in whole.tensors}
-        }  # fmt: skip
+        kernels, left = {}, {}
+        for types, text in whole.kernels.items():
+            try:
+                for one in whole.tensors:
+                    dtype_of(whole, one, types)
+                kernels[types] = text
+            except ArgumentTypeError as error:
+                left[types] = str(error)
         if table is self._table:
-            self._left = [types for types in whole.kernels if types not in kernels]
+            self._left = left
         if not kernels:
-            raise TaskError(
-                "task", f"{whole.name}: its elements can't be judged: NumPy has no such types"
-            )
+            raise TaskError("task", f"{whole.name}: {next(iter(left.values()))}")
         if any(isinstance(one, tuple) and not isinstance(one, Record) for one in whole.arguments):
             raise TaskError("package", f"{whole.name}: arguments: the sizes of a launch are a list")
         found = {text: self._library.kernel(text) for text in kernels.values()}
@@ -166,9 +167,7 @@ class Operation(Subject):
     def further(self, trials: Trials, seconds: float) -> list[Finding]:
         """Launch without optional inputs, compare the gradients, and say what was not judged."""
         launches = trials.launches
-        texts = [
-            f"the kernel for {', '.join(types)}: NumPy has no such type" for types in self._left
-        ]
+        texts = [f"the kernel for {', '.join(types)}: {why}" for types, why in self._left.items()]
         if not launches.compares:
             texts.append("results were not compared: there is no reference")
         texts += self._open_integers(launches)

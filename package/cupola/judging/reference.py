@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.judging.elements import computable, stored
 from cupola.judging.inputs import Case
 from cupola.judging.process import Ended, Limits, Process
 from cupola.judging.task import Task, dtype_of
@@ -69,10 +70,11 @@ class Reference:
         BrokenReference
             Its code is ``reference-raises`` where the function raised.
         """
-        given = [[name, one.dtype.str, list(one.shape)] for name, one in case.arrays.items()]
+        arrays = {name: computable(one) for name, one in case.arrays.items()}
+        given = [[name, one.dtype.str, list(one.shape)] for name, one in arrays.items()]
         told, pieces = self._ask(
             {"do": "answer", "arrays": given, "scalars": case.scalars},
-            [np.ascontiguousarray(one).reshape(-1).view(np.uint8) for one in case.arrays.values()],
+            [np.ascontiguousarray(one).reshape(-1).view(np.uint8) for one in arrays.values()],
         )
         self.called += 1
         where = f"for sizes {case.sizes}" if case.sizes else ""
@@ -104,7 +106,7 @@ class Reference:
                     f"{tuple(shape)} is expected"
                 )  # fmt: skip
             with np.errstate(all="ignore"):
-                made[tensor.name] = array.astype(dtype_of(declaration, tensor, case.types))
+                made[tensor.name] = stored(array, dtype_of(declaration, tensor, case.types))
         return made
 
     def _ask(self, header: dict[str, Any], pieces: Any) -> tuple[dict[str, Any], list[bytearray]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cupola.judging.elements import computable
 from cupola.judging.process import serve
 
 _found: dict[str, Any] = {}
@@ -69,7 +70,7 @@ def _named(function: Callable[[], Any]) -> tuple[dict[str, Any], list[bytes]]:
                 numbers[name] = one
                 if name.isidentifier():  # a scalar among inputs
                     continue
-            array = np.asarray(one)
+            array = computable(np.asarray(one))
             if array.dtype.kind not in "biufc":
                 raise TypeError(f"{name}: expected numbers, got dtype {array.dtype}")
             array = np.ascontiguousarray(array).reshape(array.shape)

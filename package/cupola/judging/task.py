@@ -12,17 +12,21 @@ from typing import Any
 import numpy as np
 
 from cupola.declare.declaration_error import DeclarationError
-from cupola.declare.element_types import OF_ML_DTYPES
 from cupola.declare.expression import Expression, ExpressionError, parse
 from cupola.declare.operation import Declaration, Tensor, read
 from cupola.declare.record import Record
+from cupola.exceptions import ArgumentTypeError
+from cupola.judging.elements import limits, saturates
+from cupola.ops import element_dtypes
 
 CHOICES = ("block", "grid", "shared", "cluster", "workspace", "sizes", "kernels")
 _CHOICE = re.compile(r"^[ \t]*//[ \t]*cupola:[ \t]*(\w+)[ \t]*=[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 _KEY = re.compile(r'("(?:[^"\\]|\\.)*")|([A-Za-z_][\w-]*)\s*=')
 _MOST_CHOICE = 4000
 # rtol where the task gives none, by the type of an output; other types have to be equal.
-RTOL = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-9, "complex64": 1e-5, "complex128": 1e-9}
+# A float8 may differ by a unit in the last place.
+RTOL = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-9, "complex64": 1e-5,
+        "complex128": 1e-9}  # fmt: skip
 
 
 class TaskError(Exception):
@@ -63,7 +67,11 @@ class Task:
 
     def tolerance(self, dtype: np.dtype[Any]) -> tuple[float, float | None]:
         """rtol and atol for an output; atol is None where it depends on the output."""
-        return RTOL.get(dtype.name, 0.0) if self.rtol is None else self.rtol, self.atol
+        if self.rtol is not None:
+            return self.rtol, self.atol
+        if saturates(dtype):
+            return float(limits(dtype).eps), self.atol
+        return RTOL.get(dtype.name, 0.0), self.atol
 
     def other(self, launch: Mapping[str, Any]) -> Task:
         """The task with another launch."""
@@ -73,7 +81,7 @@ class Task:
 
 def dtype_of(declaration: Declaration, tensor: Tensor, types: tuple[str, ...]) -> np.dtype[Any]:
     """The NumPy type of a tensor's elements."""
-    return np.dtype(declaration.element_of(tensor, types))
+    return element_dtypes.dtype_of(declaration.element_of(tensor, types))
 
 
 def task_of(told: Mapping[str, Any], source: str) -> Task:
@@ -93,11 +101,10 @@ def task_of(told: Mapping[str, Any], source: str) -> Task:
     declaration = declaration_of({**table, **chosen}, "declaration" if chosen else "task")
     for one in declaration.tensors:
         for types in declaration.kernels:
-            if declaration.element_of(one, types) in OF_ML_DTYPES:
-                raise TaskError(
-                    "task", f"{one.name}: elements of {declaration.element_of(one, types)} can't "
-                    "be judged: NumPy has no such type"
-                )  # fmt: skip
+            try:
+                dtype_of(declaration, one, types)
+            except ArgumentTypeError as error:
+                raise TaskError("task", f"{one.name}: {error}") from None
     for argument in declaration.arguments:
         if isinstance(argument, tuple) and not isinstance(argument, Record):
             raise TaskError("task", "arguments: lists can't be judged")

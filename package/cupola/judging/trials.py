@@ -12,6 +12,7 @@ import numpy as np
 
 from cupola.judging.candidate import EXACT, GUARDED, Run
 from cupola.judging.diagnosis import diagnose
+from cupola.judging.elements import is_float
 from cupola.judging.inputs import KINDS, ORDINARY, Case
 from cupola.judging.launches import Arrays, Launches, Stop
 from cupola.judging.verdict import Finding
@@ -119,7 +120,8 @@ class Trials:
             return "not-deterministic"
         if kind == "nan":
             for name, one in expected.items():
-                if one.dtype.kind in "fc" and (np.isnan(one) & ~np.isnan(run.arrays[name])).any():
+                real = is_float(one.dtype) or one.dtype.kind == "c"
+                if real and (np.isnan(one) & ~np.isnan(run.arrays[name])).any():
                     return "nan-swallowed"
         plain = kind in (ORDINARY, "zeros", "ones", "few", "negative")
         return "wrong-result" if plain else "special-values"

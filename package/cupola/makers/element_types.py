@@ -15,7 +15,7 @@ from cupola.declare.kernel_definition import Definition
 from cupola.declare.maker_parameters import Parameter
 from cupola.element import is_native
 from cupola.exceptions import ArgumentTypeError
-from cupola.ops.cupola_arrays import dtype_of
+from cupola.ops.element_dtypes import dtype_of
 
 Types = dict[str, str]  # element types by type variable
 

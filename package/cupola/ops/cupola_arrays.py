@@ -15,33 +15,14 @@ import numpy as np
 from cupola.array import Array
 from cupola.array_access import Allocation, CupolaAccess, register
 from cupola.creation import asarray, empty
-from cupola.declare.element_types import OF_ML_DTYPES
 from cupola.exceptions import ArgumentTypeError
 from cupola.ops.array_call import View, aligned_part, call_arrays
+from cupola.ops.element_dtypes import dtype_of
 from cupola.ops.operation import Call, Operation
 
 title = "a cupola.Array"
 _DEVICE_MEMORY = (2, 3, 13)  # DLPack's device types: CUDA, pinned host, managed
 register(Array, CupolaAccess())
-
-
-def dtype_of(element: str) -> np.dtype[Any]:
-    """NumPy's dtype of an element type.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Where it needs ml_dtypes, which is not installed.
-    """
-    if element not in OF_ML_DTYPES:
-        return np.dtype(element)
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise ArgumentTypeError(
-            f"arrays of {element} need ml_dtypes, which adds the type to NumPy: install it"
-        ) from None
-    return np.dtype(getattr(ml_dtypes, element))
 
 
 def is_array(value: Any) -> bool:

@@ -12,7 +12,7 @@ import cupy
 from cupola.array_access import Allocation, CupyAccess, register
 from cupola.exceptions import ArgumentTypeError
 from cupola.ops.array_call import View, aligned_part, call_arrays
-from cupola.ops.cupola_arrays import dtype_of
+from cupola.ops.element_dtypes import dtype_of
 from cupola.ops.operation import Call, Operation
 
 title = "a cupy.ndarray"

@@ -25,7 +25,7 @@ from cupola.declare.compiled import compiled
 from cupola.exceptions import ArgumentTypeError
 from cupola.native_operation import host_device, xla_handlers
 from cupola.ops.array_call import other_kind, results_of
-from cupola.ops.cupola_arrays import dtype_of
+from cupola.ops.element_dtypes import dtype_of
 from cupola.ops.jax_scalars import Scalars, no_gradient, scalars_of
 from cupola.ops.operation import Call, Operation
 from cupola.ops.sizes import Sizes

@@ -13,7 +13,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 from cupola.native_operation import host_device
 from cupola.ops import cupola_arrays
 from cupola.ops.array_call import View, aligned_part, call_arrays, other_byte_order, other_kind
-from cupola.ops.cupola_arrays import dtype_of
+from cupola.ops.element_dtypes import dtype_of
 from cupola.ops.operation import Call, Operation
 
 title = "a numpy.ndarray"
