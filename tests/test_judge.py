@@ -134,7 +134,7 @@ def test_elements_that_numpy_lacks(judge, element, c_type):
     assert found.verdict == "right", str(found)
     assert set(json.loads(found.json())["cases"]["values"]) == {"random", *KINDS}
     found = judge(source.replace("0.5f", "(i % 40 ? 0.5f : 0.8f)"), reference)
-    assert found.codes == ("wrong-result-at-edge",), str(found)
+    assert found.codes and all(one.startswith("wrong-result") for one in found.codes), str(found)
 
 
 @pytest.mark.campaign("a verdict")
