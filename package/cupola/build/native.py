@@ -18,8 +18,10 @@ from .step import Step
 
 STANDARD = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
 # Functions and data have sections of their own, and the linker leaves out those that nothing uses.
-# A sanitizer's checks of globals need the compiler's own sections.
-SECTIONS, UNUSED = ("-ffunction-sections", "-fdata-sections"), ("-Wl,--gc-sections",)
+# A sanitizer's checks of globals need the compiler's own sections. Without padding to whole pages
+# between code and data, each library is 4 KiB smaller.
+SECTIONS = ("-ffunction-sections", "-fdata-sections")
+SMALL = ("-Wl,--gc-sections", "-Wl,-z,noseparate-code")
 SANITIZERS = {"address", "undefined", "thread"}
 
 
@@ -53,7 +55,7 @@ class Compiler:
         link = ["-pthread"]
         if not sanitize:
             flags += SECTIONS
-            link += UNUSED
+            link += SMALL
         if sanitize:
             option = f"-fsanitize={','.join(sanitize)}"
             # Reports need functions and lines; names of variables would take a quarter of the time.
