@@ -85,6 +85,27 @@ def test_grids_of_one_kernel():
     assert all(at_once(one))
 
 
+def test_configured_kernels_that_a_thread_keeps():
+    """A thread uses a configured kernel again if nobody else has it: others stay as they are."""
+    first, second = (images.module()["increment"] for _ in range(2))
+
+    def one(index):
+        stream = cupola.Stream(non_blocking=True)
+        with stream:
+            array = cupola.zeros(96, np.int32)
+            bound = first[3, 32, stream]
+            for turn in range(1, 20):
+                first[1 + turn % 2, 32](array, 32 * (1 + turn % 2))
+                other = second[2, 32]
+                first[1, 32, stream](array, 32)
+                bound(array, 96)
+                assert (bound.grid, bound.kernel, bound.stream) == ((3, 1, 1), first, stream)
+                assert (other.grid, other.kernel, other.stream) == ((2, 1, 1), second, None)
+            return array.get().tolist()
+
+    assert at_once(one) == [[57] * 32 + [29] * 32 + [19] * 32] * THREADS
+
+
 def test_arguments_by_name_in_several_orders():
     kernel = images.module("described")["axpy"]
 

@@ -41,7 +41,8 @@ from cupola.array_data cimport is_freed, owner_of
 from cupola._dimensions cimport integer_text
 from cupola.device cimport device_text, is_same_driver
 from cupola.element cimport (
-    Element, element_fits, element_of, indirect_text, is_native, native_array, wanted_text,
+    Element, element_fits, element_of, indirect_text, is_native, low_bits_of, native_array,
+    wanted_text,
 )
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
@@ -208,6 +209,22 @@ cdef class Signature:
     def __dealloc__(self):
         free(self.elements)
         cupola_kernel_release(self.native)
+
+    cdef int describe(self, str title, object told, object fixed) except -1:
+        cdef size_t index
+        self.layouts = [one.dtype if one.kind == "struct" else None for one in told]
+        self.fixed = fixed
+        for index in range(self.count):
+            # Types of pointers do not tell the alignment of structs, and what a kernel relies on.
+            if told[index].dtype is not None and "pointer" in told[index].kind:
+                self.elements[index].low_bits |= low_bits_of(told[index].dtype)
+            self.elements[index].further_bits |= told[index].align - 1
+            self.elements[index].low_bits |= told[index].align - 1
+        given = told[:self.count]
+        if any([one.descriptor is not None for one in given]):
+            from cupola.core.descriptors import Descriptors
+            self.descriptors = Descriptors(title, given)  # of a struct or several parameters
+        return 0
 
     cdef KeywordBinder names(self):
         cdef KeywordBinder made

@@ -30,11 +30,11 @@ from cupola.device cimport device_text, known_device
 from cupola._dimensions cimport (
     block_shape, read_attributes, read_dimensions, read_number, read_threads, require_unambiguous,
 )
-from cupola.element cimport low_bits_of
 from cupola.error cimport check
 from cupola._free_threading cimport load, store
 from cupola._names cimport KeywordBinder, parameter_text, parameters_of
 from cupola._recent_shape cimport recall, remember
+from cupola._references cimport forget, keep, kept, made_elsewhere, share
 from cupola.handles cimport cupola_stream
 from cupola.stream cimport as_stream
 
@@ -75,35 +75,11 @@ cdef Kernel adopt(cupola_kernel* native, object image):
     kernel.title = text(cupola_kernel_title(native))
     told = None if image.manifest is None else image.manifest.get(kernel.name)
     if told is not None:
-        signature.layouts = [one.dtype if one.kind == "struct" else None for one in told]
-        signature.fixed = image.manifest.fixed(kernel.name)
-        align_elements(signature, told)
-        take_descriptors(signature, kernel.title, told)
+        signature.describe(kernel.title, told, image.manifest.fixed(kernel.name))
     kernel.device_index = cupola_kernel_device(native)
     kernel.demangled = text(cupola_kernel_demangled(native))
+    share(<PyObject*>kernel)
     return kernel
-
-
-cdef int align_elements(Signature signature, object told) except -1:
-    """Note alignments that the types of pointers do not tell: of structs, and those that the
-    kernel was compiled for.
-    """
-    cdef size_t index
-    for index in range(signature.count):
-        if told[index].dtype is not None and "pointer" in told[index].kind:
-            signature.elements[index].low_bits |= low_bits_of(told[index].dtype)
-        signature.elements[index].further_bits |= told[index].align - 1
-        signature.elements[index].low_bits |= told[index].align - 1
-    return 0
-
-
-cdef int take_descriptors(Signature signature, str title, object told) except -1:
-    """Note the arguments that fill a struct or several parameters."""
-    given = told[:signature.count]
-    if any([one.descriptor is not None for one in given]):
-        from cupola.core.descriptors import Descriptors
-        signature.descriptors = Descriptors(title, given)
-    return 0
 
 
 cdef object shown_parameters(Kernel kernel):
@@ -222,6 +198,9 @@ cdef class Configured:
     def __init__(self):
         raise TypeError("use kernel[grid, block]")
 
+    def __dealloc__(self):
+        forget(<PyObject*>self)
+
     @property
     def grid(self):
         """Blocks in x, y and z."""
@@ -273,8 +252,16 @@ cdef int check_arguments(
 
 
 cdef Configured new_configured(Kernel kernel, const cupola_dimensions* dimensions):
-    cdef Configured result = Configured.__new__(Configured)
-    result.kernel = kernel
+    cdef Configured result
+    cdef PyObject* before = kept()
+    if before != NULL and <PyObject*>(<Configured>before).kernel == <PyObject*>kernel:
+        result = <Configured>before
+        result.stream, result.nothing = None, False
+    else:
+        result = Configured.__new__(Configured)
+        result.kernel = kernel
+        if made_elsewhere(<PyObject*>kernel):
+            keep(<PyObject*>result)
     result.dimensions = dimensions[0]
     return result
 
