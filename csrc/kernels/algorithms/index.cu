@@ -1,4 +1,4 @@
-// csrc/kernels/algorithms/index.cu - elements by their indices: take, put, choose.
+// csrc/kernels/algorithms/index.cu - elements by their indices: take, put, choose, triangle.
 //
 // Kernels move words of 1 to 16 bytes. The host picks the widest word that divides a row, so that
 // rows of small elements move in wide words.
@@ -207,47 +207,67 @@ __device__ void along_axis(const I* __restrict__ index, i64* offsets, i64 outer,
     }
 }
 
+// Adjacent words, loaded and stored as one.
+template <class T, int lanes>
+struct alignas(lanes * sizeof(T)) Words {
+    T at[lanes];
+};
+
+template <int lanes>
+__device__ bool any_of(const Words<std::uint8_t, lanes>& flags) {
+    unsigned any = 0;
+#pragma unroll
+    for (int j = 0; j < lanes; j++) any |= flags.at[j];
+    return any != 0;
+}
+
 // One condition for each word. A thread moves 16 bytes at once, and has two such groups in flight.
-// Returns the number of words that were chosen so: 0 where an operand is not aligned.
+// Without y, words whose condition is false keep what `out` has; groups of such words are not
+// loaded. Returns the number of words that were chosen so: 0 where an operand is not aligned.
 template <class T>
 __device__ i64 choose_groups(const std::uint8_t* __restrict__ condition, const T* x, const T* y,
                              T* out, i64 n, int x_step, int y_step) {
     constexpr int lanes = 16 / sizeof(T), groups = 2;
-    struct alignas(lanes) Flags {
-        std::uint8_t at[lanes];
-    };
-    struct alignas(16) Words {
-        T at[lanes];
-    };
+    using Flags = Words<std::uint8_t, lanes>;
+    using Group = Words<T, lanes>;
+    const bool keeps = !y;
+    if (keeps) y = out, y_step = 1;
     const u64 words = reinterpret_cast<u64>(out) | (x_step ? reinterpret_cast<u64>(x) : 0) |
                       (y_step ? reinterpret_cast<u64>(y) : 0);
     if (words % 16 || reinterpret_cast<u64>(condition) % lanes) return 0;
     const i64 whole = n / lanes;
-    Words xs[groups], ys[groups];
+    Group xs[groups], ys[groups];
+    const T one_x = x_step ? T{} : *x, one_y = y_step ? T{} : *y;
 #pragma unroll
     for (int k = 0; k < groups; k++)
 #pragma unroll
-        for (int j = 0; j < lanes; j++) xs[k].at[j] = *x, ys[k].at[j] = *y;
+        for (int j = 0; j < lanes; j++) xs[k].at[j] = one_x, ys[k].at[j] = one_y;
 #pragma unroll 1
     for (i64 base = first<i64>(); base < whole; base += groups * threads<i64>()) {
         Flags flags[groups];
+        bool moves[groups];
 #pragma unroll
         for (int k = 0; k < groups; k++) {
             const i64 group = base + k * threads<i64>();
-            if (group >= whole) break;
-            flags[k] = reinterpret_cast<const Flags*>(condition)[group];
-            if (x_step) xs[k] = reinterpret_cast<const Words*>(x)[group];
-            if (y_step) ys[k] = reinterpret_cast<const Words*>(y)[group];
+            moves[k] = group < whole;
+            if (moves[k]) flags[k] = reinterpret_cast<const Flags*>(condition)[group];
         }
 #pragma unroll
         for (int k = 0; k < groups; k++) {
             const i64 group = base + k * threads<i64>();
-            if (group >= whole) break;
-            Words chosen;
+            if (keeps) moves[k] = moves[k] && any_of(flags[k]);
+            if (!moves[k]) continue;
+            if (x_step) xs[k] = reinterpret_cast<const Group*>(x)[group];
+            if (y_step) ys[k] = reinterpret_cast<const Group*>(y)[group];
+        }
+#pragma unroll
+        for (int k = 0; k < groups; k++) {
+            if (!moves[k]) continue;
+            Group chosen;
 #pragma unroll
             for (int j = 0; j < lanes; j++)
                 chosen.at[j] = flags[k].at[j] ? xs[k].at[j] : ys[k].at[j];
-            reinterpret_cast<Words*>(out)[group] = chosen;
+            reinterpret_cast<Group*>(out)[base + k * threads<i64>()] = chosen;
         }
     }
     return whole * lanes;
@@ -260,7 +280,7 @@ __device__ void choose(const std::uint8_t* __restrict__ condition, const T* x, c
                        i64 n, i64 group, i64 period, int condition_step, int x_step, int y_step) {
     constexpr int items = 4;
     i64 begin = 0;
-    if (y && group == 1 && period == 1 && condition_step)
+    if (group == 1 && period == 1 && condition_step)
         begin = choose_groups(condition, x, y, out, n, x_step, y_step);
 #pragma unroll 1
     for (i64 base = begin + first<i64>(); base < n; base += items * threads<i64>()) {
@@ -289,6 +309,60 @@ __device__ void choose(const std::uint8_t* __restrict__ condition, const T* x, c
     }
 }
 
+// Matrices of `columns` words a row, an element having `period` of them. The words on one side of a
+// diagonal are kept, and the others are 0.
+struct Triangle {
+    i64 rows, columns, period, offset;  // row r has (r + offset) * period words on the lower side
+    int upper;                          // keeps the other side
+};
+
+// Groups of words. A group that is 0 is not loaded; one that is kept in place is not moved.
+template <class T, int lanes>
+__device__ void keep_triangle(const T* source, T* out, i64 begin, i64 end, const Triangle& of) {
+    using Group = Words<T, lanes>;
+    constexpr u32 all = (1u << lanes) - 1;
+#pragma unroll 1
+    for (i64 group = begin + first<i64>(); group < end; group += threads<i64>()) {
+        const u64 line = quotient(group * lanes, of.columns);
+        i64 column = group * lanes - static_cast<i64>(line) * of.columns;
+        i64 row = static_cast<i64>(line);
+        if (row >= of.rows) row -= static_cast<i64>(quotient(line, of.rows)) * of.rows;
+        i64 edge = (row + of.offset) * of.period;
+        const i64 room = of.columns - column, before = edge - column;
+        u32 lower = before <= 0 ? 0 : before >= lanes ? all : (1u << before) - 1;  // a bit a word
+        if (room < lanes) {  // the group has words of several rows
+            lower &= (1u << room) - 1;
+            column = of.columns;
+#pragma unroll 1
+            for (int j = static_cast<int>(room); j < lanes; j++) {
+                if (column == of.columns) {
+                    column = 0;
+                    row = row + 1 == of.rows ? 0 : row + 1;
+                    edge = (row + of.offset) * of.period;
+                }
+                lower |= static_cast<u32>(column++ < edge) << j;
+            }
+        }
+        const u32 kept = of.upper ? all & ~lower : lower;
+        if (kept == all && source == out) continue;
+        Group moved{};
+        if (kept) moved = reinterpret_cast<const Group*>(source)[group];
+#pragma unroll
+        for (int j = 0; j < lanes; j++)
+            if (!(kept >> j & 1)) moved.at[j] = T{};
+        reinterpret_cast<Group*>(out)[group] = moved;
+    }
+}
+
+template <class T>
+__device__ void triangle(const T* source, T* out, i64 n, const Triangle& of) {
+    constexpr int lanes = 16 / sizeof(T);
+    const bool aligned = (reinterpret_cast<u64>(source) | reinterpret_cast<u64>(out)) % 16 == 0;
+    const i64 whole = aligned ? n / lanes : 0;
+    keep_triangle<T, lanes>(source, out, 0, whole, of);
+    if (lanes > 1) keep_triangle<T, 1>(source, out, whole * lanes, n, of);
+}
+
 }  // namespace cupola::algorithms
 
 using namespace cupola::algorithms;
@@ -310,13 +384,18 @@ using namespace cupola::algorithms;
         put<T, I>(target, values, index, winners, places, axes, from, size, mode, page, site);    \
     }
 
-#define CUPOLA_MOVED(bits, T)                                                              \
-    CUPOLA_INDEXED(bits, T, i32, i32)                                                      \
-    CUPOLA_INDEXED(bits, T, i64, i64)                                                      \
-    extern "C" __global__ void index_choose_##bits(                                        \
-        const std::uint8_t* condition, const T* x, const T* y, T* out, i64 n, i64 group,   \
-        i64 period, int condition_step, int x_step, int y_step) {                          \
-        choose<T>(condition, x, y, out, n, group, period, condition_step, x_step, y_step); \
+#define CUPOLA_MOVED(bits, T)                                                                  \
+    CUPOLA_INDEXED(bits, T, i32, i32)                                                          \
+    CUPOLA_INDEXED(bits, T, i64, i64)                                                          \
+    extern "C" __global__ void index_choose_##bits(                                            \
+        const std::uint8_t* condition, const T* x, const T* y, T* out, i64 n, i64 group,       \
+        i64 period, int condition_step, int x_step, int y_step) {                              \
+        choose<T>(condition, x, y, out, n, group, period, condition_step, x_step, y_step);     \
+    }                                                                                          \
+    extern "C" __global__ void index_triangle_##bits(const T* source, T* out, i64 n, i64 rows, \
+                                                     i64 columns, i64 period, i64 offset,      \
+                                                     int upper) {                              \
+        triangle<T>(source, out, n, {rows, columns, period, offset, upper});                   \
     }
 CUPOLA_WORDS(CUPOLA_MOVED)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cupola.array import Array
+from cupola.arrays import fused
 from cupola.arrays.arguments import integer_of, is_device_array
 from cupola.arrays.joins import concatenate
 from cupola.arrays.layouts import broadcast_to
@@ -41,6 +42,10 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None) -> Array
         limits = np.iinfo(found.dtype)
         a_min = None if type(a_min) is int and a_min <= limits.min else a_min
         a_max = None if type(a_max) is int and a_max >= limits.max else a_max
+    if a_min is not None and a_max is not None:
+        made = fused.clip(found, a_min, a_max, out)
+        if made is not None:
+            return made
     if a_min is not None:
         found = np.maximum(found, a_min, out=out if a_max is None else None)
     if a_max is not None:

@@ -15,7 +15,8 @@ from cupola.arrays.rows import array_of
 from cupola.creation import empty, full
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
-WORDS_OF_A_THREAD = 4  # that the kernel has in flight
+# The words that a thread of the kernel has in flight: as many as these bytes have, but not fewer.
+BYTES_OF_A_THREAD, WORDS_OF_A_THREAD = 32, 4
 SCALARS = (bool, int, float, complex, np.generic)
 
 
@@ -64,21 +65,22 @@ def _launch(out: Array, condition: Array, x: Array, y: Array | None) -> None:
         group = out.size // condition.size
         condition = condition if condition.flags.c_contiguous else condition.copy()
     else:
-        condition = _repeated(condition, out.shape)
-    x = _repeated(x, out.shape)
-    others = [x] if y is None else [x, _repeated(y, out.shape)]
+        condition = repeated(condition, out.shape)
+    x = repeated(x, out.shape)
+    others = [x] if y is None else [x, repeated(y, out.shape)]
     width = widest([out.itemsize, out.ptr, *[one.ptr for one in others]])
     period = out.itemsize // width
     n = out.size * period
     second, step = (as_words(others[1]), int(others[1].size != 1)) if y is not None else (None, 0)
+    words = max(BYTES_OF_A_THREAD // width, WORDS_OF_A_THREAD)
     launch(
-        "index", f"index_choose_{width * 8}", out.device_index, -(-n // WORDS_OF_A_THREAD),
+        "index", f"index_choose_{width * 8}", out.device_index, -(-n // words),
         condition, as_words(x), second, as_words(out), n, group * period, period,
         int(condition.size != 1), int(x.size != 1), step,
     )  # fmt: skip
 
 
-def _repeated(array: Array, shape: tuple[int, ...]) -> Array:
+def repeated(array: Array, shape: tuple[int, ...]) -> Array:
     """An array of one element as it is; another array broadcast to the shape, in C order."""
     if array.size == 1:
         return array.reshape(-1)

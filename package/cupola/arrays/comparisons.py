@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cupola.array import Array, read_now
+from cupola.arrays import fused
 from cupola.arrays.arguments import integer_of, is_device_array
 from cupola.arrays.outputs import stored
 from cupola.arrays.plans import planned
@@ -102,6 +103,9 @@ def _close(title: str, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool
     )
     if getattr(y, "dtype", np.dtype(float)).kind in "biu":
         y = y.astype(np.float64)
+    made = fused.close(x, y, rtol, atol, equal_nan)
+    if made is not None:
+        return made
     within = np.less_equal(np.abs(x - y), atol + rtol * np.abs(y))
     close = (within & np.isfinite(y)) | np.equal(x, y)
     if equal_nan:

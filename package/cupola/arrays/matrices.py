@@ -9,11 +9,12 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.arrays.arguments import axes_of, integer_of, require_device
-from cupola.arrays.choose import choose
+from cupola.arrays.launching import launch, widest
+from cupola.arrays.layouts import as_words, broadcast_to
 from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of, axis_of
 from cupola.arrays.shapes import moveaxis
-from cupola.creation import arange, empty, strided_view, zeros
+from cupola.creation import empty, strided_view, zeros
 from cupola.exceptions import ArgumentValueError
 
 __all__ = ["cross", "diag", "diagonal", "trace", "tril", "triu"]
@@ -161,25 +162,37 @@ def identity_like(array: Array) -> Array:
 @planned
 def tril(m: Any, k: Any = 0) -> Array:
     """A copy with 0 above a diagonal, as ``numpy.tril``; `k` as `offset` of `diagonal`."""
-    array = array_of("tril", "m", m)
-    return choose("tril", _below("tril", array, k), array, np.zeros((), array.dtype)[()])
+    return _triangle("tril", m, k, upper=False)
 
 
 @planned
 def triu(m: Any, k: Any = 0) -> Array:
     """A copy with 0 below a diagonal, as ``numpy.triu``; `k` as `offset` of `diagonal`."""
-    array = array_of("triu", "m", m)
-    by = integer_of("triu", "k", k) - 1
-    return choose("triu", _below("triu", array, by), np.zeros((), array.dtype)[()], array)
+    return _triangle("triu", m, k, upper=True)
 
 
-def _below(title: str, array: Array, k: Any) -> Array:
-    """Whether an element of a matrix is on a diagonal or below it."""
+def _triangle(title: str, m: Any, k: Any, *, upper: bool) -> Array:
+    array = array_of(title, "m", m)
     by = integer_of(title, "k", k)
     if array.ndim == 0:
         raise ArgumentValueError(f"{title}: argument m has no axes")
-    rows, columns = array.shape[-2] if array.ndim > 1 else array.shape[0], array.shape[-1]
-    row = arange(rows, device=array.device_index)
-    column = arange(columns, device=array.device_index)
-    found: Array = row[:, None] + by >= column[None]
-    return found
+    if array.ndim == 1:
+        array = broadcast_to(array, (array.size, array.size))
+    # The kernel takes contiguous elements, and can change a copy in place.
+    source: Array = array if array.flags.c_contiguous else array.copy()
+    made: Array = source
+    if source is array:
+        made = empty(array.shape, array.dtype, device=array.device_index)
+    if array.nbytes == 0:
+        return made
+    rows, columns = array.shape[-2:]
+    width = widest([array.itemsize, source.ptr, made.ptr])
+    period = array.itemsize // width
+    words = array.size * period
+    # Row r has r + offset elements before the first one that tril drops or triu keeps.
+    offset = min(max(by + (0 if upper else 1), -rows), columns)
+    launch(
+        "index", f"index_triangle_{width * 8}", array.device_index, -(-words * width // 16),
+        as_words(source), as_words(made), words, rows, columns * period, period, offset, int(upper),
+    )  # fmt: skip
+    return made
