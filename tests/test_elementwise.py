@@ -216,6 +216,15 @@ def test_casts_are_numpys(driver, dtype, to):
     assert_same(there[::-1].astype(to), here[::-1])
 
 
+@pytest.mark.parametrize("to", ["i1", "u2", "i4", "u4", "f2", "f4"])
+@pytest.mark.parametrize("dtype", ["?", "u1", "i2", "i4", "u4", "f2", "f4"])
+def test_casts_of_few_bytes_take_any_number_and_alignment(driver, dtype, to):
+    host = np.arange(2054).astype(dtype) if dtype == "?" else (np.arange(2054) % 127).astype(dtype)
+    there = cupola.to_device(host)
+    for begin, end in [(0, 2048), (0, 2054), (8, 2055), (3, 19), (1, 2), (0, 0)]:
+        assert_same(there[begin:end].astype(to), host[begin:end].astype(to))
+
+
 @pytest.mark.parametrize("first", TYPES, ids=str)
 @pytest.mark.parametrize("second", TYPES, ids=str)
 def test_types_are_promoted_as_numpy_does(driver, first, second):

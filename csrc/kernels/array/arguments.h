@@ -46,6 +46,8 @@ constexpr int strided_at_once = 4;  // elements of a thread in the strided kerne
 // bytes.
 constexpr int mixed_at_once(unsigned size) { return size == 16 ? 2 : 4; }
 constexpr int mixed_pack = 32;
+// Elements of a thread in a cast kernel, which have at most cast_bytes bytes each before and after.
+constexpr int cast_at_once = 8, cast_bytes = mixed_pack / cast_at_once;
 
 // Elements of a thread in a function kernel: 16 bytes of them. Complex functions are not
 // memory-bound and take one.

@@ -1,5 +1,5 @@
 // csrc/kernels/array/narrow.cu - arithmetic and predicates of integers computed in 32 bits.
-#include "mixed.cuh"
+#include "cast.cuh"
 #include "strided.cuh"
 
 CUPOLA_FLAT_PREDICATE(b8)
@@ -18,3 +18,5 @@ CUPOLA_STRIDED(u16)
 CUPOLA_STRIDED(u32)
 CUPOLA_MIXED(i32, 6)
 CUPOLA_MIXED(u32, 6)
+CUPOLA_CAST(i32)
+CUPOLA_CAST(u32)

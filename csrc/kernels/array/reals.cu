@@ -1,5 +1,5 @@
 // csrc/kernels/array/reals.cu - arithmetic and predicates of real numbers.
-#include "mixed.cuh"
+#include "cast.cuh"
 #include "strided.cuh"
 
 CUPOLA_FLAT(f16)
@@ -10,3 +10,4 @@ CUPOLA_STRIDED(f32)
 CUPOLA_STRIDED(f64)
 CUPOLA_MIXED(f32, 6)
 CUPOLA_MIXED(f64, 5)
+CUPOLA_CAST(f32)

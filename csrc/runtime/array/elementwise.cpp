@@ -89,6 +89,14 @@ unsigned function_at_once(int computed) {
     return arrays::function_at_once(static_cast<unsigned>(element_sizes[computed]), is_complex);
 }
 
+// Whether the operation casts elements that a cast kernel takes.
+bool is_cast(int operation, int computed, const Mixed& arguments) {
+    const auto small = [](int bytes) { return bytes > 0 && bytes <= arrays::cast_bytes; };
+    return operation == arithmetic * per_class + operations::arithmetic::positive &&
+           element_sizes[computed] <= arrays::cast_bytes && small(arguments.x.size) &&
+           small(arguments.out.size);
+}
+
 // The caller has checked that the axes fit the kernel.
 void launch_mixed(int operation, int element, const LoopNest& axes, Mixed& arguments,
                   Stream& stream) {
@@ -119,13 +127,21 @@ void launch_mixed(int operation, int element, const LoopNest& axes, Mixed& argum
                                   ? function_at_once(computed)
                                   : static_cast<unsigned>(arrays::mixed_at_once(
                                         static_cast<unsigned>(element_sizes[computed])));
-    const auto packs = [a_thread](const arrays::Operand& operand) {
-        const unsigned bytes = static_cast<unsigned>(operand.size) * a_thread;
+    const auto packs = [](const arrays::Operand& operand, unsigned at_once) {
+        const unsigned bytes = static_cast<unsigned>(operand.size) * at_once;
         return bytes == 0 || (operand.strides[0] == operand.size && bytes <= arrays::mixed_pack &&
                               operand.address % std::min(bytes, 16u) == 0);
     };
-    arguments.is_packed =
-        arguments.is_line && packs(arguments.out) && packs(arguments.x) && packs(arguments.y);
+    const auto all_pack = [&](unsigned at_once) {
+        return arguments.is_line && packs(arguments.out, at_once) && packs(arguments.x, at_once) &&
+               packs(arguments.y, at_once);
+    };
+    arguments.is_packed = all_pack(a_thread);
+    if (is_cast(operation, computed, arguments) && all_pack(arrays::cast_at_once)) {
+        cast_kernel(stream.context, computed)
+            ->launch(cover(arguments.count, arrays::cast_at_once), nullptr, &arguments, stream);
+        return;
+    }
     Kernel* const kernel = which == function
                                ? function_kernel(stream.context, operation, computed)
                                : shared_kernel(stream.context, Form::mixed, which, computed);

@@ -101,6 +101,12 @@ Kernel* shared_kernel(Context& context, Form form, Class which, int element, boo
     });
 }
 
+Kernel* cast_kernel(Context& context, int element) {
+    static auto* const slots = new Slot[max_ordinals][elements::count]();
+    return kept(slots[context.ordinal][element], context, sizeof(arrays::Mixed), false,
+                [&] { return std::string("cast_") + element_names[element]; });
+}
+
 Kernel* function_kernel(Context& context, int operation, int element, bool no_wait) {
     static auto* const slots =
         new Slot[max_ordinals][operations::function::count][elements::count]();

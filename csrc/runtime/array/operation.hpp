@@ -51,6 +51,8 @@ int result_of(int operation, int element);
 // threads.
 enum class Form { flat, strided, mixed };
 Kernel* shared_kernel(Context& context, Form form, Class which, int element, bool no_wait = false);
+// The kernel that casts small contiguous elements; `element` is the computed type.
+Kernel* cast_kernel(Context& context, int element);
 // The kernel of one function.
 Kernel* function_kernel(Context& context, int operation, int element, bool no_wait = false);
 
