@@ -58,6 +58,22 @@ def test_long_and_short_rows_and_columns(driver, dtype, shape):
             check("argmin", there, here, axis)
 
 
+@pytest.mark.parametrize("shape", [(2000, 70), (3, 7000), (9000, 5), (999, 33), (3, 500, 18)])
+@pytest.mark.parametrize("dtype", [np.dtype(code) for code in ("?", "i2", "f2", "f4", "c16")])
+def test_columns_that_are_apart(driver, dtype, shape):
+    here = filled(dtype, shape)
+    there = cupola.to_device(here)
+    for step in (2, -3):
+        view, base = there[..., ::step], here[..., ::step]
+        for name in ("sum", "max", "any"):
+            check(name, view, base, -2)
+        check("sum", view, base, 0)
+        if view.shape[-1] * shape[-2] >= 1024:  # else other threads add them
+            assert view.sum(-2).get().tobytes() == view.copy().sum(-2).get().tobytes()
+    if dtype.kind != "c":
+        check("mean", view, base, -2)
+
+
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 def test_any_and_all_find_one_element(driver, dtype):
     many = 200_000 if dtype in (np.int8, np.float32) else 20_000  # in pieces, and in one

@@ -6,15 +6,35 @@
 
 namespace cupola::arrays {
 
+// The columns of a thread: adjacent ones, which are loaded as a pack; or, if the elements of a row
+// are not adjacent in memory, a row of threads apart, so that adjacent threads load neighbours.
+struct Columns {
+    bool packed;
+    unsigned first, step;  // in the tile
+    unsigned long long count;
+    long long apart;  // bytes from one to the next in x
+
+    __device__ Columns(const Reduced& a, int n, unsigned size, unsigned lane, unsigned width,
+                       unsigned long long tile)
+        : packed(a.column_x == size),
+          first(packed ? lane * n : lane),
+          step(packed ? 1 : width),
+          apart(a.column_x * step) {
+        const unsigned long long column = tile + first;
+        count = column < a.columns ? (a.columns - column + step - 1) / step : 0;
+    }
+};
+
 // Each thread reduces every groups-th row of a few columns, from its first row.
 template <class S, int n, class A>
 __device__ void reduce_columns_of(const Reduced& a, unsigned long long address,
-                                  unsigned long long columns, unsigned rows, unsigned groups,
+                                  const Columns& columns, unsigned rows, unsigned groups,
                                   Running<A, n>& running, A neutral) {
     constexpr unsigned bytes = n * sizeof(S);
     const S fill = reduction::filler<S>(a);
     const long long step = a.row_step * groups;
-    const bool whole = columns >= n && address % bytes == 0 && a.row_step % bytes == 0;
+    const bool full = columns.count >= n;
+    const bool whole = full && columns.packed && address % bytes == 0 && a.row_step % bytes == 0;
     for (unsigned row = 0; row < rows; row += in_flight * groups) {
         Pack<S, n> packs[in_flight];
         if (whole && row + (in_flight - 1) * groups < rows) {
@@ -23,16 +43,24 @@ __device__ void reduce_columns_of(const Reduced& a, unsigned long long address,
                 packs[i] = load_pack<Pack<S, n>>(address);
                 address += step;
             }
+        } else if (full && row + (in_flight - 1) * groups < rows) {
+#pragma unroll
+            for (int i = 0; i < in_flight; ++i) {
+#pragma unroll
+                for (int k = 0; k < n; ++k)
+                    packs[i].at[k] = *reinterpret_cast<const S*>(address + k * columns.apart);
+                address += step;
+            }
         } else {
 #pragma unroll 1
             for (int i = 0; i < in_flight; ++i) {  // the elements rotate in registers
 #pragma unroll
                 for (int k = 0; k + 1 < in_flight; ++k) packs[k] = packs[k + 1];
-                const unsigned long long there = row + i * groups < rows ? columns : 0;
+                const unsigned long long there = row + i * groups < rows ? columns.count : 0;
 #pragma unroll
                 for (int k = 0; k < n; ++k)
                     packs[in_flight - 1].at[k] =
-                        k < there ? reinterpret_cast<const S*>(address)[k] : fill;
+                        k < there ? *reinterpret_cast<const S*>(address + k * columns.apart) : fill;
                 address += step;
             }
         }
@@ -63,15 +91,18 @@ __device__ void reduce_columns(const Reduced& a) {
     const unsigned unit = blockIdx.x / a.tiles;
     const unsigned long long tile =
         static_cast<unsigned long long>(blockIdx.x - unit * a.tiles) * width * n;
-    const unsigned long long column = tile + lane * n;
+    const Columns columns(a, n, sizeof(S), lane, width, tile);
     const Segment segment(a, unit);
     Running<A, n> running(neutral);
-    if (column < a.columns && group < segment.count)
-        reduce_columns_of<S, n>(
-            a, a.x + segment.at.first + column * sizeof(S) + (segment.begin + group) * a.row_step,
-            a.columns - column, segment.count - group, groups, running, neutral);
+    if (columns.count && group < segment.count)
+        reduce_columns_of<S, n>(a,
+                                a.x + segment.at.first +
+                                    static_cast<long long>(tile + columns.first) * a.column_x +
+                                    (segment.begin + group) * a.row_step,
+                                columns, segment.count - group, groups, running, neutral);
 #pragma unroll
-    for (int i = 0; i < n; ++i) parts[threadIdx.x * n + i] = running.outer[i];
+    for (int i = 0; i < n; ++i)
+        parts[group * width * n + columns.first + i * columns.step] = running.outer[i];
     reduction::choose(a.joint, [&](auto chosen) {
 #pragma unroll 1
         for (unsigned half = groups / 2; half > 0; half /= 2) {

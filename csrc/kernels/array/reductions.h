@@ -36,6 +36,7 @@ struct Reduced {
     unsigned long long divide;        // divisor of a mean; 0 if it is not a mean
     unsigned long long columns;       // length of the innermost kept axis
     long long row_step, column_step;  // bytes between rows of x, and between columns of out
+    long long column_x;               // bytes between columns of x
     int joint, log_width;             // 2^log_width threads work on one segment
     int truth;                        // reduces the truth values of the elements
     int x_element, y_element, out_element;

@@ -125,6 +125,12 @@ std::uint64_t blocks_of(const Reduced& r) {
     return times_over(std::uint64_t{r.units} << r.log_width, reducers);
 }
 
+// Whether the elements of neighbouring results are closer together than those of one result.
+bool is_close(const ReductionSpec& p) {
+    return !p.kept.empty() && !p.reduced.empty() &&
+           std::abs(p.kept.back().x) < std::abs(p.reduced.back().x);
+}
+
 // Whether the kernels can't count the elements of several axes.
 bool is_beyond(const ReductionSpec& p) { return p.reduced.size() > 1 && p.length() >> 32; }
 
@@ -256,6 +262,7 @@ void Plan::add_columns(const ReductionSpec& p) {
     const std::uint64_t n = arrays::column_pack(static_cast<unsigned>(size)) / size;
     r.columns = column.length;
     r.column_step = column.out;
+    r.column_x = column.x;
     r.row_step = p.reduced[0].x;
     r.log_width = std::max(std::min(log_ceil(times_over(r.columns, n)), 5),
                            8 - std::min(log_ceil(r.length), 8));
@@ -286,14 +293,11 @@ void Plan::add_columns(const ReductionSpec& p) {
     add(std::move(rest));
 }
 
-// The logarithm of the number of threads for each result. It is 0 for many short results if the
-// elements of neighbouring results are closer together than the elements of one result: adjacent
-// threads then read adjacent memory.
+// The logarithm of the number of threads for each result. It is 0 for many short results whose
+// neighbours are close: adjacent threads then read adjacent memory.
 int log_threads_anywhere(const ReductionSpec& p) {
     const std::uint64_t length = p.length();
-    const bool close = !p.kept.empty() && !p.reduced.empty() && p.results() >= 4096 &&
-                       std::abs(p.kept.back().x) < std::abs(p.reduced.back().x);
-    if (close && length <= 1024) return 0;
+    if (is_close(p) && p.results() >= 4096 && length <= 1024) return 0;
     return log_threads(times_over(length, arrays::in_flight));
 }
 
@@ -394,7 +398,9 @@ void Plan::add(ReductionSpec p) {
     }
     const bool side_by_side = !p.kept.empty() && p.kept.back().x == size;
     if (fast && in_order) return add_rows(p, false);
-    if (fast && side_by_side && p.reduced.size() == 1) return add_columns(p);
+    // A block reduces strided columns where they have elements for most of its threads.
+    const bool strided_columns = is_close(p) && p.kept.back().length * p.length() >= 4 * reducers;
+    if (fast && p.reduced.size() == 1 && (side_by_side || strided_columns)) return add_columns(p);
     if (p.reduced.size() > 1) {
         if (fast && p.reduced.back().x == size && p.reduced.back().length >= 16)
             return add_one_axis(p, p.reduced.size() - 1);
