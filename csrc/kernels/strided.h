@@ -3,15 +3,27 @@
 
 #include <cstdint>
 
+#include "divisor.h"
+
 namespace cupola::strided {
 
 constexpr int most_axes = 8;
+constexpr std::uint64_t most_units = 0x7fffffff;  // of a launch
+constexpr unsigned pack = 16;                     // bytes that a thread stores at once
 
-// The first axis is the outermost. A stride is in bytes, from one unit to the next along the axis.
+// A stride is in bytes, from one unit to the next along the axis.
+struct Axis {
+    std::int64_t to, from;
+    Divisor length;
+};
+
+// The first axis is the innermost. The units of the first `run` axes follow each other in the
+// destination; such a run is stored in packs. Where `run` is 0, each thread copies one unit.
 struct Axes {
-    std::uint64_t length[most_axes];
-    std::int64_t to[most_axes], from[most_axes];
-    int count;
+    Axis each[most_axes];
+    int count, run;
+    std::uint32_t units, runs, run_units;
+    Divisor packs;  // of a run
 };
 
 }  // namespace cupola::strided

@@ -1,6 +1,8 @@
 // csrc/kernels/array/arguments.h - arguments that the runtime passes to the array kernels.
 #pragma once
 
+#include "../divisor.h"
+
 namespace cupola::arrays {
 
 constexpr unsigned threads = 256;  // in a block: full occupancy on every shipped architecture
@@ -25,11 +27,6 @@ constexpr unsigned flat_packs(bool single, unsigned size, unsigned result) {
 }
 
 constexpr int most_axes = 8, few_axes = 5;
-
-// Computes n / by for n < 2^31 without a division: (umulhi(n, factor) + n) >> shift.
-struct Divisor {
-    unsigned by, factor, shift;
-};
 
 // Strided elements of one type. A stride along an axis is less than 2^31 bytes.
 struct Strided {

@@ -70,8 +70,7 @@ __device__ inline Places places(const Mixed& a, unsigned i) {
     for (int axis = 0; axis < most_axes; ++axis) {
         if (axis >= a.axes) break;
         const Divisor& length = a.lengths[axis];
-        const unsigned whole =
-            axis + 1 < a.axes ? (__umulhi(i, length.factor) + i) >> length.shift : 0;
+        const unsigned whole = axis + 1 < a.axes ? quotient(i, length) : 0;
         const auto here = static_cast<long long>(i - whole * length.by);
         at.out += here * a.out.strides[axis];
         at.x += here * a.x.strides[axis];

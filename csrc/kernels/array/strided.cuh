@@ -15,9 +15,7 @@ __device__ inline Steps steps_to(const Strided& a, unsigned i) {
 #pragma unroll
     for (int axis = 0; axis < few_axes; ++axis) {
         if (axis >= a.axes) break;
-        unsigned whole = 0;
-        if (axis + 1 < a.axes)
-            whole = (__umulhi(i, a.lengths[axis].factor) + i) >> a.lengths[axis].shift;
+        const unsigned whole = axis + 1 < a.axes ? quotient(i, a.lengths[axis]) : 0;
         const int here = static_cast<int>(i - whole * a.lengths[axis].by);
         to.out += static_cast<long long>(here) * a.out_steps[axis];
         to.x += static_cast<long long>(here) * a.x_steps[axis];

@@ -75,15 +75,6 @@ bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bo
     return true;
 }
 
-arrays::Divisor divisor(std::uint64_t length) {
-    const auto by = static_cast<unsigned>(length);
-    unsigned shift = 0;
-    while ((std::uint64_t{1} << shift) < by) ++shift;
-    const std::uint64_t factor =
-        ((std::uint64_t{1} << 32) * ((std::uint64_t{1} << shift) - by)) / by + 1;
-    return {by, static_cast<unsigned>(factor), shift};
-}
-
 unsigned function_at_once(int computed) {
     const bool is_complex = computed == elements::c64 || computed == elements::c128;
     return arrays::function_at_once(static_cast<unsigned>(element_sizes[computed]), is_complex);

@@ -153,46 +153,82 @@ Kernel& kernel_of(Context& context, unsigned unit) {
 struct Arguments {  // the argument of copy_strided_*, in C layout
     std::uint64_t to, from;
     strided::Axes axes;
-    std::uint64_t units;
 };
 
-// `region` must not have more axes than the kernel takes.
-void launch(const StridedRegion& region, Stream& stream) {
-    const unsigned unit = unit_of(region);
-    Arguments arguments{region.to, region.from, {}, 1};
-    std::vector<CopyAxis> axes = region.axes;
-    axes.back() = {axes.back().length / unit, unit, unit};
-    if (axes.back().length == 1 && axes.size() > 1) axes.pop_back();
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-        arguments.axes.length[i] = axes[i].length;
-        arguments.axes.to[i] = axes[i].to;
-        arguments.axes.from[i] = axes[i].from;
-        arguments.units *= axes[i].length;
+// The shortest runs that are stored in packs: those of shorter runs would have few units.
+constexpr std::uint64_t shortest_run = 4 * strided::pack;
+
+// Sets the axes of a kernel that copies such units, and the number of its threads.
+std::uint64_t lay_out(strided::Axes& axes, const std::vector<CopyAxis>& from, std::uint64_t to,
+                      unsigned unit) {
+    std::uint64_t run = 1, units = 1, unaligned = to;
+    bool follows = unit < strided::pack;
+    axes.run = 0;
+    axes.count = static_cast<int>(from.size());
+    for (int i = 0; i < axes.count; ++i) {
+        const CopyAxis& axis = from[from.size() - 1 - static_cast<std::size_t>(i)];
+        axes.each[i] = {axis.to, axis.from, divisor(axis.length)};
+        units *= axis.length;
+        follows = follows && axis.to == static_cast<std::int64_t>(run * unit);
+        if (follows)
+            axes.run = i + 1, run = units;
+        else
+            unaligned |= static_cast<std::uint64_t>(axis.to);
     }
-    arguments.axes.count = static_cast<int>(axes.size());
+    axes.units = static_cast<std::uint32_t>(units);
+    if (run * unit < shortest_run) axes.run = 0;
+    if (!axes.run) return units;
+    // The packs of a run are aligned, so a run may begin and end within a pack.
+    const std::uint64_t lanes = strided::pack / unit;
+    const std::uint64_t packs =
+        (run + (unaligned % strided::pack ? 2 * lanes - 2 : lanes - 1)) / lanes;
+    axes.runs = static_cast<std::uint32_t>(units / run);
+    axes.run_units = static_cast<std::uint32_t>(run);
+    axes.packs = divisor(packs);
+    return axes.runs * packs;
+}
+
+// `axes` counts units. The kernel takes a limited number of axes and of units: this function loops
+// over the outermost axis where there are more axes, and halves that axis where there are more
+// units.
+void copy_units(std::uint64_t to, std::uint64_t from, std::vector<CopyAxis> axes, unsigned unit,
+                Stream& stream) {
+    std::uint64_t units = 1;
+    for (const CopyAxis& axis : axes) units *= axis.length;
+    const bool loops = axes.size() > strided::most_axes;
+    if (loops || units > strided::most_units) {
+        const CopyAxis outer = axes.front();
+        const std::uint64_t part = loops ? 1 : (outer.length + 1) / 2;
+        for (std::uint64_t i = 0; i < outer.length; i += part) {
+            axes.front().length = std::min(part, outer.length - i);
+            std::vector<CopyAxis> rest = axes;
+            if (rest.front().length == 1 && rest.size() > 1) rest.erase(rest.begin());
+            copy_units(to + i * static_cast<std::uint64_t>(outer.to),
+                       from + i * static_cast<std::uint64_t>(outer.from), std::move(rest), unit,
+                       stream);
+        }
+        return;
+    }
+    Arguments arguments{to, from, {}};
+    const std::uint64_t tasks = lay_out(arguments.axes, axes, to, unit);
     Kernel& kernel = kernel_of(stream.context, unit);
     if (kernel.parameter_bytes != sizeof arguments)
         fail(CUPOLA_ERROR_IMAGE, kernel.name +
                                      ": its parameters in the shipped image differ from those "
                                      "expected: the build is inconsistent");
     constexpr std::uint64_t threads = 256, most_blocks = 1 << 20;
-    const std::uint64_t blocks = std::min((arguments.units + threads - 1) / threads, most_blocks);
+    const std::uint64_t blocks = std::min((tasks + threads - 1) / threads, most_blocks);
     const cupola_dimensions dimensions{
         {static_cast<std::uint32_t>(blocks), 1, 1}, {threads, 1, 1}, 0};
     kernel.launch(dimensions, nullptr, &arguments, stream);
 }
 
-// The kernel takes a limited number of axes. This function loops over the outermost axes beyond
-// that number.
-void copy_any(StridedRegion region, Stream& stream) {
-    if (region.axes.size() <= strided::most_axes) return launch(region, stream);
-    const CopyAxis outer = region.axes.front();
-    region.axes.erase(region.axes.begin());
-    for (std::uint64_t i = 0; i < outer.length; ++i) {
-        copy_any(region, stream);
-        region.to += static_cast<std::uint64_t>(outer.to);
-        region.from += static_cast<std::uint64_t>(outer.from);
-    }
+void copy_any(const StridedRegion& region, Stream& stream) {
+    const unsigned unit = unit_of(region);
+    std::vector<CopyAxis> axes = region.axes;
+    axes.back() = {axes.back().length / unit, unit, unit};
+    if (axes.back().length == 1 && axes.size() > 1) axes.pop_back();
+    copy_units(region.to, region.from, std::move(axes), unit, stream);
 }
 
 // Recorded work has linear copies and launches alone.
