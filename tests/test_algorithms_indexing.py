@@ -98,15 +98,106 @@ def test_rows_move_in_words_whatever_their_alignment(driver):
         same(there, host[:, offset : offset + width])
 
 
-def test_the_last_of_equal_indices_stays(driver):
-    index = np.random.default_rng(1).integers(0, 50, (4, 3000))
-    for count in (1, 2):
-        host = np.zeros((50,) * count, "i4")
+# Up to 4,096 indices a hash table finds the last of equal indices; above, marks of positions.
+@pytest.mark.parametrize("n", [0, 1, 2, 33, 1500, 4096, 4097, 6000])
+@pytest.mark.parametrize("kind", ["i4", "i8"])
+@pytest.mark.parametrize("of", ["different", "equal", "mostly different", "many"])
+def test_the_last_of_equal_indices_stays(driver, n, kind, of):
+    size = 7000
+    rng = np.random.default_rng(n)
+    index = {
+        "different": rng.permutation(size)[:n],
+        "equal": np.full(n, 41),
+        "mostly different": np.where(np.arange(n) % 1000 == 999, 5, rng.permutation(size)[:n]),
+        "many": rng.integers(0, 50, n),
+    }[of].astype(kind)
+    index[::3] -= size
+    values = np.arange(1, n + 1, dtype="i4")
+    for shape, key in [
+        ((size,), (index,)),
+        ((size, 3), (index,)),
+        ((2, size), (slice(None), index)),
+        ((size, 2), (index, index % 2)),
+    ]:
+        host = np.zeros(shape, "i4")
         there = cupola.to_device(host)
-        values = np.arange(3000, dtype="i4")
-        host[tuple(index[:count])] = values
-        there[tuple([cupola.to_device(one) for one in index[:count]])] = cupola.to_device(values)
+        given = values[:, None] if shape == (size, 3) else values
+        host[key] = given
+        on_device = [cupola.to_device(k) if isinstance(k, np.ndarray) else k for k in key]
+        there[tuple(on_device)] = cupola.to_device(given)
         same(there, host)
+
+
+@pytest.mark.parametrize("n", [10, 5000])
+@pytest.mark.parametrize("width", [1, 3, 70])
+def test_writes_of_rows_skip_and_report_indices_out_of_range(driver, n, width):
+    index = np.random.default_rng(n).integers(0, 30, n)
+    index[3] = 30
+    values = elements((n, width), "f4")
+    host = np.zeros((30, width), "f4")
+    there = cupola.to_device(host)
+    right = np.arange(n) != 3
+    host[index[right]] = values[right]
+    there[cupola.to_device(index)] = cupola.to_device(values)
+    reported("index 30 .* axis 0 with size 30")
+    same(there, host)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["i1", "f4", "c16", PAIR])
+@pytest.mark.parametrize("count", [3, 60])
+def test_indices_along_each_axis(driver, axis, dtype, count):
+    shape = [12, 9, 16]
+    host = elements(tuple(shape), dtype)
+    length, shape[axis] = shape[axis], count
+    index = np.random.default_rng(axis).integers(-length, length, shape)
+    for kind in ("i4", "i8"):
+        for at in (index, index[:, :, ::-1]):
+            placed = cupola.to_device(at.astype(kind))
+            for there in (
+                cupola.to_device(host),
+                cupola.to_device(host.transpose(2, 0, 1)).transpose(1, 2, 0),
+                cupola.to_device(np.repeat(host, 2, 1))[:, ::2],
+            ):
+                same(
+                    cupola.take_along_axis(there, placed, axis), np.take_along_axis(host, at, axis)
+                )
+                values, changed = elements(tuple(shape), dtype, 5), host.copy()
+                np.put_along_axis(changed, at, values, axis)
+                cupola.put_along_axis(there, placed, cupola.to_device(values), axis)
+                same(there, changed)
+
+
+def test_indices_along_an_axis_that_are_out_of_range(driver):
+    x = cupola.zeros((50, 100), "i4")
+    index = np.tile(np.arange(100), (50, 1))
+    index[7, 9] = 100
+    values = np.arange(5000, dtype="i4").reshape(50, 100) + 1
+    cupola.put_along_axis(x, cupola.to_device(index), cupola.to_device(values), 1)
+    reported("put_along_axis: index 100 .* axis 1 with size 100")
+    values[7, 9] = 0
+    same(x, values)
+    got = cupola.take_along_axis(x, cupola.to_device(index), 1)
+    reported("take_along_axis: index 100 .* axis 1 with size 100")
+    values[7, 9] = values[7, 0]
+    same(got, values)
+
+
+@pytest.mark.parametrize("width", [2, 3, 5, 63, 64, 65, 1025, 4100])
+def test_rows_of_any_width_and_alignment(driver, width):
+    host = elements((9, width + 3), "i1")
+    index = np.array([8, -9, 3, 3, 0], "i4")
+    there = cupola.to_device(host)
+    for first in (0, 1):
+        rows, of = there[:, first : first + width], host[:, first : first + width]
+        same(cupola.take(rows, cupola.to_device(index), axis=0), of[index])
+        same(rows[:, ::2][cupola.to_device(index)], of[:, ::2][index])
+        same(rows.T[:, cupola.to_device(index)], of.T[:, index])
+        changed, values = host.copy(), elements((5, width), "i1", 4)
+        written = there.copy()
+        changed[index, first : first + width] = values
+        written[:, first : first + width][cupola.to_device(index)] = cupola.to_device(values)
+        same(written, changed)
 
 
 def test_an_array_is_read_before_it_is_written(driver):

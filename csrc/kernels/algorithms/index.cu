@@ -4,101 +4,30 @@
 // rows of small elements move in wide words.
 #include <cstring>
 
-#include "../constants.h"
-#include "moved.cuh"
+#include "index_put.cuh"
 
 namespace cupola::algorithms {
 
-using namespace constants;
-
-// Not inlined: divisions would be most of each kernel's code.
-__device__ __noinline__ u64 quotient(u64 number, u64 divisor) {
-    if ((number | divisor) >> 32 == 0) return static_cast<u32>(number) / static_cast<u32>(divisor);
-    return number / divisor;
-}
-
-__device__ __noinline__ i64 wrapped(i64 place, i64 size) {
-    const u64 beyond = place < 0 ? ~static_cast<u64>(place) : static_cast<u64>(place);
-    const i64 rest = static_cast<i64>(beyond - quotient(beyond, static_cast<u64>(size)) *
-                                                   static_cast<u64>(size));
-    return place < 0 ? size - 1 - rest : rest;
-}
-
-// An offset or a position of an index that is out of range.
-constexpr i64 outside = INT64_MIN;
-
-// Under RAISE, an index that is out of range is `outside`.
-template <class I>
-__device__ i64 position(I index, i64 size, int mode) {
-    i64 place = static_cast<i64>(index);
-    if (mode == CHECKED) return place;
-    if (mode == CLIP) return place < 0 ? 0 : place < size ? place : size - 1;
-    if (place < 0) place += size;
-    if (place >= 0 && place < size) return place;
-    return mode == RAISE ? outside : wrapped(place, size);
-}
-
-// Where a kernel reports an index that is out of range: page-locked memory of the host. cupola
-// reads it where the host waits for the device; see arrays/index_faults.py.
-struct FaultPage {
-    int claimed, written;  // by the first thread that reports
-    i64 index, size, site;
-};
-
-template <class I>
-__device__ void report(FaultPage* page, I index, i64 size, i64 site) {
-    if (atomicCAS(&page->claimed, 0, 1)) return;
-    page->index = static_cast<i64>(index);
-    page->size = size;
-    page->site = site;
-    __threadfence_system();
-    *const_cast<volatile int*>(&page->written) = 1;
-}
-
-// The same, with a report of an index that is out of range.
-template <class I>
-__device__ i64 position(I index, i64 size, int mode, FaultPage* page, i64 site) {
-    const i64 place = position(index, size, mode);
-    if (mode == RAISE && place == outside) report(page, index, size, site);
-    return place;
-}
-
-// The position for a read: the first one in place of one outside.
-template <class I>
-__device__ i64 readable(I index, i64 size, int mode, FaultPage* page, i64 site) {
-    const i64 place = position(index, size, mode, page, site);
-    return place == outside ? 0 : place;
-}
-
-// The three axes of a copy by indices. The strides of the other side count words, too.
-struct Axes {
-    i64 outer, count, inner, outer_step, count_step, inner_step;
-};
-
-struct Place {
-    i64 outer, count, inner;
-};
-
-__device__ inline Place place_of(i64 p, const Axes& axes) {
-    const i64 row = static_cast<i64>(quotient(p, axes.inner));
-    const i64 outer = axes.outer == 1 ? 0 : static_cast<i64>(quotient(row, axes.count));
-    return {outer, row - outer * axes.count, p - row * axes.inner};
-}
-
 // Elements that are `step` words apart. A thread loads 16 bytes of indices at once, and has the
-// loads of two such groups in flight: each word's address depends on a load before it.
+// loads of two such groups in flight: each word's address depends on a load before it. `along`:
+// each word of (outer, count, inner) has an index of its own.
 template <class T, class I>
 __device__ void take_words(const T* __restrict__ source, T* __restrict__ out,
-                           const I* __restrict__ index, i64 total, i64 step, i64 size, int mode,
-                           FaultPage* page, i64 site) {
+                           const I* __restrict__ index, const Axes& axes, i64 size, int mode,
+                           int along, FaultPage* page, i64 site) {
     constexpr int lanes = 16 / sizeof(I), groups = 2;
     constexpr int bytes = lanes * sizeof(T) < 16 ? lanes * sizeof(T) : 16;
     struct alignas(bytes) Words {
         T at[lanes];
     };
+    const i64 total = axes.outer * axes.count * axes.inner;
     const bool aligned =
         reinterpret_cast<u64>(index) % 16 == 0 && reinterpret_cast<u64>(out) % alignof(Words) == 0;
     const i64 whole = aligned ? total / lanes : 0;
+    const auto word = [&](I at, const Place& line) {
+        return source[line.outer * axes.outer_step + line.inner * axes.inner_step +
+                      readable(at, size, mode, page, site) * axes.count_step];
+    };
 #pragma unroll 1
     for (i64 base = first<i64>(); base < whole; base += groups * threads<i64>()) {
         uint4 loaded[groups];
@@ -110,12 +39,16 @@ __device__ void take_words(const T* __restrict__ source, T* __restrict__ out,
         }
 #pragma unroll
         for (int k = 0; k < groups; k++) {
-            if (base + k * threads<i64>() >= whole) break;
+            const i64 group = base + k * threads<i64>();
+            if (group >= whole) break;
             I indices[lanes];
             std::memcpy(indices, &loaded[k], sizeof indices);
+            Place line = along ? place_of(group * lanes, axes) : Place{};
 #pragma unroll
-            for (int j = 0; j < lanes; j++)
-                words[k].at[j] = source[readable(indices[j], size, mode, page, site) * step];
+            for (int j = 0; j < lanes; j++) {
+                words[k].at[j] = word(indices[j], line);
+                if (along) line = following(line, axes);
+            }
         }
 #pragma unroll
         for (int k = 0; k < groups; k++) {
@@ -125,52 +58,43 @@ __device__ void take_words(const T* __restrict__ source, T* __restrict__ out,
     }
 #pragma unroll 1
     for (i64 p = whole * lanes + first<i64>(); p < total; p += threads<i64>())
-        out[p] = source[readable(index[p], size, mode, page, site) * step];
+        out[p] = word(index[p], along ? place_of(p, axes) : Place{});
+}
+
+// Rows of words; threads share each, or each is a thread's.
+template <class T, class I>
+__device__ void take_rows(const T* __restrict__ source, T* __restrict__ out,
+                          const I* __restrict__ index, const Axes& axes, i64 size, int mode,
+                          int lanes, FaultPage* page, i64 site) {
+    const Spans spans(axes, lanes);
+#pragma unroll 1
+    for (i64 span = spans.begin(); span < spans.total; span += spans.step()) {
+        const Place at = spans.at(span, axes);
+        const i64 place = readable(index[at.count], size, mode, page, site);
+        const T* from = source + at.outer * axes.outer_step + place * axes.count_step;
+        T* to = out + (at.outer * axes.count + at.count) * axes.inner;
+        T words[Spans::words];
+#pragma unroll
+        for (int k = 0; k < Spans::words; k++) {
+            const i64 i = at.inner + k * lanes;
+            if (i < axes.inner) words[k] = from[i * axes.inner_step];
+        }
+#pragma unroll
+        for (int k = 0; k < Spans::words; k++) {
+            const i64 i = at.inner + k * lanes;
+            if (i < axes.inner) to[i] = words[k];
+        }
+    }
 }
 
 template <class T, class I>
 __device__ void take(const T* __restrict__ source, T* __restrict__ out, const I* __restrict__ index,
-                     const Axes& axes, i64 size, int mode, FaultPage* page, i64 site) {
-    const i64 total = axes.outer * axes.count * axes.inner;
-    if (axes.outer == 1 && axes.inner == 1)
-        return take_words(source, out, index, total, axes.count_step, size, mode, page, site);
-#pragma unroll 1
-    for (i64 p = first<i64>(); p < total; p += threads<i64>()) {
-        const Place at = place_of(p, axes);
-        const i64 place = readable(index[at.count], size, mode, page, site);
-        out[p] = source[at.outer * axes.outer_step + place * axes.count_step +
-                        at.inner * axes.inner_step];
-    }
-}
-
-// Where several indices are equal, the last one's value is written: `winners` has its number + 1
-// for each position. `places` are the positions in it, where `index` has offsets instead.
-template <class T, class I>
-__device__ void put(T* target, const T* values, const I* __restrict__ index,
-                    const i64* __restrict__ winners, const i64* __restrict__ places,
-                    const Axes& axes, const Axes& from, i64 size, int mode, FaultPage* page,
-                    i64 site) {
-    const i64 total = axes.outer * axes.count * axes.inner;
-#pragma unroll 1
-    for (i64 p = first<i64>(); p < total; p += threads<i64>()) {
-        const Place at = place_of(p, axes);
-        const i64 place = position(index[at.count], size, mode, page, site);
-        if (place == outside) continue;
-        if (winners && winners[places ? places[at.count] : place] != at.count + 1) continue;
-        target[at.outer * axes.outer_step + place * axes.count_step + at.inner * axes.inner_step] =
-            values[at.outer * from.outer_step + at.count * from.count_step +
-                   at.inner * from.inner_step];
-    }
-}
-
-template <class I>
-__device__ void find_winners(const I* __restrict__ index, i64* winners, i64 n, i64 size, int mode) {
-#pragma unroll 1
-    for (i64 j = first<i64>(); j < n; j += threads<i64>()) {
-        const i64 place = position(index[j], size, mode);
-        if (place != outside)
-            atomicMax(reinterpret_cast<long long*>(winners) + place, static_cast<long long>(j) + 1);
-    }
+                     const Axes& axes, i64 size, int mode, int along, int lanes, FaultPage* page,
+                     i64 site) {
+    if (along || (axes.outer == 1 && axes.inner == 1))
+        take_words(source, out, index, axes, size, mode, along, page, site);
+    else
+        take_rows(source, out, index, axes, size, mode, lanes, page, site);
 }
 
 // Reports an index that is out of range.
@@ -190,20 +114,6 @@ __device__ void add_offsets(const I* __restrict__ index, i64* offsets, i64 n, i6
         const i64 place = position(index[j], size, RAISE, page, site);
         const i64 before = begins ? 0 : offsets[j];
         offsets[j] = place == outside || before == outside ? outside : before + place * step;
-    }
-}
-
-// Offsets in a contiguous array of (outer, size, inner) for indices of (outer, count, inner).
-template <class I>
-__device__ void along_axis(const I* __restrict__ index, i64* offsets, i64 outer, i64 count,
-                           i64 inner, i64 size, FaultPage* page, i64 site) {
-    const i64 total = outer * count * inner;
-    const Axes axes{outer, count, inner, 0, 0, 0};
-#pragma unroll 1
-    for (i64 p = first<i64>(); p < total; p += threads<i64>()) {
-        const Place at = place_of(p, axes);
-        const i64 place = position(index[p], size, RAISE, page, site);
-        offsets[p] = place == outside ? outside : (at.outer * size + place) * inner + at.inner;
     }
 }
 
@@ -367,21 +277,24 @@ __device__ void triangle(const T* source, T* out, i64 n, const Triangle& of) {
 
 using namespace cupola::algorithms;
 
-#define CUPOLA_INDEXED(bits, T, I, suffix)                                                        \
-    extern "C" __global__ void index_take_##bits##_##suffix(                                      \
-        const T* source, T* out, const I* index, i64 outer, i64 count, i64 inner, i64 outer_step, \
-        i64 count_step, i64 inner_step, i64 size, int mode, FaultPage* page, i64 site) {          \
-        take<T, I>(source, out, index, {outer, count, inner, outer_step, count_step, inner_step}, \
-                   size, mode, page, site);                                                       \
-    }                                                                                             \
-    extern "C" __global__ void index_put_##bits##_##suffix(                                       \
-        T* target, const T* values, const I* index, const i64* winners, const i64* places,        \
-        i64 outer, i64 count, i64 inner, i64 outer_step, i64 count_step, i64 inner_step,          \
-        i64 from_outer, i64 from_count, i64 from_inner, i64 size, int mode, FaultPage* page,      \
-        i64 site) {                                                                               \
-        const Axes axes{outer, count, inner, outer_step, count_step, inner_step};                 \
-        const Axes from{outer, count, inner, from_outer, from_count, from_inner};                 \
-        put<T, I>(target, values, index, winners, places, axes, from, size, mode, page, site);    \
+#define CUPOLA_INDEXED(bits, T, I, suffix)                                                         \
+    extern "C" __global__ void index_take_##bits##_##suffix(                                       \
+        const T* source, T* out, const I* index, i64 outer, i64 count, i64 inner, i64 outer_step,  \
+        i64 count_step, i64 inner_step, i64 size, int mode, int along, int lanes, FaultPage* page, \
+        i64 site) {                                                                                \
+        take<T, I>(source, out, index, {outer, count, inner, outer_step, count_step, inner_step},  \
+                   size, mode, along, lanes, page, site);                                          \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(index_few_threads) index_put_##bits##_##suffix(   \
+        T* target, const T* values, const I* index, i64* winners, const i64* places, u32* marks,   \
+        i64 positions, int slots, int pass, i64 outer, i64 count, i64 inner, i64 outer_step,       \
+        i64 count_step, i64 inner_step, i64 from_outer, i64 from_count, i64 from_inner, i64 size,  \
+        int mode, int along, int lanes, FaultPage* page, i64 site) {                               \
+        const Axes axes{outer, count, inner, outer_step, count_step, inner_step};                  \
+        const Axes from{outer, count, inner, from_outer, from_count, from_inner};                  \
+        put<T, I>(target, values, {index, axes, size, mode, along},                                \
+                  {winners, places, {marks, positions}, static_cast<u32>(slots), pass}, from,      \
+                  lanes, page, site);                                                              \
     }
 
 #define CUPOLA_MOVED(bits, T)                                                                  \
@@ -399,24 +312,21 @@ using namespace cupola::algorithms;
     }
 CUPOLA_WORDS(CUPOLA_MOVED)
 
-#define CUPOLA_INDICES(I, suffix)                                                            \
-    extern "C" __global__ void index_check_##suffix(const I* index, i64 n, i64 size,         \
-                                                    FaultPage* page, i64 site) {             \
-        check<I>(index, n, size, page, site);                                                \
-    }                                                                                        \
-    extern "C" __global__ void index_winners_##suffix(const I* index, i64* winners, i64 n,   \
-                                                      i64 size, int mode) {                  \
-        find_winners<I>(index, winners, n, size, mode);                                      \
-    }                                                                                        \
-    extern "C" __global__ void index_offsets_##suffix(const I* index, i64* offsets, i64 n,   \
-                                                      i64 size, i64 step, int begins,        \
-                                                      FaultPage* page, i64 site) {           \
-        add_offsets<I>(index, offsets, n, size, step, begins, page, site);                   \
-    }                                                                                        \
-    extern "C" __global__ void index_along_##suffix(const I* index, i64* offsets, i64 outer, \
-                                                    i64 count, i64 inner, i64 size,          \
-                                                    FaultPage* page, i64 site) {             \
-        along_axis<I>(index, offsets, outer, count, inner, size, page, site);                \
+#define CUPOLA_INDICES(I, suffix)                                                                 \
+    extern "C" __global__ void index_check_##suffix(const I* index, i64 n, i64 size,              \
+                                                    FaultPage* page, i64 site) {                  \
+        check<I>(index, n, size, page, site);                                                     \
+    }                                                                                             \
+    extern "C" __global__ void index_winners_##suffix(const I* index, i64* winners, u32* marks,   \
+                                                      i64 positions, i64 outer, i64 count,        \
+                                                      i64 inner, i64 size, int mode, int along) { \
+        find_winners<I>({index, {outer, count, inner, 0, 0, 0}, size, mode, along}, winners,      \
+                        {marks, positions});                                                      \
+    }                                                                                             \
+    extern "C" __global__ void index_offsets_##suffix(const I* index, i64* offsets, i64 n,        \
+                                                      i64 size, i64 step, int begins,             \
+                                                      FaultPage* page, i64 site) {                \
+        add_offsets<I>(index, offsets, n, size, step, begins, page, site);                        \
     }
 CUPOLA_INDICES(i32, i32)
 CUPOLA_INDICES(i64, i64)

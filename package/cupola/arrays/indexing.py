@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,12 @@ from cupola.arrays.arguments import (
     require_writable,
     result,
 )
-from cupola.arrays.gather import put_into, take_from
-from cupola.arrays.launching import launch
+from cupola.arrays.gather import put_along, put_into, take_along, take_from
 from cupola.arrays.layouts import broadcast_to
 from cupola.arrays.plans import planned
-from cupola.arrays.positions import CHECKED, RAISE, Positions, mode_of, suffix
+from cupola.arrays.positions import Positions, mode_of
 from cupola.arrays.rows import array_of, axis_of, with_axis
-from cupola.creation import asarray, empty, to_device
+from cupola.creation import asarray, empty
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["put", "put_along_axis", "take", "take_along_axis"]
@@ -133,8 +131,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Array:
     array, index, number = _rows("take_along_axis", array, index, axis)
     others = _joint("take_along_axis", array, index, number)
     array = broadcast_to(array, _with_length(others, number, array.shape[number]))
-    flat = _flat("take_along_axis", array, index, number, others)
-    return take_from(array.reshape(-1), 0, flat)
+    return take_along(array, number, _along_axis("take_along_axis", array, index, number, others))
 
 
 def put_along_axis(arr: Array, indices: Any, values: Any, axis: Any) -> None:
@@ -165,8 +162,8 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: Any) -> None:
     others = _without_axis(array.shape, number)
     if _joint(title, array, index, number) != others:
         raise _misfit(title, array, index)
-    flat = _flat(title, target, index, number, others)
-    put_into(target.reshape(-1), 0, flat, broadcast_to(_values(title, arr, values), flat.shape))
+    positions = _along_axis(title, target, index, number, others)
+    put_along(target, number, positions, _values(title, arr, values))
     if arr.size and target.ptr != arr.ptr:
         arr[...] = target.reshape(arr.shape)
 
@@ -237,22 +234,13 @@ def _misfit(title: str, array: Array, index: Any) -> ArgumentValueError:
     )
 
 
-def _flat(title: str, array: Array, index: Any, axis: int, others: tuple[int, ...]) -> Positions:
-    """The positions in C order of the elements that indices along an axis name."""
-    device, size, count = array.device_index, array.shape[axis], index.shape[axis]
-    shape = _with_length(others, axis, count)
+def _along_axis(
+    title: str, array: Array, index: Any, axis: int, others: tuple[int, ...]
+) -> Positions:
+    """The positions along an axis that indices name for each row."""
+    shape = _with_length(others, axis, index.shape[axis])
     if isinstance(index, np.ndarray):
         index = np.broadcast_to(index, shape)
     elif index.shape != shape:
         index = broadcast_to(index, shape)
-    checked = Positions(title, [index], [axis], [size], device)
-    there = checked.arrays[0]
-    there = to_device(there, device=device) if isinstance(there, np.ndarray) else there
-    flat: Array = empty(shape, np.int64, device=device)
-    if flat.size:
-        launch(
-            "index", f"index_along_{suffix(there)}", device, flat.size, there, flat,
-            math.prod(shape[:axis]), count, math.prod(shape[axis + 1 :]), size,
-            *checked.report(RAISE),
-        )  # fmt: skip
-    return Positions(title, [flat], [0], [array.size], device, CHECKED)
+    return Positions(title, [index], [axis], [array.shape[axis]], array.device_index)

@@ -118,6 +118,17 @@ class Positions:
         self.checked = True
         return page_of(self.device), site_of(self.title, self.axes[number])
 
+    def repeated(self, count: int) -> Positions:
+        """The same positions for each of several words, along one more axis. There is one array."""
+        one = self.arrays[0]
+        shape = (*self.shape, count)
+        array: Any
+        if isinstance(one, np.ndarray):
+            array = np.broadcast_to(np.broadcast_to(one, self.shape)[..., None], shape)
+        else:
+            array = broadcast_to(broadcast_to(one, self.shape).reshape(*self.shape, 1), shape)
+        return Positions(self.title, [array], self.axes, self.sizes, self.device, self.mode)
+
     def copy_if_overlapping(self, target: Array) -> None:
         """Copy indices in the memory of an array that will be written, as in ``x[x] = values``."""
         self.arrays = [
