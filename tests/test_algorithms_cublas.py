@@ -96,6 +96,33 @@ def test_the_stream_and_the_handle(library):
     assert library.handles() == before + 1
 
 
+def test_repeated_products_have_their_own_operands(library):
+    before = calls(library)
+    stream = cupola.Stream(non_blocking=True)
+    for seed in range(4):
+        for dtype in ("f4", "f8", "c8"):
+            a, b = numbers((2, 6, 4), dtype, seed), numbers((4, 6), dtype, seed + 9)
+            for first in ("plain", "transposed", "apart"):
+                check(layouts(a, first) @ cupola.to_device(b), a, b)
+                check(cupola.dot(layouts(a[0], first), cupola.to_device(b)), a[0], b)
+            check(cupola.to_device(a) @ cupola.to_device(b.astype("c16")), a, b.astype("c16"))
+    assert calls(library) == before + 4 * 3 * 7
+    x, y = cupola.to_device(a), cupola.to_device(b)
+    cupola.Device().synchronize()
+    with stream:
+        got = x @ y
+    library.last_stream.restype = ctypes.c_void_p
+    assert library.last_stream() == stream.handle
+    stream.synchronize()
+    check(got, a, b)
+    with stream, stream.capture() as graph:
+        got = x @ y
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    check(got, a, b)
+    assert calls(library) == before + 4 * 3 * 7 + 1
+
+
 def test_own_kernels_do_the_rest(library):
     """Integers, overlapping rows, rows in backward order, sums of nothing, and captures."""
     before = calls(library)

@@ -11,6 +11,7 @@ import numpy as np
 
 from cupola.array import note_use
 from cupola.arrays.planned_call import refuse_plan
+from cupola.creation import empty
 from cupola.device import Device, is_cpu
 from cupola.exceptions import Error
 from cupola.stream import Stream
@@ -51,7 +52,20 @@ _TYPES = {
     np.dtype("c16"): _Type(5, 70, (c_double * 2)(1, 0), (c_double * 2)(0, 0)),
 }
 
+_MOST_FORMS = 256  # forms of operands whose calls are kept
 LEAST_WORK = 1 << 21  # multiplications of a product; smaller ones use cupola's own kernels
+
+
+class Product(NamedTuple):
+    """A call of cuBLAS without its addresses, for operands of one form."""
+
+    shape: tuple[int, ...]  # of the result
+    dtype: np.dtype[Any]
+    # The arguments before and between the addresses of b, of a and of the result, and after these.
+    first: tuple[Any, ...]
+    of_b: tuple[Any, ...]
+    of_a: tuple[Any, ...]
+    last: tuple[Any, ...]
 
 
 class Cublas(MathLibrary):
@@ -65,16 +79,17 @@ class Cublas(MathLibrary):
     def __init__(self, found: libraries.Library) -> None:
         super().__init__(found, "cuBLAS", _PROTOTYPES, "cuBLAS 12")
         self._handles: dict[int, c_void_p] = {}
+        self._products: dict[tuple[Any, ...], Product] = {}
 
     def multiply(
         self, out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], count: int
-    ) -> bool:
+    ) -> Product | None:
         """Queue ``out = a @ b`` on the current stream; the arguments of `matrix_product.multiply`.
 
         Returns
         -------
-        bool
-            False, with nothing queued, where cuBLAS does not take the operands: other types, steps
+        Product or None
+            None, with nothing queued, where cuBLAS does not take the operands: other types, steps
             that are negative or overlap, lengths above 2**31 - 1, an empty sum.
         """
         rows, columns, inner = shape
@@ -83,25 +98,47 @@ class Cublas(MathLibrary):
         left = _leading(b, columns, inner)
         right = _leading(a, rows, inner)
         if kind is None or not inner or left is None or right is None:
-            return False
+            return None
         if max(rows, columns, inner, count, left, right) > _MOST or min(a.batch, b.batch) < 0:
-            return False
+            return None
+        product = Product(
+            out.shape, out.dtype,
+            (int(b.deep), int(not a.deep), columns, rows, inner, byref(kind.one)),
+            (kind.data, left, b.batch), (kind.data, right, a.batch, byref(kind.zero)),
+            (kind.data, columns, rows * columns, count, kind.compute, _DEFAULT),
+        )  # fmt: skip
+        note_use(out)
+        self._queue(product, out, a.first, b.first)
+        return product
+
+    def _queue(self, product: Product, out: Array, a: Array, b: Array) -> None:
         refuse_plan()
         device = out.device_index
         stream = Stream.current(device)
-        for array in (out, a.first, b.first):
-            note_use(array)
+        note_use(a)
+        note_use(b)
         with self.lock, Device(device):
             handle = self._handle(device)
             self.call("cublasSetStream_v2", handle, stream.handle)
             self.call(
-                "cublasGemmStridedBatchedEx",
-                handle, int(b.deep), int(not a.deep), columns, rows, inner, byref(kind.one),
-                b.first.ptr, kind.data, left, b.batch, a.first.ptr, kind.data, right, a.batch,
-                byref(kind.zero), out.ptr, kind.data, columns, rows * columns, count,
-                kind.compute, _DEFAULT,
+                "cublasGemmStridedBatchedEx", handle, *product.first, b.ptr, *product.of_b, a.ptr,
+                *product.of_a, out.ptr, *product.last,
             )  # fmt: skip
-        return True
+
+    def keep(self, a: Array, b: Array, product: Product) -> None:
+        """Note the product of arrays whose own memory `multiply` got, for `repeated`."""
+        if len(self._products) >= _MOST_FORMS:
+            self._products.clear()
+        self._products[_form(a, b)] = product
+
+    def repeated(self, a: Array, b: Array) -> Array | None:
+        """The product of operands, where arrays of this form were multiplied before."""
+        product = self._products.get(_form(a, b))
+        if product is None:
+            return None
+        out: Array = empty(product.shape, product.dtype, device=a.device_index)
+        self._queue(product, out, a, b)
+        return out
 
     def _handle(self, device: int) -> c_void_p:
         if device not in self._handles:
@@ -109,6 +146,15 @@ class Cublas(MathLibrary):
             self.call("cublasCreate_v2", byref(made))
             self._handles[device] = made
         return self._handles[device]
+
+
+def _form(a: Array, b: Array) -> tuple[Any, ...]:
+    """All of two operands that a product depends on but their addresses."""
+    alignment = a.ptr % a.itemsize, b.ptr % b.itemsize
+    return (
+        a.dtype, a.shape, a.strides, b.dtype, b.shape, b.strides, alignment,
+        a.device_index == b.device_index,
+    )  # fmt: skip
 
 
 def _leading(x: Matrices, lines: int, inner: int) -> int | None:

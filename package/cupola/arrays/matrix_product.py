@@ -57,7 +57,9 @@ FORMS = {
 }
 
 
-def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], count: int) -> None:
+def multiply(
+    out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], count: int
+) -> cublas.Product | None:
     """Queue ``out = a @ b`` for matrices of rows x inner and inner x columns.
 
     Parameters
@@ -69,6 +71,11 @@ def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], 
         Rows, columns, inner.
     count : int
         Matrices of the stack.
+
+    Returns
+    -------
+    Product or None
+        That of cuBLAS; None where cupola's own kernels multiply.
     """
     rows, columns, inner = shape
     if count > 1 and b.batch == 0 and a.deep and a.batch == rows * a.step:
@@ -78,16 +85,19 @@ def multiply(out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], 
     # A call of cuBLAS costs more of the host's time than a small product takes.
     large = math.prod(shape) * count >= cublas.LEAST_WORK
     library = cublas.usable(device) if large else None
-    if library is not None and library.multiply(out, a, b, (rows, columns, inner), count):
-        return
+    if library is not None:
+        product = library.multiply(out, a, b, (rows, columns, inner), count)
+        if product is not None:
+            return product
     sizes = rows, columns, inner, count
     if form.image == "matmul":
         _launch(form, sizes, device)(out, *a.arguments(), *b.arguments(), *sizes)
-        return
+        return None
     grid = _tiles(rows, columns, form.tile), min(count, MOST_BATCHES)
     kernel(form.image, f"matmul_{form.name}", device)[grid, MATMUL_THREADS, None, form.shared](
         out, *a.arguments(), *b.arguments(), *sizes
     )
+    return None
 
 
 def _launch(form: Form, sizes: tuple[int, int, int, int], device: int) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cupola.array import Array
+from cupola.arrays import cublas
 from cupola.arrays.arguments import require_device, require_writable, result
 from cupola.arrays.layouts import overlap
 from cupola.arrays.matrix_product import FORMS, multiply
@@ -208,6 +209,12 @@ def _contracted(title: str, x: Array, y: Array, over: Sequence[int], by: Sequenc
 
 def _product(title: str, a: Array, b: Array, out: Any) -> Array:
     """The product of two stacks of matrices."""
+    large = a.size * b.shape[-1] >= cublas.LEAST_WORK
+    library = cublas.usable(a.device_index) if large and out is None else None
+    if library is not None:
+        repeated = library.repeated(a, b)
+        if repeated is not None:
+            return repeated
     require_device(title, "x2", b, a.device_index)
     (rows, n), (other, columns) = a.shape[-2:], b.shape[-2:]
     try:
@@ -229,7 +236,10 @@ def _product(title: str, a: Array, b: Array, out: Any) -> Array:
     if target.size:
         x, y = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
         left, right = matrices(x, lead, -1), matrices(y, lead, -2)
-        multiply(target, left, right, (rows, columns, n), math.prod(lead))
+        product = multiply(target, left, right, (rows, columns, n), math.prod(lead))
+        own = left.first.ptr == a.ptr and right.first.ptr == b.ptr  # not of a copy
+        if library is not None and product is not None and own:
+            library.keep(a, b, product)
     return target if target is out else result(title, target, out)
 
 
