@@ -1,5 +1,7 @@
 """unique and functions of sets, with NumPy as the reference."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -45,6 +47,39 @@ def test_unique(driver, data):
         all_same(found, expected)
     else:
         same(found, expected)
+
+
+# A tile has 8,192 elements, or 4,096 of 8 bytes.
+@pytest.mark.parametrize("dtype", [*NUMBERS, "c8"])
+@pytest.mark.parametrize("n", [0, 1, 5, 8192, 20001])
+def test_unique_of_several_tiles(driver, dtype, n):
+    rng = np.random.default_rng(n)
+    for host in (rng.integers(-50, 50, n), np.full(n, 7), rng.permutation(n)):
+        host = host.astype(dtype)
+        if host.dtype.kind == "f":
+            host = np.where(host == 3, host.dtype.type(-0.0), host)
+            host = np.where(host == 4, host.dtype.type(np.nan), host)
+        if host.dtype.kind == "i":
+            host[: n // 2] = np.where(host[: n // 2] == 9, np.iinfo(dtype).max, host[: n // 2])
+        for equal_nan in (True, False) if host.dtype.kind in "fc" else (True,):
+            for there in (cupola.to_device(host), cupola.to_device(np.append(host[:1], host))[1:]):
+                same(
+                    cupola.unique(there, equal_nan=equal_nan), np.unique(host, equal_nan=equal_nan)
+                )
+
+
+def test_unique_of_threads(driver):
+    """Each call waits for its own count."""
+    hosts = [np.random.default_rng(seed).integers(0, 10 * seed + 1, 3000) for seed in range(4)]
+
+    def run(host):
+        there = cupola.to_device(host)
+        with cupola.Stream():
+            return [cupola.unique(there).size for _ in range(30)]
+
+    with ThreadPoolExecutor(len(hosts)) as threads:
+        for host, found in zip(hosts, threads.map(run, hosts), strict=True):
+            assert set(found) == {np.unique(host).size}
 
 
 @quickly

@@ -5,6 +5,7 @@
 #include "../constants.h"
 #include "lookback.cuh"
 #include "moved.cuh"
+#include "sort_keys.cuh"
 
 namespace cupola::algorithms {
 
@@ -14,11 +15,12 @@ using namespace constants;
 // or the count of all elements up to its end.
 constexpr u64 own = u64(1) << 62, total_so_far = u64(2) << 62, count_bits = own - 1;
 
-// The count of the tiles before this one; called by all threads of one warp.
+// The count of the tiles before this one; called by all threads of one warp. A tile that is alone
+// needs no states.
 __device__ inline u64 count_before(u64* states, i64 tile, u64 count) {
     const int lane = threadIdx.x % 32;
     if (tile == 0) {
-        if (lane == 0) send(states, total_so_far | count);
+        if (lane == 0 && states) send(states, total_so_far | count);
         return 0;
     }
     if (lane == 0) send(states + tile, own | count);
@@ -54,37 +56,51 @@ __device__ bool is_aligned(const T* address) {
     return reinterpret_cast<u64>(address) % alignof(Four<T>) == 0;
 }
 
-// A byte that is 0 or 1 for each of four flags. `left`: the number of flags.
-__device__ inline u32 load_flags(const std::uint8_t* flags, i64 left, bool aligned) {
-    u32 found = 0;
-    if (aligned && left >= 4) {
-        found = *reinterpret_cast<const u32*>(flags);
-    } else {
+// Reads a byte that is 0 or 1 for each of four flags.
+struct Mask {
+    const std::uint8_t* flags;
+    i64 n;
+    bool aligned;
+
+    __device__ Mask(const std::uint8_t* flags, i64 n)
+        : flags(flags), n(n), aligned(is_aligned(flags)) {}
+    __device__ u32 operator()(int, i64 at) const {
+        const std::uint8_t* here = flags + at;
+        const i64 left = n - at;
+        u32 found = 0;
+        if (aligned && left >= 4) {
+            found = *reinterpret_cast<const u32*>(here);
+        } else {
 #pragma unroll
-        for (int j = 0; j < 4; j++)
-            if (j < left) found |= static_cast<u32>(flags[j]) << (8 * j);
+            for (int j = 0; j < 4; j++)
+                if (j < left) found |= static_cast<u32>(here[j]) << (8 * j);
+        }
+        constexpr u32 low = 0x7f7f7f7fu;  // a sum carries into the high bit of a byte that is not 0
+        return (((found & low) + low) | found) >> 7 & 0x01010101u;
     }
-    constexpr u32 low = 0x7f7f7f7fu;  // a sum carries into the high bit of a byte that is not 0
-    return (((found & low) + low) | found) >> 7 & 0x01010101u;
+};
+
+// The first element of a thread, which has four of each 128 elements of its warp.
+template <int threads, int rounds>
+__device__ i64 first_element() {
+    return (static_cast<i64>(blockIdx.x) * (threads / 32) + threadIdx.x / 32) * (128 * rounds) +
+           threadIdx.x % 32 * 4;
 }
 
 // The elements of a tile move through shared memory, so that stores are coalesced, too.
-// `load(k, at, set)` reads four elements from `at` on, and `move(k, j, to)` puts one of them into
-// shared memory; `store` writes the tile's elements from a position on.
-template <int threads, int rounds, class Load, class Move, class Store>
-__device__ void select(const std::uint8_t* __restrict__ flags, i64 n, u64* states, u64* count,
-                       Load load, Move move, Store store) {
-    constexpr int warps = threads / 32, warp_items = 128 * rounds;
+// `flags(k, at)` returns those of four elements from `at` on. `load(k, at, set)` reads the
+// elements, and `move(k, j, to)` puts one of them into shared memory; `store` writes the tile's
+// elements from a position on.
+template <int threads, int rounds, class Flags, class Load, class Move, class Store>
+__device__ void select(u64* states, u64* count, Flags flags, Load load, Move move, Store store) {
+    constexpr int warps = threads / 32;
     __shared__ unsigned counts[warps];
     __shared__ u64 tile_start;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const i64 tile = blockIdx.x;
-    const i64 start = tile * (warps * warp_items) + warp * warp_items + 4 * lane;
-    const bool aligned = is_aligned(flags);
+    const i64 tile = blockIdx.x, start = first_element<threads, rounds>();
     u32 set[rounds], rank[rounds], mine = 0;
 #pragma unroll
-    for (int k = 0; k < rounds; k++)
-        set[k] = load_flags(flags + start + 128 * k, n - (start + 128 * k), aligned);
+    for (int k = 0; k < rounds; k++) set[k] = flags(k, start + 128 * k);
 #pragma unroll
     for (int k = 0; k < rounds; k++)
         if (set[k]) load(k, start + 128 * k, set[k]);
@@ -144,7 +160,7 @@ __device__ void select_words(const std::uint8_t* flags, const T* __restrict__ so
     Four<T> words[rounds];
     const bool aligned = is_aligned(source);
     select<threads, rounds>(
-        flags, n, states, count,
+        states, count, Mask(flags, n),
         [&](int k, i64 at, u32 set) {
             if (aligned && n - at >= 4) {
                 words[k] = *reinterpret_cast<const Four<T>*>(source + at);
@@ -155,6 +171,55 @@ __device__ void select_words(const std::uint8_t* flags, const T* __restrict__ so
             }
         },
         [&](int k, int j, u32 to) { staged[to] = words[k].element[j]; },
+        [&](u32 i, u64 to) { out[to] = staged[i]; });
+}
+
+// Flags elements that differ from those before them. Not inlined: each round has a call.
+template <class K>
+__device__ __noinline__ u32 changes(Four<K> words, K previous, Keys<K> keys, int equal_nan) {
+    u32 set = 0;
+    K before = keys.rank(keys.encode(previous));
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        const K own = keys.rank(keys.encode(words.element[j]));
+        const bool alone = !equal_nan && own == keys.rank(static_cast<K>(~K(0)));
+        set |= static_cast<u32>(own != before || alone) << (8 * j);
+        before = own;
+    }
+    return set;
+}
+
+// The first of equal elements of a sorted array, which is aligned for loads of four. NaN are equal,
+// or each differs from all others.
+template <class K>
+__device__ void select_changes(const K* __restrict__ sorted, K* __restrict__ out, i64 n,
+                               u64* states, u64* count, const KeyOrder& order, int equal_nan) {
+    constexpr int threads = threads_of<K>, rounds = rounds_of<K>;
+    __shared__ K staged[threads * 4 * rounds];
+    Four<K> words[rounds];
+    const Keys<K> keys(order);
+    const i64 start = first_element<threads, rounds>();
+    K previous[rounds];
+#pragma unroll
+    for (int k = 0; k < rounds; k++) {
+        const i64 at = start + 128 * k;
+        if (at < n) previous[k] = sorted[at ? at - 1 : 0];
+        if (n - at >= 4) {
+            words[k] = *reinterpret_cast<const Four<K>*>(sorted + at);
+        } else {
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                if (at + j < n) words[k].element[j] = sorted[at + j];
+        }
+    }
+    select<threads, rounds>(
+        states, count,
+        [&](int k, i64 at) {
+            if (at >= n) return 0u;
+            const u32 set = changes(words[k], previous[k], keys, equal_nan) | (at == 0);
+            return n - at >= 4 ? set : set & ((1u << (8 * (n - at))) - 1);
+        },
+        [](int, i64, u32) {}, [&](int k, int j, u32 to) { staged[to] = words[k].element[j]; },
         [&](u32 i, u64 to) { out[to] = staged[i]; });
 }
 
@@ -169,6 +234,16 @@ using namespace cupola::algorithms;
     }
 CUPOLA_WORDS(CUPOLA_SELECT)
 
+#define CUPOLA_CHANGES(bits, K)                                                                   \
+    extern "C" __global__ void __launch_bounds__(threads_of<K>) select_changes_##bits(            \
+        const K* sorted, K* out, u64* states, u64* count, i64 n, KeyOrder order, int equal_nan) { \
+        select_changes<K>(sorted, out, n, states, count, order, equal_nan);                       \
+    }
+CUPOLA_CHANGES(8, u8)
+CUPOLA_CHANGES(16, u16)
+CUPOLA_CHANGES(32, u32)
+CUPOLA_CHANGES(64, u64)
+
 extern "C" __global__ void __launch_bounds__(select_threads)
     select_indices(const std::uint8_t* flags, i64* out, u64* states, u64* count, i64 n) {
     constexpr int threads = select_threads, rounds = select_items / 4;
@@ -176,7 +251,7 @@ extern "C" __global__ void __launch_bounds__(select_threads)
     const i64 tile_begin = static_cast<i64>(blockIdx.x) * (threads * 4 * rounds);
     const int own = static_cast<int>(threadIdx.x / 32 * (128 * rounds) + threadIdx.x % 32 * 4);
     select<threads, rounds>(
-        flags, n, states, count, [](int, i64, u32) {},
+        states, count, Mask(flags, n), [](int, i64, u32) {},
         [&](int k, int j, u32 to) { staged[to] = static_cast<std::uint16_t>(own + 128 * k + j); },
         [&](u32 i, u64 to) { out[to] = tile_begin + staged[i]; });
 }

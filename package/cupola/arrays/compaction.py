@@ -1,15 +1,19 @@
 # cupola/arrays/compaction.py - the elements or indices whose flag is set, in order.
-"""`select` and `nonzero_of`, which masks and the functions of selection use."""
+"""`select`, `nonzero_of` and `distinct`, for masks, functions of selection and sets."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from cupola.array import Array
+from cupola.arrays.host_words import HostWord
 from cupola.arrays.images import kernel
+from cupola.arrays.key_order import key_order
 from cupola.arrays.launching import WIDTHS, launch
+from cupola.arrays.plans import planned
 from cupola.creation import empty, zeros
 from cupola.kernel_constants import (
     SELECT_ITEMS,
@@ -81,18 +85,66 @@ def _compacted(mask: Array, source: Array | None, dtype: np.dtype[np.generic]) -
     if n == 0 or dtype.itemsize == 0:
         return empty(0, dtype, device=device)
     mask = mask if mask.flags.c_contiguous else mask.copy()
-    room = n if n * dtype.itemsize <= MOST_ASIDE else int(mask.sum().item())
+    if n * dtype.itemsize <= MOST_ASIDE:
+        return _cut(device, lambda count: _marked(mask, source, n, count))
+    room = int(mask.sum().item())
+    return _cut(device, lambda count: _queue_marked(mask, source, room, count))
+
+
+def distinct(array: Array, equal_nan: bool) -> Array:
+    """The different elements of an array with one axis, in order. Waits for their number.
+
+    Parameters
+    ----------
+    array : Array
+        Contiguous, of bool or real numbers.
+    """
+    if array.nbytes == 0:
+        return array.copy()
+    return _cut(array.device_index, lambda count: _distinct(array, equal_nan, count))
+
+
+def _cut(device: int, queue: Callable[[Array], Array]) -> Array:
+    """The first elements of an array. Work that writes them also writes their number."""
+    word = HostWord.take(device)
+    out = queue(word.array)
+    count = word.wait()
+    # A view keeps the whole memory alive, so it must use a good part of that memory.
+    return out[:count] if 3 * count >= out.size else out[:count].copy()
+
+
+def _queue_marked(mask: Array, source: Array | None, room: int, count: Array) -> Array:
+    device, n = mask.device_index, mask.size
+    dtype = np.dtype(np.int64) if source is None else source.dtype
     out: Array = empty(room, dtype, device=device)
-    if room == 0:
-        return out
     size = 0 if source is None else dtype.itemsize
-    threads = SELECT_WIDE_THREADS if size > 4 else SELECT_THREADS
-    tiles = -(-n // (threads * (SELECT_ITEMS_16 if size == 16 else SELECT_ITEMS)))
-    # The states of the tiles and, at the end, the count.
-    states: Array = zeros(tiles + 1, np.uint64, device=device)
     name = "select_indices" if source is None else f"select_{dtype.itemsize * 8}"
     sources = () if source is None else (source,)
-    kernel("select", name, device)[tiles, threads](mask, *sources, out, states, states[tiles:], n)
-    count = int(states[tiles].item())
-    # A view keeps the whole memory alive, so it must use a good part of that memory.
-    return out[:count] if 3 * count >= room else out[:count].copy()
+    tiles, threads, states = _tiles(n, size, device)
+    kernel("select", name, device)[tiles, threads](mask, *sources, out, states, count, n)
+    return out
+
+
+_marked = planned(_queue_marked)
+
+
+@planned
+def _distinct(array: Array, equal_nan: bool, count: Array) -> Array:
+    from cupola.arrays.sorts import sorted_rows
+
+    known = sorted_rows(array)
+    device, dtype = array.device_index, array.dtype
+    out: Array = empty(known.shape, dtype, device=device)
+    tiles, threads, states = _tiles(known.size, dtype.itemsize, device)
+    kernel("select", f"select_changes_{8 * dtype.itemsize}", device)[tiles, threads](
+        known, out, states, count, known.size, key_order(dtype),
+        int(equal_nan or dtype.kind != "f"),
+    )  # fmt: skip
+    return out
+
+
+def _tiles(n: int, size: int, device: int) -> tuple[int, int, Array | None]:
+    """Tiles for elements of a size, threads of a tile, and states of the tiles of several."""
+    threads = SELECT_WIDE_THREADS if size > 4 else SELECT_THREADS
+    tiles = -(-n // (threads * (SELECT_ITEMS_16 if size == 16 else SELECT_ITEMS)))
+    return tiles, threads, zeros(tiles, np.uint64, device=device) if tiles > 1 else None

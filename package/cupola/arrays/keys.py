@@ -94,8 +94,7 @@ def set_items(array: Array, key: Any, value: Any) -> None:
     indices on the device that takes temporary memory of about 8 bytes for each position of the
     indexed axes, unless `value` is a single element. The device checks the range of its own
     indices. Nothing is written for an index that is out of range, and a later wait raises the
-    error, as for `put`. The call waits where a mask on the device takes several
-    values.
+    error, as for `put`. The call waits where a mask on the device takes several values.
     """
     from cupola.arrays.choose import fill_where
     from cupola.arrays.gather import put_into

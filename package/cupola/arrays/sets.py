@@ -10,7 +10,7 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.arrays.arguments import is_device_array, require_device
-from cupola.arrays.compaction import FOR_SETS, FOR_VALUES, nonzero_of, select
+from cupola.arrays.compaction import FOR_SETS, FOR_VALUES, distinct, nonzero_of, select
 from cupola.arrays.gather import put_into, take_from
 from cupola.arrays.joins import concatenate
 from cupola.arrays.launching import launch
@@ -68,6 +68,8 @@ def unique(
     if axis is not None and array.ndim > 1:
         return _unique_slices(array, number, return_index, return_inverse, return_counts)
     flat = packed(array.reshape(-1))
+    if not (return_index or return_inverse or return_counts) and flat.dtype.kind != "c":
+        return distinct(flat, bool(equal_nan))
     order = argsort(flat) if return_index or return_inverse else None
     known = sort(flat) if order is None else _at(flat, order)
     flags = _changes(known, equal_nan)
