@@ -11,6 +11,7 @@ from test_algorithms_searching import with_nan
 from working import refused
 
 import cupola
+from cupola.arrays import distinct
 
 quickly = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -66,6 +67,19 @@ def test_unique_of_several_tiles(driver, dtype, n):
                 same(
                     cupola.unique(there, equal_nan=equal_nan), np.unique(host, equal_nan=equal_nan)
                 )
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i4", "u8", "f4"])
+def test_unique_leaves_out_digits_that_all_keys_share(driver, monkeypatch, dtype):
+    monkeypatch.setattr(distinct, "LEAST_WAITING", 0)
+    rng = np.random.default_rng(3)
+    for host in (
+        rng.integers(0, 100, 20_000), np.full(9000, 5), rng.integers(-3, 3, 5000),
+        rng.integers(0, 90, 9000) << 24, rng.integers(0, 2, 9000) << 40 | rng.integers(0, 9, 9000),
+        rng.integers(0, 9, 100),
+    ):  # fmt: skip
+        host = host.astype(dtype)
+        same(cupola.unique(cupola.to_device(host)), np.unique(host))
 
 
 def test_unique_of_threads(driver):

@@ -78,15 +78,16 @@ constexpr int matmul_half_shared = 3 * 2 * matmul_half_lines * 40 * 2 + 96;
 // How an index becomes a position along an axis (index.cu).
 enum IndexMode : int { RAISE, WRAP, CLIP, CHECKED };
 
-// What a write by indices does (index_put.cuh): it writes the values of all indices, or of the
-// winners; or it marks positions and writes the first value of each; or it writes the winners of
-// the positions that several indices name.
+// Passes of a write by indices (index_put.cuh). WRITE writes the values of all indices, or those of
+// the winners. MARK marks positions, and writes the first value of each. REPAIR writes the winners'
+// values to positions that several indices name.
 enum PutPass : int { WRITE, MARK, REPAIR };
-// Few indices: threads of a block, and the most indices.
+// Writes by few indices: threads of a block, and the most indices.
 constexpr int index_few_threads = 1024;
 constexpr int index_few = 4096;
-constexpr int index_lanes = 256;     // threads that share a row, at most
-constexpr int index_row_words = 4;  // words of a row that a thread copies
+// Copies of rows: the most threads that share a row, and words of a thread.
+constexpr int index_lanes = 256;
+constexpr int index_row_words = 4;
 
 // Random numbers: NumPy's limit of means, ten deviations below 2^63, and the limit of
 // hypergeometric numbers.

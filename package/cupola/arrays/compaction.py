@@ -1,5 +1,5 @@
 # cupola/arrays/compaction.py - the elements or indices whose flag is set, in order.
-"""`select`, `nonzero_of` and `distinct`, for masks, functions of selection and sets."""
+"""`select` and `nonzero_of`, which masks and the functions of selection use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from cupola.array import Array
 from cupola.arrays.host_words import HostWord
 from cupola.arrays.images import kernel
-from cupola.arrays.key_order import key_order
 from cupola.arrays.launching import WIDTHS, launch
 from cupola.arrays.plans import planned
 from cupola.creation import empty, zeros
@@ -86,25 +85,12 @@ def _compacted(mask: Array, source: Array | None, dtype: np.dtype[np.generic]) -
         return empty(0, dtype, device=device)
     mask = mask if mask.flags.c_contiguous else mask.copy()
     if n * dtype.itemsize <= MOST_ASIDE:
-        return _cut(device, lambda count: _marked(mask, source, n, count))
+        return cut(device, lambda count: _marked(mask, source, n, count))
     room = int(mask.sum().item())
-    return _cut(device, lambda count: _queue_marked(mask, source, room, count))
+    return cut(device, lambda count: _queue_marked(mask, source, room, count))
 
 
-def distinct(array: Array, equal_nan: bool) -> Array:
-    """The different elements of an array with one axis, in order. Waits for their number.
-
-    Parameters
-    ----------
-    array : Array
-        Contiguous, of bool or real numbers.
-    """
-    if array.nbytes == 0:
-        return array.copy()
-    return _cut(array.device_index, lambda count: _distinct(array, equal_nan, count))
-
-
-def _cut(device: int, queue: Callable[[Array], Array]) -> Array:
+def cut(device: int, queue: Callable[[Array], Array]) -> Array:
     """The first elements of an array. Work that writes them also writes their number."""
     word = HostWord.take(device)
     out = queue(word.array)
@@ -120,7 +106,7 @@ def _queue_marked(mask: Array, source: Array | None, room: int, count: Array) ->
     size = 0 if source is None else dtype.itemsize
     name = "select_indices" if source is None else f"select_{dtype.itemsize * 8}"
     sources = () if source is None else (source,)
-    tiles, threads, states = _tiles(n, size, device)
+    tiles, threads, states = tiles_of(n, size, device)
     kernel("select", name, device)[tiles, threads](mask, *sources, out, states, count, n)
     return out
 
@@ -128,22 +114,7 @@ def _queue_marked(mask: Array, source: Array | None, room: int, count: Array) ->
 _marked = planned(_queue_marked)
 
 
-@planned
-def _distinct(array: Array, equal_nan: bool, count: Array) -> Array:
-    from cupola.arrays.sorts import sorted_rows
-
-    known = sorted_rows(array)
-    device, dtype = array.device_index, array.dtype
-    out: Array = empty(known.shape, dtype, device=device)
-    tiles, threads, states = _tiles(known.size, dtype.itemsize, device)
-    kernel("select", f"select_changes_{8 * dtype.itemsize}", device)[tiles, threads](
-        known, out, states, count, known.size, key_order(dtype),
-        int(equal_nan or dtype.kind != "f"),
-    )  # fmt: skip
-    return out
-
-
-def _tiles(n: int, size: int, device: int) -> tuple[int, int, Array | None]:
+def tiles_of(n: int, size: int, device: int) -> tuple[int, int, Array | None]:
     """Tiles for elements of a size, threads of a tile, and states of the tiles of several."""
     threads = SELECT_WIDE_THREADS if size > 4 else SELECT_THREADS
     tiles = -(-n // (threads * (SELECT_ITEMS_16 if size == 16 else SELECT_ITEMS)))

@@ -41,7 +41,7 @@ class HostWord:
         Returns
         -------
         int
-            What the kernel wrote.
+            The number that the kernel wrote.
         """
         Stream.current(self.device).synchronize()
         number = int(self._host[0])

@@ -79,7 +79,10 @@ def _variant(family: Family, variant: Variant, device: int, sizes: tuple[int, ..
     return _Pass(family.kernel(variant, (), device), threads, threads * items)
 
 
-def sort_rows(x: Array, out: Array | None, indices: Array | None, descending: bool = False) -> None:
+def sort_rows(
+    x: Array, out: Array | None, indices: Array | None, descending: bool = False, *,
+    waits: bool = False,
+) -> None:  # fmt: skip
     """Sort each row of a contiguous array of real numbers. Equal elements stay in their order.
 
     Parameters
@@ -89,6 +92,9 @@ def sort_rows(x: Array, out: Array | None, indices: Array | None, descending: bo
         Contiguous, of the type and size of `x`; not `x` itself.
     indices : Array, optional
         Contiguous, of int64: where each element was in its row.
+    waits : bool
+        Whether the call may wait for the counts of digits, to leave out passes over digits that all
+        keys share. Long rows alone have such passes.
     """
     if x.size == 0:
         return
@@ -97,7 +103,7 @@ def sort_rows(x: Array, out: Array | None, indices: Array | None, descending: bo
     if n <= _LONG:
         _sort_short(x, out, indices, count, order)
     elif n <= _PART:
-        _Long(x, order, count, indices is not None).run(x, out, indices)
+        _Long(x, order, count, indices is not None, waits).run(x, out, indices)
     else:
         for row in range(count):
             each = [
@@ -135,7 +141,10 @@ def _sort_alone(x: Array, out: Array | None, indices: Array | None, order: bytes
 class _Long:
     """A sort by passes over all elements: one for each byte of a key."""
 
-    def __init__(self, x: Array, order: bytes, count: int, pairs: bool) -> None:
+    def __init__(
+        self, x: Array, order: bytes, count: int, pairs: bool, waits: bool = False
+    ) -> None:
+        self.waits = waits
         self.count, self.n, self.order = count, x.shape[-1], order
         self.device, self.passes = x.device_index, x.itemsize
         self.index = np.dtype(np.uint32 if self.n <= _NARROW else np.uint64)
@@ -163,25 +172,33 @@ class _Long:
         many = Device(self.device).multiprocessor_count * 8
         chunks = max(1, min(-(-self.n // 4096), -(-many // count)))
         self.count_digits[count * chunks, SORT_KEY_THREADS](x, state, self.n, chunks, self.order)
+        shifts = self._shifts(state) if self.waits else range(0, 8 * passes, 8)
         self.offsets[count * passes, SORT_DIGITS](state)
-        buffers = _Buffers(x, out, indices, self.index)
-        for number in range(passes):
+        buffers = _Buffers(x, out, indices, self.index, len(shifts))
+        for number, shift in enumerate(shifts):
             if number and rounds == 1:
                 words.fill(0)
             own = words[number * words_size :] if rounds > 1 else words
-            self._pass(number, buffers, state, tickets[number * parts :], own, carry)
+            self._pass(number, shift, buffers, state, tickets[number * parts :], own, carry)
+
+    def _shifts(self, state: Array) -> list[int]:
+        """The lowest bits of digits that differ among the keys of a row; at least one digit."""
+        bins = state[: self.count * self.passes * SORT_DIGITS].get()
+        most = bins.reshape(self.count, self.passes, SORT_DIGITS).max(axis=2)
+        numbers = np.flatnonzero((most != self.n).any(axis=0))
+        return [8 * int(number) for number in numbers] or [0]
 
     def _pass(
-        self, number: int, buffers: _Buffers, state: Array, tickets: Array, words: Array,
-        carry: Array | None,
+        self, number: int, shift: int, buffers: _Buffers, state: Array, tickets: Array,
+        words: Array, carry: Array | None,
     ) -> None:  # fmt: skip
-        last = number == self.passes - 1
-        bins, stride, start = state[number * SORT_DIGITS :], self.passes * SORT_DIGITS, 0
+        last = number == buffers.passes - 1
+        bins, stride, start = state[shift // 8 * SORT_DIGITS :], self.passes * SORT_DIGITS, 0
         for part, ((begin, end), tiles) in enumerate(zip(self.parts, self.tiles, strict=True)):
             following = None
             if carry is not None and part < len(self.parts) - 1:
                 following = carry[part % 2 * self.count * SORT_DIGITS :]
-            spec = struct.pack("<4q3i4x", self.n, begin, end, stride, 8 * number, number == 0, last)
+            spec = struct.pack("<4q3i4x", self.n, begin, end, stride, shift, number == 0, last)
             self.pass_.kernel[self.count * tiles, self.pass_.threads](
                 *buffers.of_pass(number), words[start:], tickets[part:], bins, following, spec,
                 self.order,
@@ -193,9 +210,10 @@ class _Long:
 class _Buffers:
     """The buffers of each pass. Passes alternate between two buffers; one may be `out`."""
 
-    def __init__(self, x: Array, out: Array | None, indices: Array | None, index: np.dtype) -> None:
-        self.indices, self.passes = indices, x.itemsize
-        passes = self.passes
+    def __init__(
+        self, x: Array, out: Array | None, indices: Array | None, index: np.dtype, passes: int
+    ) -> None:
+        self.indices, self.passes = indices, passes
         self.keys = [x, *_buffers_of_passes(x, x.dtype, passes - 1, out), out]
         self.values = [None] * (passes + 1)
         if indices is not None:

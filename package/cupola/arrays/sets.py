@@ -10,7 +10,8 @@ import numpy as np
 
 from cupola.array import Array
 from cupola.arrays.arguments import is_device_array, require_device
-from cupola.arrays.compaction import FOR_SETS, FOR_VALUES, distinct, nonzero_of, select
+from cupola.arrays.compaction import FOR_SETS, FOR_VALUES, nonzero_of, select
+from cupola.arrays.distinct import distinct
 from cupola.arrays.gather import put_into, take_from
 from cupola.arrays.joins import concatenate
 from cupola.arrays.launching import launch

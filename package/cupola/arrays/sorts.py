@@ -115,13 +115,13 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     return every[0].restored(indices).reshape(shapes.pop())
 
 
-def sorted_rows(x: Array) -> Array:
-    """A contiguous array with sorted rows."""
+def sorted_rows(x: Array, *, waits: bool = False) -> Array:
+    """A contiguous array with sorted rows; `waits` as for `sort_rows`."""
     out = _empty(x, x.dtype)
     if x.dtype.kind == "c":
         gather(x, sorting_indices(x), out)
     else:
-        sort_rows(x, out, None)
+        sort_rows(x, out, None, waits=waits)
     return out
 
 
