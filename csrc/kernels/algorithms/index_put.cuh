@@ -21,7 +21,7 @@ struct Marks {
     // Whether no thread marked the position before. Else the position gets a winner of 0.
     __device__ bool add(i64 place, i64* winners) const {
         if (!(atomicOr(named() + (place >> 5), bit(place)) & bit(place))) return true;
-        atomicExch(reinterpret_cast<unsigned long long*>(winners) + place, 0ull);
+        send(reinterpret_cast<u64*>(winners) + place, 0);
         atomicOr(repeated() + (place >> 5), bit(place));
         if (!receive(any)) atomicOr(any, 1u);
         return false;
