@@ -108,7 +108,11 @@ cdef bint is_indices(object index):
         return True
     if isinstance(index, np.ndarray):
         return index.ndim > 0 or index.dtype == np.bool_
-    return hasattr(index, "__cuda_array_interface__") or hasattr(index, "__dlpack__")
+    for each in ("__cuda_array_interface__", "__dlpack__"):
+        # The class is asked first: an array computes the value of its interface.
+        if hasattr(type(index), each) or hasattr(index, each):
+            return True
+    return False
 
 
 cdef tuple indexed(tuple shape, tuple strides, object key):

@@ -18,6 +18,16 @@ from cupola.array import read_now, register
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
+cdef tuple KEYS = None  # functions of cupola.arrays.keys, imported at the first use
+
+
+cdef int load_keys() except -1:
+    global KEYS
+    from cupola.arrays.keys import get_items, set_items
+    KEYS = get_items, set_items
+    return 0
+
+
 cdef class Array(Reductions):
     """An array in a device's memory, of any NumPy dtype except objects.
 
@@ -34,12 +44,14 @@ cdef class Array(Reductions):
     __array_priority__ = 100.0
 
     cdef object items_at(self, object key):
-        from cupola.arrays.keys import get_items
-        return get_items(self, key)
+        if KEYS is None:
+            load_keys()
+        return KEYS[0](self, key)
 
     cdef int set_items_at(self, object key, object value) except -1:
-        from cupola.arrays.keys import set_items
-        set_items(self, key, value)
+        if KEYS is None:
+            load_keys()
+        KEYS[1](self, key, value)
         return 0
 
     cdef ArrayData converted_to(self, object dtype, Stream stream):
