@@ -200,6 +200,24 @@ def test_rows_of_any_width_and_alignment(driver, width):
         same(written, changed)
 
 
+@pytest.mark.parametrize("place", [cupola.to_device, np.asarray])
+def test_masks_with_arrays_of_indices_name_elements_twice(driver, place):
+    mask = np.arange(6) % 2 == 0
+    values = np.arange(1, 6001, dtype="f4")
+    for key in (
+        (mask, np.array([1, 1, 1])), (np.array([1, 1, 1]), mask), (mask, np.array([[0], [0]])),
+        (mask,), (mask[:, None] & mask,), (slice(None), mask),
+    ):  # fmt: skip
+        host = np.zeros((6, 6), "f4")
+        there = cupola.to_device(host)
+        given = values[: host[key].size].reshape(host[key].shape)
+        host[key] = given
+        there[tuple([place(k) if isinstance(k, np.ndarray) else k for k in key])] = (
+            cupola.to_device(given)
+        )
+        same(there, host)
+
+
 def test_an_array_is_read_before_it_is_written(driver):
     host = np.arange(1000)
     there = cupola.to_device(host)

@@ -225,6 +225,7 @@ def _selected(array: Array, keys: list[Any]) -> Selection:
     indexed: list[int] = []  # axes of the view
     count = 0  # axes of the view so far
     fancy: list[int] = []  # places of ints and arrays in the key
+    of_mask = False  # whether a mask is the only array
     front = 0  # the axes of the view before the first of these
     for place, part in enumerate(keys):
         if part is Ellipsis:
@@ -245,6 +246,7 @@ def _selected(array: Array, keys: list[Any]) -> Selection:
             axis += 1
             continue
         found, length = _arrays_of(part, array, axis)
+        of_mask = _is_mask(part) and not arrays
         arrays += found
         axes += range(axis, axis + len(found))
         indexed += range(count, count + len(found))
@@ -258,7 +260,7 @@ def _selected(array: Array, keys: list[Any]) -> Selection:
     order = rest[:before] + indexed + rest[before:]
     sizes = [view.shape[each] for each in indexed]
     try:
-        positions = Positions(TITLE, arrays, axes, sizes, array.device_index)
+        positions = Positions(TITLE, arrays, axes, sizes, array.device_index, different=of_mask)
     except ValueError as error:
         if isinstance(error, ArgumentValueError):
             raise

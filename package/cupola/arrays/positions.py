@@ -180,8 +180,10 @@ class Positions:
 
     def all_different(self) -> bool:
         """Whether no position occurs twice; False where the host does not know."""
+        if self.different or self.size == 1:
+            return True
         if not self.on_host or self.size > MOST_SORTED:
-            return self.different or self.size == 1
+            return False
         stacked = [self._spread(k) for k in range(len(self.arrays))]
         flat = np.ravel_multi_index(stacked, self.sizes) if self.size else stacked[0]
         return bool(np.unique(flat).size == self.size)
