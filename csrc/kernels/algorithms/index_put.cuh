@@ -43,7 +43,7 @@ struct Indices {
     __device__ i64 numbered(i64 place, const Place& at) const {
         return along ? (at.outer * size + place) * axes.inner + at.inner : place;
     }
-    __device__ __noinline__ i64 number(i64 j) const {
+    __device__ i64 number(i64 j) const {
         const i64 place = position(index[j], size, mode);
         return along && place != outside ? numbered(place, place_of(j, axes)) : place;
     }
@@ -63,51 +63,51 @@ __device__ void find_winners(const Indices<I>& indices, i64* winners, const Mark
 }
 
 // The last of equal indices, for few indices: a hash table in shared memory, which each block
-// fills. A slot has the number + 1 of an index, or 0. At least half of the slots stay empty.
-template <class I>
-struct Last {
-    u32* table;
-    u32 slots;  // a power of two; 0: there is no table
+// fills. A slot has the number + 1 of an index, or 0. At least half of the slots stay empty. The
+// number of slots is a power of two.
+__device__ inline u32 slot_of(i64 number, u32 slots) {
+    const u32 mixed = (static_cast<u32>(number) ^ static_cast<u32>(number >> 32)) * 0x9e3779b1u;
+    return mixed >> 16 & (slots - 1);
+}
 
-    __device__ u32 begin(i64 own) const {
-        const u32 mixed = (static_cast<u32>(own) ^ static_cast<u32>(own >> 32)) * 0x9e3779b1u;
-        return mixed >> 16 & (slots - 1);
-    }
-    __device__ __noinline__ void fill(const Indices<I>& indices) const {
-        for (u32 i = threadIdx.x; i < slots; i += blockDim.x) table[i] = 0;
-        __syncthreads();
-        const auto n = static_cast<u32>(indices.count());
+// Not inlined, and with arguments by value: other writes would have the code and its local memory.
+template <class I>
+__device__ __noinline__ void fill_table(u32* table, u32 slots, Indices<I> indices) {
+    for (u32 i = threadIdx.x; i < slots; i += blockDim.x) table[i] = 0;
+    __syncthreads();
+    const auto n = static_cast<u32>(indices.count());
 #pragma unroll 1
-        for (u32 j = threadIdx.x; j < n; j += blockDim.x) {
-            const i64 own = indices.number(j);
-            if (own == outside) continue;
-#pragma unroll 1
-            for (u32 slot = begin(own);; slot = (slot + 1) & (slots - 1)) {
-                const u32 found = atomicCAS(table + slot, 0u, j + 1);
-                if (found && indices.number(found - 1) != own) continue;
-                if (found) atomicMax(table + slot, j + 1);
-                break;
-            }
-        }
-        __syncthreads();
-    }
-    __device__ __noinline__ bool is(const Indices<I>& indices, u32 j) const {
+    for (u32 j = threadIdx.x; j < n; j += blockDim.x) {
         const i64 own = indices.number(j);
+        if (own == outside) continue;
 #pragma unroll 1
-        for (u32 slot = begin(own);; slot = (slot + 1) & (slots - 1)) {
-            const u32 found = table[slot];
-            if (found == j + 1) return true;
-            if (indices.number(found - 1) == own) return false;
+        for (u32 slot = slot_of(own, slots);; slot = (slot + 1) & (slots - 1)) {
+            const u32 found = atomicCAS(table + slot, 0u, j + 1);
+            if (found && indices.number(found - 1) != own) continue;
+            if (found) atomicMax(table + slot, j + 1);
+            break;
         }
     }
-};
+    __syncthreads();
+}
+
+template <class I>
+__device__ __noinline__ bool is_last(const u32* table, u32 slots, Indices<I> indices, u32 j) {
+    const i64 own = indices.number(j);
+#pragma unroll 1
+    for (u32 slot = slot_of(own, slots);; slot = (slot + 1) & (slots - 1)) {
+        const u32 found = table[slot];
+        if (found == j + 1) return true;
+        if (indices.number(found - 1) == own) return false;
+    }
+}
 
 // How the last of equal indices is found, if some may be equal.
 struct Equal {
     i64* winners;       // the number + 1 of each position's last index
     const i64* places;  // the numbers of the positions, where `index` has offsets
     Marks marks;
-    u32 slots;
+    u32 slots;  // of the table for few indices; 0 without it
     int pass;
 
     // Whether the index with number j writes its value to the position with a number.
@@ -124,8 +124,7 @@ __device__ void put(T* target, const T* values, const Indices<I>& indices, const
                     const Axes& from, int lanes, FaultPage* page, i64 site) {
     extern __shared__ u32 table[];
     if (equal.pass == REPAIR && !*equal.marks.any) return;
-    const Last<I> last{table, equal.slots};
-    if (equal.slots) last.fill(indices);
+    if (equal.slots) fill_table(table, equal.slots, indices);
     const Axes& axes = indices.axes;
     const Spans spans(axes, lanes);
     const i64 total = indices.along ? indices.count() : spans.total;
@@ -140,7 +139,7 @@ __device__ void put(T* target, const T* values, const Indices<I>& indices, const
             continue;
         }
         if (equal.slots) {
-            if (!last.is(indices, static_cast<u32>(j))) continue;
+            if (!is_last(table, equal.slots, indices, static_cast<u32>(j))) continue;
         } else if (equal.winners) {
             const i64 number = equal.places ? equal.places[j] : indices.numbered(place, at);
             if (!equal.writes(number, j)) continue;
