@@ -118,6 +118,11 @@ struct PathChecker {
             if (!(load ? can_write(op.accesses[k]) : can_read(op.accesses[k]))) return false;
         return true;
     }
+    bool updates(const OpEffects& op) const {
+        for (const Access& access : op.accesses)
+            if (!access.write && !can_read(access)) return false;
+        return op.deferred;
+    }
     // Whether threads that arrive here only exit.
     bool reaches_exit(std::uint32_t n) const {
         while (analysis.ops[n].kind == Kind::join || analysis.ops[n].kind == Kind::count) ++n;
@@ -131,6 +136,8 @@ void find_block_batches(KernelAnalysis& analysis) {
     if (analysis.waits() || analysis.kernel.call_depth != 0) return;
     PathChecker path{analysis, {}, {}, {}};
     std::vector<PathStep> steps;
+    // An update whose address is not allowed ends the batch. The warp then begins again.
+    bool can_begin_again = true;
     for (std::uint32_t n = 0; n < analysis.ops.size();) {
         const OpEffects& op = analysis.ops[n];
         if (op.guarded) return;
@@ -150,6 +157,11 @@ void find_block_batches(KernelAnalysis& analysis) {
             case Kind::load:
             case Kind::store:
                 if (!path.accesses(n)) return;
+                can_begin_again &= op.kind == Kind::load;
+                break;
+            case Kind::atomic:
+                if (!can_begin_again || !path.updates(op)) return;
+                can_begin_again = false;
                 break;
             case Kind::branch:
                 if (!path.is_uniform(op.accesses[0].offset)) return;
@@ -160,10 +172,13 @@ void find_block_batches(KernelAnalysis& analysis) {
                 next = op.targets[0];
                 break;
             case Kind::join:
+                break;
             case Kind::count:
+                can_begin_again = false;
                 break;
             case Kind::count_branch:
                 if (!path.can_read(op.accesses[0])) return;
+                can_begin_again = false;
                 break;
             case Kind::exit:
                 analysis.batch_path = std::move(steps);

@@ -62,6 +62,7 @@ struct OpEffects {
     bool entry_after = false;    // warps may enter machine code after the operation
     bool opaque = false;         // its operands are unknown
     bool hoisted = false;        // executed once, when a warp starts
+    bool deferred = false;       // an atomic whose update a worker may make later
     bool any_nan = false;        // no reader distinguishes the NaN of its result from another
     std::int64_t parameter = 0;  // offset of the parameter that the operation loads
     std::vector<Access> accesses;
@@ -139,6 +140,8 @@ class KernelAnalysis {
     // Operations that are executed once, definitions before uses.
     std::vector<std::uint32_t> hoisted;
     std::vector<PathStep> batch_path;  // the path of whole thread blocks; empty: none
+    // Slots of accesses that must be of other allocations than a deferred update.
+    std::vector<std::uint32_t> observing_slots;
     // The step of an operation's result, where its sources have these steps. Returns false if the
     // result is not affine.
     bool affine_step(std::uint32_t n, const std::vector<std::int64_t>& steps,

@@ -17,6 +17,7 @@ void find_affine(KernelAnalysis& analysis);
 void hoist_invariants(KernelAnalysis& analysis);
 void relax_nans(KernelAnalysis& analysis);
 void find_block_batches(KernelAnalysis& analysis);
+void find_deferred_updates(KernelAnalysis& analysis);
 void find_lane_loops(KernelAnalysis& analysis);
 void form_barrier_regions(KernelAnalysis& analysis);
 

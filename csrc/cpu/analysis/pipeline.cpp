@@ -21,6 +21,7 @@ KernelAnalysis analyse(const KernelCode& kernel) {
     for (Register& r : analysis.registers) r.in_file |= r.special && !r.uniform;
     hoist_invariants(analysis);
     relax_nans(analysis);
+    find_deferred_updates(analysis);
     find_block_batches(analysis);
     find_lane_loops(analysis);
     form_barrier_regions(analysis);

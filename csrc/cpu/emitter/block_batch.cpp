@@ -58,6 +58,11 @@ void BlockBatch::emit_warp_statements() {
             computations_.emit_count(each.op);
             continue;
         }
+        if (op.kind == Kind::atomic) {
+            out_.emit("if (__builtin_expect(!" + accesses_.deferred_atomic(each.op) +
+                      ", 0)) return end_block_batch(w, warps_done + from / lanes);");
+            continue;
+        }
         if (each.is_uniform || (!access && !is_computation(op))) continue;
         bool needed = op.kind == Kind::store;
         for (const Access& to : op.accesses) {

@@ -133,6 +133,31 @@ std::string MemoryAccesses::operand_offsets(const OpEffects& op) const {
     return text + "}";
 }
 
+std::string MemoryAccesses::observers() const {
+    std::string text;
+    for (const std::uint32_t slot : analysis_.observing_slots)
+        text += (text.empty() ? "" : ", ") + to_string(slot);
+    return "Observers<" + text + ">";
+}
+
+std::string MemoryAccesses::atomic_type(const OpEffects& op, bool returns) const {
+    char bits[32];
+    std::snprintf(bits, sizeof bits, "0x%llxull",
+                  static_cast<unsigned long long>(ptx::field::operation.put(
+                      ptx::field::operation.get(op.origin.key.modifiers))));
+    return std::string("AtomicAs<") + window_name(is_shared(op)) + ", Mods<static_cast<Type>(" +
+           to_string(static_cast<unsigned>(op.origin.key.type)) + "), Type::none, " + bits + ">, " +
+           (returns ? "true" : "false") + ">";
+}
+
+std::string MemoryAccesses::deferred_atomic(std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const DecodedOp& c = analysis_.kernel.code[n];
+    return "deferred_atomic<" + atomic_type(op, false) + ", " + observers() + ">(w, mask, " +
+           to_string(c.slot) + ", " + operands_.input(op.accesses[0]) + ", " + to_string(c.imm) +
+           ", " + operands_.input(op.accesses[1]) + ")";
+}
+
 // Runs lane by lane, without the dispatch of the interpreter.
 void MemoryAccesses::emit_atomic(std::uint32_t b, std::uint32_t n) {
     const OpEffects& op = analysis_.ops[n];
@@ -142,22 +167,22 @@ void MemoryAccesses::emit_atomic(std::uint32_t b, std::uint32_t n) {
     const std::size_t sources = accesses.size() - (made ? 2 : 1);
     const Register* to = made ? analysis_.at(accesses.back().offset) : nullptr;
     if (to && to->in_file && to->is_read) return handlers_.emit(b, n);
-    const unsigned bytes = ptx::bytes_of(op.origin.key.type);
-    char bits[32];
-    std::snprintf(bits, sizeof bits, "0x%llxull",
-                  static_cast<unsigned long long>(ptx::field::operation.put(
-                      ptx::field::operation.get(op.origin.key.modifiers))));
-    const std::string window = window_name(is_shared(op));
-    const bool wanted = to && to->is_read;
-    const std::string address = operands_.input(accesses[0]), first = operands_.input(accesses[1]),
-                      second = sources == 2 ? operands_.input(accesses[2]) : first;
-    if (wanted) clear_variable(*to, op);
-    const std::string result = wanted ? to->name() : out_.temporary(bytes);
-    out_.emit("if (__builtin_expect(!atomic<AtomicAs<" + window + ", Mods<static_cast<Type>(" +
-              to_string(static_cast<unsigned>(op.origin.key.type)) + "), Type::none, " + bits +
-              ">, " + (wanted ? "true" : "false") + ">, " + window + ">(w, mask, " +
-              to_string(c.slot) + ", " + address + ", " + to_string(c.imm) + ", " + first + ", " +
-              second + ", " + result + "), 0)) {");
+    std::string call;
+    if (op.deferred) {
+        call = deferred_atomic(n);
+    } else {
+        const bool wanted = to && to->is_read;
+        const std::string address = operands_.input(accesses[0]),
+                          first = operands_.input(accesses[1]),
+                          second = sources == 2 ? operands_.input(accesses[2]) : first;
+        if (wanted) clear_variable(*to, op);
+        const std::string result =
+            wanted ? to->name() : out_.temporary(ptx::bytes_of(op.origin.key.type));
+        call = "atomic<" + atomic_type(op, wanted) + ", " + window_name(is_shared(op)) +
+               ">(w, mask, " + to_string(c.slot) + ", " + address + ", " + to_string(c.imm) + ", " +
+               first + ", " + second + ", " + result + ")";
+    }
+    out_.emit("if (__builtin_expect(!" + call + ", 0)) {");
     handlers_.emit(b, n);
     out_.emit("}");
 }

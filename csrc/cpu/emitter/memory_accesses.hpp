@@ -28,11 +28,15 @@ class MemoryAccesses {
     void set_outlines(bool on) { outlines_ = on; }
     void emit_access(std::uint32_t b, std::uint32_t n);
     void emit_atomic(std::uint32_t b, std::uint32_t n);
+    // A call that defers an update. It returns false if the address is not allowed.
+    std::string deferred_atomic(std::uint32_t n);
 
   private:
     void clear_variable(const Register& r, const OpEffects& op);
     std::string copy_operand(const Access& access, const std::string& operand);
     bool has_variables(const OpEffects& op) const;
+    std::string observers() const;
+    std::string atomic_type(const OpEffects& op, bool returns) const;
     std::string operand_offsets(const OpEffects& op) const;
 
     const KernelAnalysis& analysis_;

@@ -67,6 +67,10 @@ class BlockState final : public Block {
     // As turn(), for one warp that the launch's seeded order selects.
     Turn seeded_turn();
     bool done() const { return live_warps == 0; }
+    void make_deferred_updates() {
+        deferred.make_all();
+        deferred.credit = DeferredUpdates::full_credit;
+    }
     // Called when every warp is blocked: releases lanes that wait for others of their warp, or
     // returns false.
     bool force();
@@ -215,6 +219,9 @@ class ClusterState : public ClusterRunner {
     std::uint64_t run_block_batch(std::uint64_t first, std::uint64_t end) override;
     Progress advance() override;
     Fault take_fault() override { return std::move(*fault_); }
+    void make_deferred_updates() override {
+        for (const auto& each : blocks_) each->make_deferred_updates();
+    }
     bool is_outdated() const override { return blocks_[0]->is_outdated(); }
 
     unsigned size() const { return size_; }

@@ -174,6 +174,8 @@ class ClusterRunner {
     // Runs a time slice of each warp that is ready.
     virtual Progress advance() = 0;
     virtual Fault take_fault() = 0;
+    // Makes the updates of global memory that machine code has deferred.
+    virtual void make_deferred_updates() = 0;
     // Whether a new runner would have other machine code than this runner. The new runner may take
     // over between clusters.
     virtual bool is_outdated() const = 0;
@@ -181,6 +183,14 @@ class ClusterRunner {
     // Runs clusters one after another, each to its end or until `stop` is set.
     std::optional<Fault> run(std::uint64_t first, std::uint64_t end,
                              const std::atomic<bool>& stop) {
+        std::optional<Fault> fault = run_each(first, end, stop);
+        make_deferred_updates();
+        return fault;
+    }
+
+  private:
+    std::optional<Fault> run_each(std::uint64_t first, std::uint64_t end,
+                                  const std::atomic<bool>& stop) {
         for (; first < end && !stop.load(std::memory_order_relaxed); ++first) {
             first += run_block_batch(first, end);
             if (first == end) break;

@@ -10,6 +10,7 @@
 
 namespace cupola::cpu::interpreter {
 bool BlockState::resolve(Warp& w, const DecodedOp* ip, unsigned bytes, bool write) {
+    deferred.make_all();  // the access may be of their memory from now on
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         const std::uint64_t address = w.address[lane];

@@ -90,6 +90,7 @@ T fetch_and(std::uint64_t address, T x) {
 template <Window W, class M, bool Returns>
 struct AtomicAs {
     using T = Lane<M::type>;
+    static constexpr ptx::Atomic operation = M::atomic;
     static constexpr bool returns = Returns;
     template <class B, class C>
     static T next(T now, unsigned i, B b, C c, bool global) {

@@ -185,6 +185,23 @@ inline constexpr std::uint64_t window_bits(unsigned rank) {
     return std::uint64_t{1} << 30 | std::uint64_t{rank} << rank_shift;
 }
 
+// Updates of global memory that a worker has combined, and makes later. An entry has an address, or
+// 0, and the combined operands.
+struct DeferredUpdates {
+    static constexpr unsigned entries = 64;
+    static constexpr std::int32_t full_credit = 256;
+
+    void (*make)(DeferredUpdates&) = nullptr;  // null: no update is deferred
+    // Falls with each entry that another address replaces. Below 0, updates are not deferred.
+    std::int32_t credit = full_credit;
+    std::uint64_t address[entries] = {}, value[entries];
+
+    void make_all() {
+        if (make) make(*this);
+        make = nullptr;
+    }
+};
+
 // The block's state that handlers need. The virtual functions are the slow paths.
 struct Block {
     std::uintptr_t shared = 0;
@@ -215,6 +232,7 @@ struct Block {
     Warp* running_warp = nullptr;  // the warp whose machine code runs, or ran last
     BarrierState barriers[16];
     std::uint32_t used_barriers = 0;  // bit mask of barriers that need a reset
+    DeferredUpdates deferred;
     std::uint64_t* counts = nullptr;  // for coverage; null where the kernel has no counters
 
     // The offset that an address of this block's shared memory names. An address of another block
