@@ -24,6 +24,7 @@ enum class OperandConstraint : std::uint8_t {
     aw,       // source twice as wide as T
     a2,       // source of T2
     ar2,      // source of T2; the register may be wider
+    four_a2,  // source vector of four T2
     w,        // source of 32 bits
     h,        // source of 16 bits
     few,      // source of 32 bits: a number of bytes below 16

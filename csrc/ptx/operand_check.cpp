@@ -179,6 +179,8 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
             return source(o, c_.type2, false);
         case OperandConstraint::ar2:
             return source(o, c_.type2, true);
+        case OperandConstraint::four_a2:
+            return row(o, c_.type2, 4, "elements", 4);
         case OperandConstraint::w:
             return source(o, Type::b32, false);
         case OperandConstraint::few:

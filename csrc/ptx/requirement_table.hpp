@@ -210,7 +210,12 @@ inline constexpr ModifierSince modifiers_since[] = {
     {"mbarrier.try_wait", "relaxed", 86},
     {"multimem", "acc::f32", 82},
     {"cvt", "satfinite", 81},
-    {"cp.async.bulk.tensor", "shared::cta.global", 86},
+    {"cp.async.bulk", "shared::cta.global", 86},
+    {"cp.async.bulk", "weak", 93},
+    {"cp.async.bulk", "relaxed", 93},
+    {"cp.reduce.async.bulk", "relaxed", 93},
+    {"multimem.cp", "weak", 93},
+    {"multimem.cp", "relaxed", 93},
 };
 
 }  // namespace cupola::ptx

@@ -36,6 +36,8 @@ enum class Type : std::uint8_t {
     s2f6x2,
     e4m3x4,
     e5m2x4,
+    e2m3x4,
+    e3m2x4,
     f32x2,
     e5m2x2,
     f32,
@@ -90,6 +92,8 @@ constexpr unsigned bytes_of(Type t) {
         case Type::tf32:
         case Type::e4m3x4:
         case Type::e5m2x4:
+        case Type::e2m3x4:
+        case Type::e3m2x4:
         case Type::u16x2:
         case Type::s16x2:
         case Type::u8x4:

@@ -30,9 +30,9 @@ inline constexpr Type u8 = Type::u8, u16 = Type::u16, u32 = Type::u32, u64 = Typ
                       e5m2 = Type::e5m2, e4m3x2 = Type::e4m3x2, e5m2x2 = Type::e5m2x2,
                       e2m1x2 = Type::e2m1x2, e2m3x2 = Type::e2m3x2, e3m2x2 = Type::e3m2x2,
                       ue8m0x2 = Type::ue8m0x2, s2f6x2 = Type::s2f6x2, e4m3x4 = Type::e4m3x4,
-                      e5m2x4 = Type::e5m2x4, f32x2 = Type::f32x2, u8x4 = Type::u8x4,
-                      s8x4 = Type::s8x4, f32 = Type::f32, f64 = Type::f64, u16x2 = Type::u16x2,
-                      s16x2 = Type::s16x2, pred = Type::pred;
+                      e5m2x4 = Type::e5m2x4, e2m3x4 = Type::e2m3x4, e3m2x4 = Type::e3m2x4,
+                      f32x2 = Type::f32x2, u8x4 = Type::u8x4, s8x4 = Type::s8x4, f32 = Type::f32,
+                      f64 = Type::f64, u16x2 = Type::u16x2, s16x2 = Type::s16x2, pred = Type::pred;
 
 inline constexpr OperandConstraint
     d = OperandConstraint::d,
@@ -54,7 +54,8 @@ inline constexpr OperandConstraint
     shift = OperandConstraint::shift, tm = OperandConstraint::tm, td = OperandConstraint::td,
     ts = OperandConstraint::ts, columns = OperandConstraint::columns,
     mask = OperandConstraint::mask, tr = OperandConstraint::tr,
-    halvings = OperandConstraint::halvings, few = OperandConstraint::few;
+    halvings = OperandConstraint::halvings, few = OperandConstraint::few,
+    four_a2 = OperandConstraint::four_a2;
 
 template <class E>
 constexpr ModifierSlot::Choice is(std::string_view text, E value) {
@@ -232,6 +233,19 @@ inline constexpr ModifierSlot reduce_order = slot(
     field::order, true, false, false, is("relaxed", Order::relaxed), is("release", Order::release));
 inline constexpr ModifierSlot relaxed_cluster =
     slot(field::none, false, false, false, is("relaxed.cluster", 0));
+// A bulk copy or reduction whose accesses are relaxed in a scope. A copy then has the type b128.
+inline constexpr ModifierSlot relaxed_always =
+    slot(field::order, false, false, false, is("relaxed.cta", Order::relaxed),
+         is("relaxed.cluster", Order::relaxed), is("relaxed.gpu", Order::relaxed),
+         is("relaxed.sys", Order::relaxed));
+inline constexpr ModifierSlot relaxed_copy =
+    slot(field::order, true, false, false, is("relaxed.cta", Order::relaxed),
+         is("relaxed.cluster", Order::relaxed), is("relaxed.gpu", Order::relaxed),
+         is("relaxed.sys", Order::relaxed));
+inline constexpr ModifierSlot relaxed_in_cluster =
+    slot(field::order, true, false, false, is("relaxed.cta", Order::relaxed),
+         is("relaxed.cluster", Order::relaxed));
+inline constexpr ModifierSlot as_b128 = slot(field::none, false, false, true, is("b128", 0));
 inline constexpr ModifierSlot test_order = slot(
     field::order, true, false, false, is("acquire", Order::acquire), is("relaxed", Order::relaxed));
 inline constexpr ModifierSlot wait_order =
@@ -298,6 +312,8 @@ inline constexpr ModifierSlot cluster_from_global =
     slot(field::none, false, false, false, is("shared::cluster.global", 0));
 inline constexpr ModifierSlot block_from_global =
     slot(field::none, false, false, false, is("shared::cta.global", 0));
+inline constexpr ModifierSlot cluster_from_shared =
+    slot(field::none, false, false, false, is("shared::cluster.shared::cta", 0));
 inline constexpr ModifierSlot global_from_shared =
     slot(field::none, false, false, false, is("global.shared::cta", 0));
 inline constexpr ModifierSlot tile_operation =
@@ -360,6 +376,7 @@ inline constexpr ModifierSlot bulk_group =
 inline constexpr ModifierSlot to_several =
     slot(field::none, false, false, false, is("multicast::cluster", 0));
 inline constexpr ModifierSlot weak = slot(field::none, true, false, false, is("weak", 0));
+inline constexpr ModifierSlot in_cluster = slot(field::none, false, false, false, is("cluster", 0));
 inline constexpr ModifierSlot proxy =
     slot(field::none, false, false, false, is("alias", 0), is("async.global", 0),
          is("async.shared::cta", 0), is("async.shared::cluster", 0), is("async", 0));

@@ -77,6 +77,8 @@ def operand(constraint, opcode, t, t2, number):
         "sd": "%r3", "sa": "{0, 1}", "sb": "{0, 3}", "few": "3",
         "tm": "[%r1]", "columns": "32", "tr": "%r139", "halvings": "3",
     }  # fmt: skip
+    if constraint == "four_a2":
+        return words(LETTERS[t2], 4)
     if constraint in ("td", "ts"):
         unit = {"128b": 2, "256b": 4}
         shape, count = re.search(r"\.\d+x(\d+b)(?:x2)?\.x(\d+)", opcode).groups()

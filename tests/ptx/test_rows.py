@@ -63,8 +63,8 @@ def kinds(row, t, t2):
     double = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
     of = {
         "d": t, "a": t, "dr": t, "address": t, "dw": double.get(t), "aw": double.get(t), "a2": t2,
-        "ar2": t2, "d32": "b32", "w": "b32", "h": "b16", "p": "pred", "pq": "pred", "np": "pred",
-        "imm": "imm", "cc_in": "cc", "cc_out": "cc", "dp": t,
+        "ar2": t2, "four_a2": t2, "d32": "b32", "w": "b32", "h": "b16", "p": "pred", "pq": "pred",
+        "np": "pred", "imm": "imm", "cc_in": "cc", "cc_out": "cc", "dp": t,
     }  # fmt: skip
     return [of[s] for s in row.shapes]
 
@@ -80,6 +80,7 @@ class Kernel:
             k
             for s, k in zip(row.shapes, self.kinds, strict=True)
             if s not in OUTPUTS and k != "imm"
+            for _ in range(4 if s == "four_a2" else 1)
         ]
         results = [k for s, k in zip(row.shapes, self.kinds, strict=True) if s in OUTPUTS]
         self.results = ["pred", "pred"] if "pq" in row.shapes else results
@@ -110,6 +111,15 @@ class Kernel:
                     load.append(f"add.cc.u32 %i{n}, %i{n}, 0xffffffff;")
                 continue
             bits = max(reference.size(kind), 16)
+            if shape == "four_a2":
+                at += 3
+                head.append(f".reg .b{bits} %v{n}<4>;")
+                load += [
+                    f"ld.global.b{bits} %v{n}{k}, [%in+{int(offset) + k * COUNT * 8}];"
+                    for k in range(4)
+                ]
+                operands.append("{" + ", ".join(f"%v{n}{k}" for k in range(4)) + "}")
+                continue
             operands.append(f"%v{n}")
             if reference.size(kind) == 8 and "r" not in shape:  # a register of its size alone
                 head.append(f".reg .b8 %v{n}; .reg .b16 %m{n};")

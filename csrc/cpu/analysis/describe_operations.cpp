@@ -67,6 +67,9 @@ bool bytes_at(OperandConstraint shape, const Key& key, std::uint8_t& bytes, bool
         case OperandConstraint::ar2:
             wide = size2;
             break;
+        case OperandConstraint::four_a2:
+            wide = 4 * size2;
+            break;
         case OperandConstraint::w:
             wide = 4;
             break;

@@ -37,6 +37,7 @@ struct TensorMap {
     // The pieces that swizzling in 128 bytes keeps together. `flipped`: 32 bytes, and odd rows swap
     // the halves of each 16 bytes.
     enum class Atom : std::uint8_t { b16, b32, flipped, b64 };
+    static constexpr std::uint8_t in_96_bytes = 4;  // a swizzle mode of tensormap.replace
 
     std::uint64_t address = 0;
     // `mark` if the map is valid. CUTLASS clears bit 21 of this word in maps of small tensors, as a
@@ -52,7 +53,7 @@ struct TensorMap {
     std::uint8_t step[5] = {};
     std::uint8_t rank = 0;
     Element type = Element::u8;
-    std::uint8_t swizzle = 0;     // number of swizzled address bits above the lowest four
+    std::uint8_t swizzle = 0;     // swizzled address bits above the lowest four, or in_96_bytes
     std::uint8_t interleave = 0;  // only 0 is supported
     std::uint8_t fill_nan = 0;    // fills outside of a tensor of reals with NaNs, otherwise zeros
     Access access = Access::tiles;
@@ -69,6 +70,8 @@ struct TensorMap {
     unsigned shared_bits() const { return is_padded() ? 8 : bits(); }
     bool is_packed() const { return bits() != 0 && bits() < 8; }
     bool is_padded() const { return type == Element::b4x16_p64 || type == Element::b6x16_p32; }
+    // Swizzling in 96 bytes moves pieces of 16 bytes as swizzling in 32 bytes does.
+    unsigned swizzled_bits() const { return swizzle == in_96_bytes ? 1 : swizzle; }
     // Bytes of a row of the box in shared memory.
     std::uint64_t row_bytes() const { return std::uint64_t{box[0]} * shared_bits() / 8; }
     bool is_wide() const { return access == Access::wide || access == Access::wide_128; }

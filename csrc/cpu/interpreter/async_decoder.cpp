@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "cpu/base/tensor_map.hpp"
 #include "cpu/interpreter/control.hpp"
 
 namespace cupola::cpu::interpreter {
@@ -53,6 +54,10 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
         const std::int32_t address = shared(object);
         code_.emit(part(i, async_control.complete), 0, address, bytes).flags = flag::strong;
     };
+    // Accesses of a relaxed copy are strong.
+    const std::uint8_t strong =
+        field::order.get(i.modifiers) == static_cast<unsigned>(ptx::Order::relaxed) ? flag::strong
+                                                                                    : 0;
     switch (kind) {
         case AsyncKind::CopyAsync: {
             const std::int64_t bytes = functions_.operand(i, 2).value;
@@ -99,8 +104,10 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             const bool out = form.operands.count == 3, in = kind == AsyncKind::BulkToShared;
             const std::int32_t to = out ? global(0) : shared(0), from = in ? global(1) : shared(1);
             const std::int32_t bytes = operands_.source(functions_.operand(i, 2), Type::b32);
-            code_.emit(kind == AsyncKind::BulkReduce ? row_handler(i) : part(i, async_control.bulk),
-                       0, to, from, bytes);
+            code_
+                .emit(kind == AsyncKind::BulkReduce ? row_handler(i) : part(i, async_control.bulk),
+                      0, to, from, bytes)
+                .flags = strong;
             if (!out) complete(3, bytes);
             break;
         }
@@ -109,7 +116,9 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             const std::int32_t to = global(0), from = shared(1),
                                bytes = operands_.source(functions_.operand(i, 2), Type::b32),
                                mask = operands_.source(functions_.operand(i, last), Type::b16);
-            code_.emit(part(i, async_control.masked), 0, to, from, bytes).op[4] = mask;
+            DecodedOp& code = code_.emit(part(i, async_control.masked), 0, to, from, bytes);
+            code.op[4] = mask;
+            code.flags = strong;
             break;
         }
         case AsyncKind::BulkInside: {
@@ -121,6 +130,7 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             DecodedOp& code = code_.emit(part(i, async_control.inside), 0, to, from, bytes);
             code.op[4] = left;
             code.op[5] = right;
+            code.flags = strong;
             complete(5, bytes);
             break;
         }
@@ -159,7 +169,8 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
                 values[k] = operands_.relaxed_source(functions_.element(value, k), i.type);
             const std::int32_t to = shared(0);
             const unsigned width = ptx::bytes_of(i.type);
-            DecodedOp& code = code_.emit(code_.handlers().find(width == 8 ? "st.b64" : "st.b32"));
+            const std::string bits = std::to_string(8 * width);
+            DecodedOp& code = code_.emit(code_.handlers().find("st.b" + bits));
             for (unsigned k = 0; k < count; ++k) code.op[k] = values[k];
             code.op[4] = to;
             code.count = static_cast<std::uint8_t>(count);
@@ -312,9 +323,14 @@ void AsyncDecoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
     const unsigned field = static_cast<unsigned>(form.opcode) - first;
     const bool axis = form.operands.count == 3,
                written = form.operands.list[1] == OperandConstraint::imm;
-    const bool packs = ptx::words::sm_100f_110f_120f.contains(functions_.module().target);
+    const ptx::Target target = functions_.module().target;
+    const bool packs = ptx::words::sm_100f_110f_120f.contains(target);
+    const bool in_96_bytes = target.number == 103 && target.variant == 'a';
     const std::int64_t limit =
-        packs && form.opcode == Opcode::tensormap_replace_elemtype ? 15 : fields[field].limit;
+        packs && form.opcode == Opcode::tensormap_replace_elemtype ? 15
+        : in_96_bytes && form.opcode == Opcode::tensormap_replace_swizzle_mode
+            ? TensorMap::in_96_bytes
+            : fields[field].limit;
     if (written && (functions_.operand(i, 1).value < 0 || functions_.operand(i, 1).value > limit))
         code_.fail(i.line, std::string(fields[field].name) + " " +
                                std::to_string(functions_.operand(i, 1).value) + " is not in 0 to " +

@@ -175,6 +175,9 @@ void InstructionDecoder::plain(const ptx::Instruction& i) {
             case OperandConstraint::ar2:
                 *op = operands_.relaxed_source(o, i.type2);
                 break;
+            case OperandConstraint::four_a2:
+                *op = joined(o, i.type2);
+                break;
             case OperandConstraint::w:
                 *op = operands_.source(o, Type::b32);
                 break;
@@ -197,6 +200,17 @@ void InstructionDecoder::plain(const ptx::Instruction& i) {
     code_.append(code);
     if (widen.to_type != Type::none)
         operands_.resize(widen.to, widen.to_type, widen.from, widen.from_type);
+}
+
+// The place of a vector of four elements of 32 bits, side by side in one register.
+std::int32_t InstructionDecoder::joined(const ptx::Operand& vector, Type type) {
+    std::int32_t parts[4];
+    for (unsigned n = 0; n < 4; ++n)
+        parts[n] = operands_.source(functions_.element(vector, n), type);
+    const std::int32_t to = registers_.temporary(16);
+    DecodedOp& code = code_.emit(pack_handler(4, 4), to);
+    for (unsigned n = 0; n < 4; ++n) code.op[1 + n] = parts[n];
+    return to;
 }
 
 // Generic addresses equal global, constant and parameter addresses; shared and local addresses are

@@ -36,6 +36,7 @@ class InstructionDecoder {
   private:
     void unguarded(const ptx::Instruction& i);
     void plain(const ptx::Instruction& i);
+    std::int32_t joined(const ptx::Operand& vector, Type type);
     void convert_address(const ptx::Instruction& i);
     void cluster_address(const ptx::Instruction& i);
     void repack(const ptx::Instruction& i);

@@ -112,7 +112,7 @@ const char* Tile::why_unsound(std::size_t coordinates) const {
             : "the tensor map is not of the instruction's im2col mode, or has another rank";
     if (map_.known != TensorMap::mark || map_.access != access_of(mode_) ||
         expected != coordinates || map_.rank < (columns ? 3 : 1) || map_.rank > 5 ||
-        map_.swizzle > 3 || map_.interleave != 0 || map_.bits() == 0 ||
+        map_.swizzle > TensorMap::in_96_bytes || map_.interleave != 0 || map_.bits() == 0 ||
         static_cast<unsigned>(map_.atom) > static_cast<unsigned>(Atom::b64))
         return wrong;
     for (unsigned n = 0; n < map_.rank; ++n) {
@@ -128,6 +128,11 @@ const char* Tile::why_unsound(std::size_t coordinates) const {
         return "a row of the box has no multiple of 16 bytes";
     if (map_.is_padded() && map_.box[0] != padded_length)
         return "a row of elements with padding must have 128 elements";
+    if (map_.swizzle == TensorMap::in_96_bytes &&
+        (map_.row_bytes() > 96 || map_.is_padded() || mode_ == TensorMode::im2col_w_128))
+        return "swizzling in 96 bytes needs a row of at most 96 bytes, elements without padding, "
+               "and "
+               "no mode im2col::w::128";
     if (map_.atom != Atom::b16 && map_.swizzle != 3)
         return "pieces of more than 16 bytes need swizzling in 128 bytes";
     if (is_wide(mode_) && (map_.swizzle < 2 || map_.atom > Atom::b32))
@@ -252,7 +257,7 @@ void Tile::next_wide_pixel(Place& at) const {
 // Bits of a shared address are XORed with bits 7 and up.
 std::byte* Tile::swizzled(std::uint64_t address) const {
     unsigned bit = 4;
-    std::uint64_t mask = (std::uint64_t{1} << map_.swizzle) - 1;
+    std::uint64_t mask = (std::uint64_t{1} << map_.swizzled_bits()) - 1;
     if (map_.atom == Atom::b32 || map_.atom == Atom::flipped) bit = 5, mask = 3;
     if (map_.atom == Atom::b64) bit = 6, mask = 1;
     return reinterpret_cast<std::byte*>(address ^ (address >> 7 & mask) << bit);
@@ -260,7 +265,7 @@ std::byte* Tile::swizzled(std::uint64_t address) const {
 
 // Swizzling permutes chunks within up to 128 bytes, of which a box may have only the first.
 bool Tile::reach_swizzled(std::uint64_t end, bool to_box) const {
-    const std::uint64_t together = std::uint64_t{chunk} << map_.swizzle;
+    const std::uint64_t together = std::uint64_t{chunk} << map_.swizzled_bits();
     for (std::uint64_t n = end / together * together; n < end; n += chunk) {
         const auto place = reinterpret_cast<std::uintptr_t>(swizzled(n));
         if (place >= end &&

@@ -286,10 +286,13 @@ constexpr SmallFormat small_format(Type t) {
         case Type::e2m1x2:
             return {4, 1, 1, 0x7, 0x7};
         case Type::e2m3x2:
+        case Type::e2m3x4:
             return {6, 3, 1, 0x1f, 0x1f};
         case Type::e3m2x2:
+        case Type::e3m2x4:
             return {6, 2, 3, 0x1f, 0x1f};
         case Type::e4m3x2:
+        case Type::e4m3x4:
             return {8, 3, 7, 0x7e, 0x7f};
         default:
             return {8, 2, 15, 0x7b, 0x7f};
@@ -324,6 +327,27 @@ struct Small {
                                                     : static_cast<std::uint32_t>(rounded + field);
         }
         return sign << (format.bits - 1) | made;
+    }
+    // Rounds away from zero if the random bits, added to the highest bits that the format drops,
+    // give a carry. Saturates to the largest finite value.
+    template <class M>
+    static std::uint32_t random_of(float x, std::uint32_t random) {
+        constexpr int random_bits = 16, mantissa = format.mantissa;
+        const auto bits = bit_cast<std::uint32_t>(x);
+        const std::uint32_t sign = bits >> 31;
+        if (x != x) return format.nan;
+        if (M::relu && sign) return 0;
+        const int exponent = static_cast<int>(bits >> 23 & 0xff) - 127 + format.bias;
+        const std::uint64_t whole = (bits & 0x7fffffu) | 0x800000u;
+        const int drop = 23 - mantissa + (exponent > 0 ? 0 : 1 - exponent);
+        std::uint64_t made = 0;
+        // Of more dropped bits, no sum has a carry.
+        if (drop <= 24 + random_bits) {
+            made = (whole + (std::uint64_t{random} << (drop - random_bits))) >> drop;
+            made += static_cast<std::uint64_t>(exponent > 0 ? exponent - 1 : 0) << mantissa;
+        }
+        if (made > format.largest) made = format.largest;
+        return sign << (format.bits - 1) | static_cast<std::uint32_t>(made);
     }
     // D is f16 or bf16, which hold each number of the formats.
     template <class M, class D>
@@ -423,6 +447,38 @@ struct WidenFixed {
     }
 };
 
+// Numbers are divided by the factors, and those out of range become the largest or the least.
+struct NarrowFixed {
+    template <class M>
+    static void lane(std::uint16_t& d, float a, float b, std::uint16_t exponents = 0x7f7f) {
+        d = joined<M>(a, b, exponents);
+    }
+    template <class M>
+    static void lane(std::uint16_t& d, Pair<BFloat16> a, std::uint16_t exponents = 0x7f7f) {
+        d = joined<M>(widen_to_float(a.high), widen_to_float(a.low), exponents);
+    }
+
+  private:
+    template <class M>
+    static std::uint16_t joined(float high, float low, std::uint32_t exponents) {
+        return static_cast<std::uint16_t>(of<M>(high, exponents >> 8) << 8 |
+                                          of<M>(low, exponents & 0xff));
+    }
+    template <class M>
+    static std::uint32_t of(double x, std::uint32_t exponent) {
+        constexpr double largest = 127, least = M::relu ? 0 : -128;
+        // An addition of this double rounds to an integer.
+        constexpr double integral = 6755399441055744.0;
+        if (x != x || exponent == 0xff) return 0x7f;
+        // 64 over the factor: 2 to the power 6 + 127 - exponent.
+        const auto bits = static_cast<std::uint64_t>(1023 + 6 + 127 - static_cast<int>(exponent));
+        const double number = x * bit_cast<double>(bits << 52);
+        const double within = number > largest ? largest : number < least ? least : number;
+        return static_cast<std::uint32_t>(static_cast<std::int32_t>(within + integral - integral)) &
+               0xff;
+    }
+};
+
 // ue8m0: the exponent of an f32, without a sign; 0xff is NaN. The sign of a source is dropped.
 struct NarrowScale {
     template <class M>
@@ -500,6 +556,28 @@ struct ConvertRandom {
         }
         if (M::satfinite && made == top) --made;
         return {static_cast<std::uint16_t>(sign << 15 | made)};
+    }
+};
+
+// As on a B200: each half of the random bits serves two numbers. The first of them takes the bits
+// in reverse order.
+struct ConvertRandomFour {
+    template <class M>
+    static void lane(std::uint32_t& d, Four<float> from, std::uint32_t random) {
+        using Format = Small<M::type>;
+        const std::uint32_t high = random >> 16, low = random & 0xffff;
+        d = Format::template random_of<M>(from.part[0], reversed(high)) << 24 |
+            Format::template random_of<M>(from.part[1], high) << 16 |
+            Format::template random_of<M>(from.part[2], reversed(low)) << 8 |
+            Format::template random_of<M>(from.part[3], low);
+    }
+
+  private:
+    static std::uint32_t reversed(std::uint32_t x) {
+        x = (x & 0x5555) << 1 | (x >> 1 & 0x5555);
+        x = (x & 0x3333) << 2 | (x >> 2 & 0x3333);
+        x = (x & 0x0f0f) << 4 | (x >> 4 & 0x0f0f);
+        return (x & 0xff) << 8 | x >> 8;
     }
 };
 

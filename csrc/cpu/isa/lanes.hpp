@@ -152,6 +152,8 @@ auto port_of() {
         return (In<Wide<Lane<M::type>>>*)nullptr;
     else if constexpr (S == OperandConstraint::a2 || S == OperandConstraint::ar2)
         return (In<Lane<M::type2>>*)nullptr;
+    else if constexpr (S == OperandConstraint::four_a2)
+        return (In<Four<Lane<M::type2>>>*)nullptr;
     else if constexpr (S == OperandConstraint::w)
         return (In<std::uint32_t>*)nullptr;
     else if constexpr (S == OperandConstraint::h)

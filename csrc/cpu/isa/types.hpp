@@ -176,6 +176,22 @@ struct LaneOf<Type::s2f6x2> {
     using type = std::uint16_t;
 };
 template <>
+struct LaneOf<Type::e4m3x4> {
+    using type = std::uint32_t;
+};
+template <>
+struct LaneOf<Type::e5m2x4> {
+    using type = std::uint32_t;
+};
+template <>
+struct LaneOf<Type::e2m3x4> {
+    using type = std::uint32_t;
+};
+template <>
+struct LaneOf<Type::e3m2x4> {
+    using type = std::uint32_t;
+};
+template <>
 struct LaneOf<Type::f32x2> {
     using type = Pair<float>;
 };

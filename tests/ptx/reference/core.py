@@ -2,6 +2,7 @@
 
 SIZES = {"pred": 1, "f16": 16, "bf16": 16, "f16x2": 32, "bf16x2": 32, "f32": 32, "f64": 64}
 SIZES |= {"u16x2": 32, "s16x2": 32, "tf32": 32, "e4m3x2": 16, "e5m2x2": 16, "e2m1x2": 8}
+SIZES |= dict.fromkeys(("e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4"), 32)
 SIZES |= {
     "e2m3x2": 16,
     "e3m2x2": 16,

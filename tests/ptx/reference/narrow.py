@@ -157,6 +157,26 @@ def widen_fixed_pair(m, t, t2, a, exponents=0x7F7F):
     return (of(a >> 8, exponents >> 8) << 16 | of(a & 255, exponents & 255),)
 
 
+@define("NarrowFixed")
+def narrow_fixed_pair(m, t, t2, a, b=None, exponents=0x7F7F):
+    """The nearest s2f6 of a number divided by its scale factor, at most 127 and at least -128."""
+    if t2 == "bf16x2":
+        exponents = exponents if b is None else b
+        a, b = a >> 16, a & 0xFFFF
+
+    def of(bits, exponent):
+        sign, v = fl.decode(t2.removesuffix("x2"), bits)
+        if v is fl.NAN or exponent == 255:
+            return 127
+        if sign and m.get("relu"):
+            return 0
+        limit = 128 if sign else 127
+        number = limit if v is fl.INF else min(round(v * 64 / fl.power(exponent - 127)), limit)
+        return (-number if sign else number) & 255
+
+    return (of(a, exponents >> 8) << 8 | of(b, exponents & 255),)
+
+
 SCALES = [fl.power(n - 127) for n in range(255)]
 
 
@@ -213,3 +233,30 @@ def convert_random(m, t, bits, random):
 def convert_random_pair(m, t, t2, a, b, random):
     high, low = convert_random(m, t[:-2], a, random >> 16), convert_random(m, t[:-2], b, random)
     return (high << 16 | low,)
+
+
+def narrow_random(m, t, bits, random):
+    """16 random bits are a fraction of the distance to the next number away from zero."""
+    sign, v = fl.decode("f32", bits)
+    if v is fl.NAN:
+        return SMALL[t][3]
+    if sign and m.get("relu"):
+        return 0
+    numbers = NUMBERS[t]
+    found = len(numbers) - 1
+    if v is not fl.INF and v < numbers[-1]:
+        found = bisect_right(numbers, v) - 1
+        part = (v - numbers[found]) / (numbers[found + 1] - numbers[found])
+        found += part + Fraction(random, 1 << 16) >= 1
+    return sign << top_of(t) | found
+
+
+@define("ConvertRandomFour")
+def convert_random_four(m, t, t2, a, b, e, f, random):
+    """The first number of a pair takes the random bits of the pair in reverse order."""
+    made = 0
+    for bits, half, turned in ((a, 16, True), (b, 16, False), (e, 0, True), (f, 0, False)):
+        own = random >> half & 0xFFFF
+        own = int(f"{own:016b}"[::-1], 2) if turned else own
+        made = made << 8 | narrow_random(m, t[:-1] + "2", bits, own)
+    return (made,)
