@@ -8,6 +8,7 @@ from keys import INDEX_TYPES, PAIR, arrays, elements, keys
 from working import refused
 
 import cupola
+from cupola.arrays import gather
 
 quickly = settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -96,6 +97,30 @@ def test_rows_move_in_words_whatever_their_alignment(driver):
         there[index] = there[[0, 1, 2, 3]]
         host[:, offset : offset + width][index] = host[:, offset : offset + width][[0, 1, 2, 3]]
         same(there, host[:, offset : offset + width])
+
+
+@pytest.fixture(autouse=True)
+def as_on_a_gpu(monkeypatch):
+    """Writes by indices queue the work of a GPU, on the CPU device, too."""
+    monkeypatch.setattr(gather, "is_cpu", lambda device: False)
+
+
+def test_the_cpu_device_searches_the_last_of_equal_indices(driver, monkeypatch):
+    monkeypatch.undo()
+    rng = np.random.default_rng(5)
+    for n in (3, 200, 9000):
+        index, values = rng.integers(-71, 71, n), rng.random((n, 2))
+        host, flat = np.zeros((71, 2)), np.zeros(71)
+        host[index], flat[index] = values, values[:, 0]
+        there, line = cupola.zeros((71, 2)), cupola.zeros(71)
+        there[cupola.to_device(index)] = cupola.to_device(values)
+        line[cupola.to_device(index)] = cupola.to_device(values[:, 0])
+        same(there, host)
+        same(line, flat)
+        along = rng.integers(-71, 71, (n, 2))
+        np.put_along_axis(host, along, values, 0)
+        cupola.put_along_axis(there, cupola.to_device(along), cupola.to_device(values), 0)
+        same(there, host)
 
 
 # Up to 4,096 indices a hash table finds the last of equal indices; above, marks of positions.

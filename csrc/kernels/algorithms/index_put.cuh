@@ -65,9 +65,10 @@ __device__ void find_winners(const Indices<I>& indices, i64* winners, const Mark
 // The last of equal indices, for few indices: a hash table in shared memory, which each block
 // fills. A slot has the number + 1 of an index, or 0. At least half of the slots stay empty. The
 // number of slots is a power of two.
+//
+// Positions of short axes have slots of their own.
 __device__ inline u32 slot_of(i64 number, u32 slots) {
-    const u32 mixed = (static_cast<u32>(number) ^ static_cast<u32>(number >> 32)) * 0x9e3779b1u;
-    return mixed >> 16 & (slots - 1);
+    return static_cast<u32>(number ^ (number >> 13) * 0x9e3779b1) & (slots - 1);
 }
 
 // Not inlined, and with arguments by value: other writes would have the code and its local memory.

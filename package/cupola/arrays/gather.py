@@ -14,6 +14,7 @@ from cupola.arrays.launching import BLOCK, MAX_BLOCKS, WIDTHS, launch, widest
 from cupola.arrays.layouts import Rows, broadcast_to, overlap, rows_of, start, width_of
 from cupola.arrays.positions import CHECKED, Positions, suffix
 from cupola.creation import empty, zeros
+from cupola.device import is_cpu
 from cupola.kernel_constants import (
     INDEX_FEW,
     INDEX_FEW_THREADS,
@@ -234,16 +235,18 @@ def _equal(
 
     Few indices are put into a hash table by each block. Otherwise a write of single words marks
     positions, so that only equal indices cost more than the write. A write of rows is preceded by a
-    search of the winners, which costs less than the rows.
+    search of the winners, which costs less than the rows. So is each write on the CPU device, where
+    launches and accesses of memory cost less than atomic operations.
     """
     outer, _, inner = lengths
-    if index.size <= INDEX_FEW and math.prod(lengths) <= _MOST_WORDS_OF_FEW:
+    on_cpu = is_cpu(index.device_index)
+    if not on_cpu and index.size <= INDEX_FEW and math.prod(lengths) <= _MOST_WORDS_OF_FEW:
         return _Equal(slots=2 << (index.size - 1).bit_length())
     device, size = index.device_index, math.prod(positions.sizes)
     places = positions.places() if len(positions.sizes) > 1 else None
     if along:
         size *= outer * inner
-    elif outer * inner > 1:
+    if on_cpu or (outer * inner > 1 and not along):
         equal = _Equal(zeros(size, np.int64, device=device), places)
         _find_winners(equal, positions, index, mode, lengths, along)
         return equal
