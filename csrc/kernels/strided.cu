@@ -10,17 +10,22 @@ using cupola::strided::most_axes;
 
 namespace {
 
-// The offsets of a place along the axes from `begin` to `end`. The loop is unrolled so that axes
-// are read from constant addresses.
+// The offsets of a place along the axes from `begin` to `end`; of place 0 where there are none. The
+// loop is unrolled so that axes are read from constant addresses.
 struct Offsets {
     long long to = 0, from = 0;
 
     __device__ Offsets(const Axes& axes, int begin, int end, std::uint32_t place) {
 #pragma unroll
         for (int i = 0; i < most_axes; ++i) {
-            if (i < begin || i >= end) continue;
+            if (i < begin) continue;
             const auto& axis = axes.each[i];
-            const std::uint32_t whole = i + 1 < end ? quotient(place, axis.length) : 0;
+            if (i + 1 >= end) {
+                to += static_cast<long long>(place) * axis.to;
+                from += static_cast<long long>(place) * axis.from;
+                break;
+            }
+            const std::uint32_t whole = quotient(place, axis.length);
             const auto at = static_cast<long long>(place - whole * axis.length.by);
             to += at * axis.to;
             from += at * axis.from;

@@ -6,8 +6,8 @@
 
 namespace cupola::arrays {
 
-// The columns of a thread: adjacent ones, which are loaded as a pack; or, if the elements of a row
-// are not adjacent in memory, a row of threads apart, so that adjacent threads load neighbours.
+// The columns of a thread. Adjacent elements are loaded as a pack. If the columns are apart in
+// memory, adjacent threads have neighbouring columns.
 struct Columns {
     bool packed;
     unsigned first, step;  // in the tile
