@@ -307,6 +307,7 @@ def test_shipped_module_lists_its_kernels(driver):
     }
     squares = {"convolve_3", "convolve_5", "convolve_7"}
     strided = {f"copy_strided_{size}" for size in (1, 2, 4, 8, 16)}
+    strided |= {f"copy_runs_{size}" for size in (1, 2, 4, 8)}
     assert set(cupola.shipped_kernels().kernels) == names | squares | strided
     parameters = cupola.shipped_kernels()["saxpy"].params
     assert [p.name for p in parameters] == ["a", "x", "y", "out", "n"]

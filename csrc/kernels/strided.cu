@@ -49,32 +49,48 @@ struct alignas(cupola::strided::pack) Pack {
     Unit at[lanes];
 };
 
+// A unit of a run: its place along the innermost axis, and the address of that axis's first unit.
+struct Place {
+    const char* source;
+    std::uint32_t at;
+
+    __device__ Place(const char* from, const Axes& axes, std::uint32_t unit) : source(from) {
+        const std::uint32_t row = axes.run > 1 ? quotient(unit, axes.each[0].length) : 0;
+        at = unit - row * axes.each[0].length.by;
+        source += row * axes.each[1].from;
+    }
+    __device__ const char* address(const Axes& axes) const {
+        return source + at * axes.each[0].from;
+    }
+    __device__ void move_on(const Axes& axes) {
+        if (++at < axes.each[0].length.by) return;
+        at = 0;
+        source += axes.each[1].from;
+    }
+};
+
 // The units of a run from `begin` on. Units in reverse order are loaded as one pack if they are
 // aligned.
 template <class Unit>
 __device__ Pack<Unit> load_pack(const char* from, const Axes& axes, std::uint32_t begin) {
     using Packed = Pack<Unit>;
+    constexpr int lanes = Packed::lanes;
     const auto& inner = axes.each[0];
-    std::uint32_t row = axes.run > 1 ? quotient(begin, inner.length) : 0;
-    std::uint32_t place = begin - row * inner.length.by;
-    const char* source = from + Offsets(axes, 1, axes.run, row).from;
-    const char* lowest = source + (place + Packed::lanes - 1) * inner.from;
+    Place place(from, axes, begin);
+    const char* lowest = place.address(axes) + (lanes - 1) * inner.from;
     Packed loaded;
     if (inner.from == -static_cast<long long>(sizeof(Unit)) &&
-        place + Packed::lanes <= inner.length.by &&
+        place.at + lanes <= inner.length.by &&
         reinterpret_cast<std::uintptr_t>(lowest) % sizeof(Packed) == 0) {
         const Packed reversed = *reinterpret_cast<const Packed*>(lowest);
 #pragma unroll
-        for (int k = 0; k < Packed::lanes; ++k) loaded.at[k] = reversed.at[Packed::lanes - 1 - k];
+        for (int k = 0; k < lanes; ++k) loaded.at[k] = reversed.at[lanes - 1 - k];
         return loaded;
     }
 #pragma unroll
-    for (int k = 0; k < Packed::lanes; ++k) {
-        loaded.at[k] = *reinterpret_cast<const Unit*>(source + place * inner.from);
-        if (++place == inner.length.by && k + 1 < Packed::lanes) {
-            place = 0;
-            source = from + Offsets(axes, 1, axes.run, ++row).from;
-        }
+    for (int k = 0; k < lanes; ++k) {
+        loaded.at[k] = *reinterpret_cast<const Unit*>(place.address(axes));
+        if (k + 1 < lanes) place.move_on(axes);
     }
     return loaded;
 }
@@ -107,38 +123,31 @@ __device__ void copy_runs(char* to, const char* from, const Axes& axes) {
             if (place + k < skipped || place + k - skipped >= axes.run_units) continue;
             const std::uint32_t one = place + k - skipped;
             *reinterpret_cast<Unit*>(target + one * sizeof(Unit)) =
-                *reinterpret_cast<const Unit*>(source + Offsets(axes, 0, axes.run, one).from);
+                *reinterpret_cast<const Unit*>(Place(source, axes, one).address(axes));
         }
     }
 }
 
-template <class Unit>
-__device__ void copy(char* to, const char* from, const Axes& axes) {
-    if constexpr (sizeof(Unit) < cupola::strided::pack)
-        if (axes.run) return copy_runs<Unit>(to, from, axes);
-    copy_units<Unit>(to, from, axes);
-}
-
 }  // namespace
 
-// Any launch works (threads.cuh). A unit has 1, 2, 4, 8 or 16 bytes and is aligned to its size.
-extern "C" __global__ void copy_strided_1(char* to, const char* from,
-                                          const __grid_constant__ Axes axes) {
-    copy<std::uint8_t>(to, from, axes);
-}
-extern "C" __global__ void copy_strided_2(char* to, const char* from,
-                                          const __grid_constant__ Axes axes) {
-    copy<std::uint16_t>(to, from, axes);
-}
-extern "C" __global__ void copy_strided_4(char* to, const char* from,
-                                          const __grid_constant__ Axes axes) {
-    copy<std::uint32_t>(to, from, axes);
-}
-extern "C" __global__ void copy_strided_8(char* to, const char* from,
-                                          const __grid_constant__ Axes axes) {
-    copy<uint2>(to, from, axes);
-}
-extern "C" __global__ void copy_strided_16(char* to, const char* from,
-                                           const __grid_constant__ Axes axes) {
-    copy<uint4>(to, from, axes);
-}
+// Any launch works (threads.cuh). A unit has 1, 2, 4, 8 or 16 bytes and is aligned to its size. The
+// CPU device vectorises copies of single units better in kernels of their own.
+#define CUPOLA_UNITS(bytes, Unit)                                                        \
+    extern "C" __global__ void copy_strided_##bytes(char* to, const char* from,          \
+                                                    const __grid_constant__ Axes axes) { \
+        copy_units<Unit>(to, from, axes);                                                \
+    }
+#define CUPOLA_RUNS(bytes, Unit)                                                      \
+    extern "C" __global__ void copy_runs_##bytes(char* to, const char* from,          \
+                                                 const __grid_constant__ Axes axes) { \
+        copy_runs<Unit>(to, from, axes);                                              \
+    }
+CUPOLA_UNITS(1, std::uint8_t)
+CUPOLA_UNITS(2, std::uint16_t)
+CUPOLA_UNITS(4, std::uint32_t)
+CUPOLA_UNITS(8, uint2)
+CUPOLA_UNITS(16, uint4)
+CUPOLA_RUNS(1, std::uint8_t)
+CUPOLA_RUNS(2, std::uint16_t)
+CUPOLA_RUNS(4, std::uint32_t)
+CUPOLA_RUNS(8, uint2)

@@ -17,8 +17,8 @@ struct Axis {
     Divisor length;
 };
 
-// The first axis is the innermost. The units of the first `run` axes follow each other in the
-// destination; such a run is stored in packs. Where `run` is 0, each thread copies one unit.
+// The first axis is the innermost. The units of the first `run` axes, one or two, follow each other
+// in the destination; such a run is stored in packs. Where `run` is 0, a thread copies one unit.
 struct Axes {
     Axis each[most_axes];
     int count, run;

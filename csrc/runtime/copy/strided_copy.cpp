@@ -138,19 +138,20 @@ unsigned unit_of(const StridedRegion& region) {
     return static_cast<unsigned>(all & (~all + 1));
 }
 
-// One kernel for each device and unit, never unloaded, like the shipped module.
-Kernel& kernel_of(Context& context, unsigned unit) {
-    static auto* const kernels = new std::atomic<Kernel*>[max_ordinals][5]();
+// One kernel for each device, form and unit, never unloaded, like the shipped module.
+Kernel& kernel_of(Context& context, bool runs, unsigned unit) {
+    static auto* const kernels = new std::atomic<Kernel*>[max_ordinals][2][5]();
     const int place = unit == 1 ? 0 : unit == 2 ? 1 : unit == 4 ? 2 : unit == 8 ? 3 : 4;
-    auto& slot = kernels[context.ordinal][place];
+    auto& slot = kernels[context.ordinal][runs][place];
     if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
-    auto made = make<Kernel>(shipped_module(context), "copy_strided_" + std::to_string(unit));
+    auto made = make<Kernel>(shipped_module(context),
+                             (runs ? "copy_runs_" : "copy_strided_") + std::to_string(unit));
     Kernel* before = nullptr;
     if (slot.compare_exchange_strong(before, made.get())) return *made.detach();
     return *before;
 }
 
-struct Arguments {  // the argument of copy_strided_*, in C layout
+struct Arguments {  // the arguments of copy_strided_* and copy_runs_*, in C layout
     std::uint64_t to, from;
     strided::Axes axes;
 };
@@ -169,7 +170,7 @@ std::uint64_t lay_out(strided::Axes& axes, const std::vector<CopyAxis>& from, st
         const CopyAxis& axis = from[from.size() - 1 - static_cast<std::size_t>(i)];
         axes.each[i] = {axis.to, axis.from, divisor(axis.length)};
         units *= axis.length;
-        follows = follows && axis.to == static_cast<std::int64_t>(run * unit);
+        follows = follows && i < 2 && axis.to == static_cast<std::int64_t>(run * unit);
         if (follows)
             axes.run = i + 1, run = units;
         else
@@ -211,7 +212,7 @@ void copy_units(std::uint64_t to, std::uint64_t from, std::vector<CopyAxis> axes
     }
     Arguments arguments{to, from, {}};
     const std::uint64_t tasks = lay_out(arguments.axes, axes, to, unit);
-    Kernel& kernel = kernel_of(stream.context, unit);
+    Kernel& kernel = kernel_of(stream.context, arguments.axes.run > 0, unit);
     if (kernel.parameter_bytes != sizeof arguments)
         fail(CUPOLA_ERROR_IMAGE, kernel.name +
                                      ": its parameters in the shipped image differ from those "
