@@ -1,4 +1,4 @@
-"""Sorts and scans of more than 2^31 elements, in several parts."""
+"""Sorts, scans, copies and triangles of more than 2^31 elements."""
 
 import numpy as np
 import pytest
@@ -34,3 +34,16 @@ def test_cumsum(driver, here):
         before = np.count_nonzero(flags[:start])
         expected = before + np.cumsum(flags[start : start + 1000])
         np.testing.assert_array_equal(sums[start : start + 1000].get(), expected)
+
+
+def test_a_reversed_copy_and_a_triangle(driver, here):
+    there = cupola.to_device(here)
+    reversed_copy = there[::-1].copy()
+    for start in (0, 2**30 - 500, 2**31 - 500, N - 1000):
+        expected = here[::-1][start : start + 1000]
+        np.testing.assert_array_equal(reversed_copy[start : start + 1000].get(), expected)
+    rows, columns = 2, N // 2
+    lower = cupola.tril(there[: rows * columns].reshape(rows, columns), columns - 9)
+    assert lower[0, -9:].get().tolist() == [*here[columns - 9 : columns - 8], *[0] * 8]
+    np.testing.assert_array_equal(lower[1, -9:].get()[:1], here[2 * columns - 9 : 2 * columns - 8])
+    assert lower[1, -7:].get().tolist() == [0] * 7

@@ -391,6 +391,52 @@ def test_strided_arrays_and_kernels(driver):
     assert out.get().tolist() == [4, 7, 10, 13]
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16", "V3"])
+@pytest.mark.parametrize("length", [63, 64, 67, 130])
+def test_copies_into_runs(driver, dtype, length):
+    """Destinations whose elements follow each other, at each alignment, from any source."""
+    host = random_array(np.random.default_rng(length), (7, length), dtype)
+    there = cupola.to_device(host)
+    views = [
+        lambda x: x[:, ::-1],
+        lambda x: x[::-1, ::-1],
+        lambda x: x[::2, 1::3],
+        lambda x: x[:, 1:-1],
+        lambda x: x.T,
+        lambda x: x[:, :20].T[::-1],
+        lambda x: x.reshape(-1)[::-1],
+        lambda x: x.reshape(-1)[:-4:5],
+    ]
+    for view in views:
+        source, expected = view(there), view(host)
+        same_bytes(source.copy().get(), compact(expected))
+        for skip in (0, 1, 5):  # into the middle of other elements, which stay
+            around = random_array(np.random.default_rng(skip), (expected.size + 9,), dtype)
+            target = cupola.to_device(around)
+            part = slice(skip, skip + expected.size)
+            target[part].reshape(expected.shape)[...] = source
+            around[part] = compact(expected).reshape(-1)
+            same_bytes(target.get(), around)
+    for skip in (0, 1, 3):  # rows of a matrix, each at its own alignment
+        around = random_array(np.random.default_rng(skip), (7, length + 5), dtype)
+        target = cupola.to_device(around)
+        target[:, skip : skip + length] = there[:, ::-1]
+        around[:, skip : skip + length] = host[:, ::-1]
+        same_bytes(target.get(), around)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 16, 100])
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "c16"])
+def test_copies_of_repeated_elements(driver, dtype, times):
+    host = random_array(np.random.default_rng(times), (41,), dtype)
+    repeated = cupola.empty((41, times), dtype)
+    repeated[...] = cupola.to_device(host)[:, None]
+    same_bytes(repeated.get(), compact(np.broadcast_to(host[:, None], (41, times))))
+    rows = cupola.empty((5, 41, times), dtype)
+    rows[...] = cupola.to_device(host)[:, None]
+    same_bytes(rows.get(), compact(np.broadcast_to(host[:, None], (5, 41, times))))
+
+
 def test_bfloat16(driver):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     host = np.arange(8).astype(ml_dtypes.bfloat16)
