@@ -25,7 +25,7 @@ NUMBERS = (int, float)  # Python's numbers, which have no type of their own
 def clip(x: Array, low: Any, high: Any, out: Any) -> Array | None:
     """The smaller one of `high` and the greater one of `x` and `low`."""
     dtype = x.dtype
-    limits = []
+    limits: list[tuple[Array | None, int, int]] = []
     for limit in (low, high):
         if isinstance(limit, Array):
             if not _fits(limit, x):
@@ -46,7 +46,8 @@ def clip(x: Array, low: Any, high: Any, out: Any) -> Array | None:
     if x.size:
         (first, first_step, first_bits), (second, second_step, second_bits) = limits
         scalars = struct.pack("<2Q", first_bits, second_bits)
-        _launch("clip", x, x, first, second, made, x.size, first_step, second_step, scalars)
+        steps = first_step, second_step
+        _launch("clip", dtype, made, x, first, second, made, x.size, *steps, scalars)
     return made
 
 
@@ -78,20 +79,17 @@ def close(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: bool) -> Array | None
             _spread(one, dtype, shape) if isinstance(one, Array) else None for one in (x, y)
         ]
         steps = [int(one is not None and one.size != 1) for one in (first, second)]
-        of = first if first is not None else second
         _launch(
-            "close", of, first, second, made.view(np.uint8), made.size, *steps,
+            "close", dtype, made, first, second, made.view(np.uint8), made.size, *steps,
             int(bool(equal_nan)), *values,
         )  # fmt: skip
     return made
 
 
-def _launch(name: str, of: Array, *arguments: Any) -> None:
-    """Queue the kernel for elements of the array's type."""
-    dtype = of.dtype
-    out = next(one for one in reversed(arguments) if isinstance(one, Array))
+def _launch(name: str, dtype: np.dtype[Any], out: Array, *arguments: Any) -> None:
+    """Queue the kernel that computes `out` from elements of the type."""
     launch(
-        "fused", f"{name}_{dtype.kind}{8 * dtype.itemsize}", of.device_index,
+        "fused", f"{name}_{dtype.kind}{8 * dtype.itemsize}", out.device_index,
         -(-out.size * dtype.itemsize // BYTES_OF_A_THREAD), *arguments,
     )  # fmt: skip
 
