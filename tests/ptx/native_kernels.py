@@ -196,6 +196,12 @@ BODIES = {
     "shuffles": """ld.global.u32 %r5, [%rd4]; mov.u32 %r6, 0; and.b32 %r7, %r5, 31; shfl.sync.up.b32 %r8|%p0, %r5, 3, 0, -1; selp.u32 %r9, %r8, 7, %p0; shfl.sync.down.b32 %r10|%p1, %r5, 5, 0x1f, -1; selp.u32 %r11, %r10, 9, %p1; shfl.sync.bfly.b32 %r12, %r5, 16, 0x1f, -1; shfl.sync.idx.b32 %r13|%p2, %r5, %r7, 0x1f, -1;
     shfl.sync.idx.b32 %r14|%p3, %r5, 9, 0x181f, -1; shfl.sync.down.b32 %r15, %r5, %r0, 0x1807, -1; selp.u32 %r16, %r15, %r14, %p3; mad.lo.u32 %r6, %r9, 3, %r11; mad.lo.u32 %r6, %r6, 3, %r12; mad.lo.u32 %r6, %r6, 3, %r13; mad.lo.u32 %r6, %r6, 3, %r16; mov.u32 %r17, 16; AGAIN: shfl.sync.down.b32 %r18, %r6, %r17, 0x1f, -1; add.u32 %r6, %r6, %r18; shr.u32 %r17, %r17, 1; setp.ne.u32 %p4, %r17, 0; @%p4 bra AGAIN;
     setp.lt.u32 %p5, %r1, 40; @%p5 bra SKIP; activemask.b32 %r19; shfl.sync.idx.b32 %r20, %r6, 9, 0x1f, %r19; add.u32 %r6, %r6, %r20; SKIP: mov.u32 %r21, -1; shfl.sync.bfly.b32 %r21, %r6, 1, 0x1f, %r21; shfl.sync.idx.b32 %r21, %r21, %r21, %r21, -1; xor.b32 %r6, %r6, %r21; st.global.u32 [%rd5], %r6;""",
+    "shuffles_in_segments": """ld.global.u32 %r5, [%rd4]; mov.u32 %r6, 0; mov.u32 %r8, 1; AGAIN: shfl.sync.down.b32 %r9|%p0, %r5, %r8, 0x101f, -1; @%p0 add.u32 %r6, %r6, %r9; shfl.sync.up.b32 %r9|%p1, %r5, %r8, 0x1800, -1; @!%p1 xor.b32 %r6, %r6, 9; mad.lo.u32 %r6, %r6, 3, %r9; shfl.sync.bfly.b32 %r9|%p2, %r5, %r8, 0x101f, -1;
+    @%p2 xor.b32 %r6, %r6, %r9; shfl.sync.bfly.b32 %r9|%p3, %r5, %r8, 0x081f, -1; @!%p3 add.u32 %r6, %r6, 5; mad.lo.u32 %r6, %r6, 5, %r9; shfl.sync.idx.b32 %r9, %r5, %r8, 0x181f, -1; xor.b32 %r6, %r6, %r9; shfl.sync.down.b32 %r9|%p4, %r5, %r8, 0x1f1f, -1; @%p4 mad.lo.u32 %r6, %r6, 7, %r9; shfl.sync.up.b32 %r9, %r5, %r8, 0x0800, -1; add.u32 %r6, %r6, %r9;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p5, %r8, 34; @%p5 bra AGAIN; st.global.u32 [%rd5], %r6;""",
+    "inserted_lanes": """and.b32 %r5, %r4, 15; shr.u32 %r6, %r4, 4; bfi.b32 %r7, %r6, %r5, 6, 26; bfi.b32 %r8, %r6, %r4, 3, 29; and.b32 %r8, %r8, 1023; bfi.b32 %r9, %r0, %r4, 2, 7; bfi.b32 %r10, %r4, %r0, 4, 28; mov.u32 %r11, 0; mov.u32 %r12, 0;
+    AGAIN: mul.wide.u32 %rd6, %r7, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r13, [%rd6]; mad.lo.u32 %r12, %r12, 3, %r13; add.u32 %r7, %r7, 16; add.u32 %r11, %r11, 16; setp.lt.u32 %p0, %r11, 64; @%p0 bra AGAIN; mul.wide.u32 %rd7, %r8, 4; add.u64 %rd7, %rd1, %rd7; ld.global.u32 %r14, [%rd7]; mul.wide.u32 %rd8, %r9, 4; add.u64 %rd8, %rd1, %rd8; ld.global.u32 %r15, [%rd8];
+    mad.lo.u32 %r12, %r12, 3, %r14; mad.lo.u32 %r12, %r12, 3, %r15; mad.lo.u32 %r12, %r12, 3, %r10; st.global.u32 [%rd5], %r12;""",
     "butterflies": """ld.global.u32 %r5, [%rd4]; shfl.sync.bfly.b32 %r6, %r5, 1, 0x1f, -1; shfl.sync.bfly.b32 %r7, %r6, 2, 0x1f, -1; xor.b32 %r6, %r6, %r7; shfl.sync.bfly.b32 %r7, %r6, 4, 0x1f, -1; mad.lo.u32 %r6, %r6, 3, %r7;
     shfl.sync.bfly.b32 %r7, %r6, 8, 0x1f, -1; mad.lo.u32 %r6, %r6, 5, %r7; mov.u32 %r8, 1; AGAIN: shfl.sync.bfly.b32 %r9|%p0, %r6, %r8, 0x1f, -1; mad.lo.u32 %r6, %r6, 3, %r9; @!%p0 add.u32 %r6, %r6, 1; shfl.sync.up.b32 %r10|%p1, %r6, %r8, 0, -1; @%p1 xor.b32 %r6, %r6, %r10;
     shfl.sync.down.b32 %r11|%p2, %r6, %r8, 0x1f, -1; @!%p2 add.u32 %r6, %r6, 7; xor.b32 %r6, %r6, %r11; shfl.sync.idx.b32 %r12, %r6, %r8, 0x1f, -1; mad.lo.u32 %r6, %r12, 9, %r6; add.u32 %r8, %r8, 3; setp.lt.u32 %p3, %r8, 33; @%p3 bra AGAIN; st.global.u32 [%rd5], %r6;""",
@@ -217,6 +223,11 @@ BODIES = {
     and.b32 %r8, %r7, 63; shl.b32 %r8, %r8, 2; add.u32 %r8, %r5, %r8; shr.u32 %r9, %r7, 27; mov.u32 %r10, 0; ROW: ld.shared.u32 %r11, [%r8]; mad.lo.u32 %r7, %r7, 3, %r11; add.u32 %r8, %r8, 4; add.u32 %r10, %r10, 1; setp.lt.u32 %p0, %r10, %r9; @%p0 bra ROW; st.global.u32 [%rd5], %r7;""",
     "sweeping_quotients": """mul.lo.u32 %r5, %r0, 32; div.u32 %r6, %r4, %r5; rem.u32 %r7, %r4, %r5; setp.gt.u32 %p0, %r6, 3; @%p0 bra OUT; mad.lo.u32 %r8, %r6, 1000, %r7; mul.wide.u32 %rd6, %r8, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r9, [%rd7]; and.b32 %r10, %r4, 127; mul.wide.u32 %rd8, %r10, 4; add.u64 %rd9, %rd1, %rd8;
     ld.global.u32 %r11, [%rd9]; max.u32 %r12, %r4, 96; mul.wide.u32 %rd10, %r12, 4; add.u64 %rd11, %rd1, %rd10; ld.global.u32 %r13, [%rd11]; mad.lo.u32 %r14, %r9, 3, %r11; mad.lo.u32 %r15, %r14, 3, %r13; st.global.u32 [%rd5], %r15; OUT:""",
+    "sweeping_pieces": """mad.lo.u32 %r5, %r0, 12, 1; rem.u32 %r6, %r4, %r5; div.u32 %r7, %r4, %r5; setp.eq.u32 %p0, %r6, 0; @%p0 bra OUT; setp.ne.u32 %p1, %r6, 9; @!%p1 bra OUT; add.u32 %r8, %r6, 1; min.u32 %r8, %r8, 20; mad.lo.u32 %r9, %r7, %r5, %r8; mul.wide.u32 %rd6, %r9, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r10, [%rd7];
+    ld.global.v2.u32 {%r11, %r12}, [%rd1]; ld.global.u32 %r13, [%rd5]; ld.global.u8 %r14, [%rd1]; sub.u32 %r15, 900, %r4; rem.u32 %r16, %r15, %r5; setp.lt.u32 %p2, %r16, 30; selp.u32 %r17, %r10, %r12, %p2; mad.lo.u32 %r13, %r17, 3, %r13; mad.lo.u32 %r13, %r13, 5, %r16; add.u32 %r13, %r13, %r14; st.global.u32 [%rd5], %r13; OUT:""",
+    "sweeping_pairs": """mul.wide.u32 %rd6, %r4, 8; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6; add.u32 %r5, %r4, 3; and.b32 %r6, %r5, 15; setp.gt.u32 %p0, %r6, 12; @%p0 bra OUT; ld.global.v2.u32 {%r7, %r8}, [%rd7]; mad.lo.u32 %r7, %r7, 3, %r6; xor.b32 %r8, %r8, %r4; st.global.v2.u32 [%rd8], {%r8, %r7}; OUT:""",
+    "sweeping_bytes": """cvt.u64.u32 %rd6, %r4; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6; setp.lt.u32 %p0, %r1, 1; @%p0 bra OUT; setp.eq.u32 %p1, %r4, 77; @%p1 bra OUT; ld.global.u8 %r5, [%rd7+-1]; ld.global.u8 %r6, [%rd7+1]; add.u32 %r5, %r5, %r6; st.global.u8 [%rd8], %r5; OUT:""",
+    "sweeping_counts": """ld.global.u32 %r5, [%rd4]; and.b32 %r5, %r5, 7; mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd2, %rd6; setp.ge.u32 %p0, %r1, 50; @%p0 bra OUT; red.global.add.u32 [%rd7], %r4; OUT:""",
     "sweeping_planes": """mov.u32 %r5, %tid.y; mov.u32 %r6, %ntid.y; mov.u32 %r7, %ctaid.y; mad.lo.u32 %r8, %r7, %r6, %r5; mov.u32 %r9, %tid.z; mad.lo.u32 %r10, %r9, 7, %r8; setp.lt.u32 %p0, %r4, 1; setp.lt.u32 %p1, %r10, 1; or.pred %p2, %p0, %p1; setp.gt.u32 %p3, %r10, 12; or.pred %p4, %p2, %p3; @%p4 bra OUT;
     mad.lo.u32 %r11, %r10, 480, %r4; mul.wide.u32 %rd6, %r11, 4; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6; ld.global.u32 %r12, [%rd7+-4]; ld.global.u32 %r13, [%rd7+1920]; ld.global.u32 %r14, [%rd8]; mad.lo.u32 %r15, %r12, 3, %r13; mad.lo.u32 %r16, %r14, 5, %r15; add.u32 %r17, %r16, %r9; st.global.u32 [%rd8], %r17; OUT:""",
 }  # fmt: skip
@@ -231,6 +242,8 @@ SHAPES = {
     "lines": [(16, 6), (24, 4), (8, 4, 3), (40,)],
     "quotients": [(16, 6), (24, 4), (40,), (256,)],
     "shuffles": [(64,), (32, 3)],
+    "shuffles_in_segments": [(64,), (40,)],
+    "inserted_lanes": [(64,), (40,), (256,)],
     "one_address": [(40,), (256,)],
     "strides": [(40,), (128,)],
     "signed_remainders": [(40,), (64,)],
@@ -238,6 +251,10 @@ SHAPES = {
     "some_lanes": [(40,), (16, 6), (24, 4)],
     "fewer_lanes": [(40,), (16, 6)],
     "bits_of_lanes": [(16, 6), (40,), (512,)],
+    "sweeping_pieces": [(32,), (32, 3), (80,), (128,), (256,)],
+    "sweeping_pairs": [(32, 3), (256,)],
+    "sweeping_bytes": [(32, 3), (256,)],
+    "sweeping_counts": [(32, 3), (256,)],
     "sweeping_quotients": [(32,), (64,), (80,), (48, 2)],
     "sweeping_planes": [(32, 4), (96, 2, 3), (64, 5), (16, 6), (32, 1, 5)],
     "sweeping": [(32, 3), (80,), (128,), (1024,)],
@@ -267,6 +284,7 @@ FAULTS = {
     "a_hole": "mul.wide.u32 %rd6, %r4, 1073741824; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
     "a_gap": "cvt.u64.u32 %rd6, %r4; mul.lo.u64 %rd6, %rd6, 0x100000004; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
     "running_out": "add.u64 %rd6, %rd4, 14784; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
+    "pieces_out": "rem.u32 %r6, %r4, 25; setp.eq.u32 %p0, %r6, 24; @%p0 bra OUT; add.u64 %rd6, %rd4, 14784; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5; OUT:",
     "going_out": "mov.u32 %r5, %r4; GO: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; add.u32 %r9, %r9, %r8; add.u32 %r5, %r5, 501; setp.lt.u32 %p0, %r5, 100000; @%p0 bra GO; st.global.u32 [%rd5], %r9;",
     "row_beyond": "ld.global.u32 %r5, [%rd4]; and.b32 %r5, %r5, 7; mul.wide.u32 %rd6, %r5, 4; add.u64 %rd6, %rd1, %rd6; mov.u32 %r10, 0; ROW: ld.global.u32 %r8, [%rd6]; add.u32 %r9, %r9, %r8; add.u64 %rd6, %rd6, %rd3; add.u32 %r10, %r10, 1; setp.lt.u32 %p0, %r10, 10000; @%p0 bra ROW; st.global.u32 [%rd5], %r9;",
     "meeting_for_ever": "ON: bar.sync 0; bra ON;",

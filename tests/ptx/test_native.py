@@ -136,7 +136,8 @@ def test_faults_are_the_interpreters(compiled):
     assert " 719 kernel trapping" in faults["trapping"]
     assert " 702 " in faults["endless"]
     assert " 700 " in faults["beyond_the_end"] and "thread (16,0,0)" in faults["beyond_the_end"]
-    assert "700 kernel running_out, block (4,0,0), thread (16,0,0)" in faults["running_out"]
+    for name in "running_out", "pieces_out":
+        assert f"700 kernel {name}, block (4,0,0), thread (16,0,0)" in faults[name]
     assert "700 kernel going_out, block (0,0,0), thread (0,0,0)" in faults["going_out"]
     for name in ("a_hole", "a_gap"):
         assert " 700 " in faults[name] and "thread (1,0,0)" in faults[name]

@@ -77,6 +77,22 @@ def test_the_quick_tier_stays_where_the_full_one_fails(tmp_path):
     assert how.startswith("compiled, quick tier: ") and "no room" in how
 
 
+def test_the_first_code_of_a_kernel_does_not_wait_for_a_full_tier(tmp_path):
+    program = (
+        LARGE
+        + """
+launch_until("compiled, quick tier")
+module = driver.load(text_of({"endure": "setp.ne.u32 %p0, %r1, 2;" + ROWS}))
+launch_until("compiled, quick tier")
+open(os.environ["CUPOLA_CACHE_DIR"] + "/../go", "w").close()
+launch_until("compiled")
+print("both tiers")
+"""
+    )
+    named = {"CXX": compiler(tmp_path, "true"), "CUPOLA_CPU_THREADS": "2"}
+    assert run(program, "auto", tmp_path / "cache", **named) == ["both tiers"]
+
+
 RANDOM = """
 from ptx.generate import batch
 text, programs = batch.of_seeds(range(FIRST, FIRST + PROGRAMS))

@@ -1,10 +1,10 @@
 // csrc/cpu/analysis/find_block_batches.cpp - finds a path through a kernel that all threads of a
 // block may take.
 //
-// Most thread blocks of a kernel without loops behave alike: no thread is past the end of the
-// arrays, and all run from the first instruction to the last. Where addresses and branch operands
-// are affine over a row of a block's threads, the first and the last thread of the row decide for
-// all. Such rows need neither the state of warps nor a check for each warp.
+// Most threads of a kernel without loops behave alike: they run from the first instruction to the
+// last. Where addresses and branch operands are affine over consecutive threads of a row of a
+// block, the first and the last of these threads decide for all. Such a piece of a row needs
+// neither the state of warps nor a check for each warp.
 #include "cpu/analysis/passes.hpp"
 
 #include <set>
@@ -13,12 +13,26 @@ namespace cupola::cpu::compiler {
 
 using namespace interpreter;
 
+namespace {
+
+bool compares_integers(const OpEffects& op) {
+    return op.kind == Kind::lanes && !op.guarded && op.accesses.size() == 4 &&
+           op.accesses[1].offset == 0 && op.origin.form.opcode() == ptx::Opcode::setp &&
+           is_integer_or_bits(op.origin.key.type);
+}
+
+}  // namespace
+
+bool is_equality(const OpEffects& op) {
+    if (!compares_integers(op)) return false;
+    const auto relation =
+        static_cast<ptx::Compare>(ptx::field::compare.get(op.origin.key.modifiers));
+    return relation == ptx::Compare::eq || relation == ptx::Compare::ne;
+}
+
 bool is_ordered(const OpEffects& op) {
     using Op = ptx::Compare;
-    if (op.kind != Kind::lanes || op.guarded || op.accesses.size() != 4 ||
-        op.accesses[1].offset != 0 || op.origin.form.opcode() != ptx::Opcode::setp ||
-        !ptx::is_integer(op.origin.key.type))
-        return false;
+    if (!compares_integers(op) || !ptx::is_integer(op.origin.key.type)) return false;
     switch (static_cast<Op>(ptx::field::compare.get(op.origin.key.modifiers))) {
         case Op::lt:
         case Op::le:
@@ -71,17 +85,13 @@ struct PathChecker {
         return access.offset == 0 ||
                (r && !r->in_file && (written.insert(access.offset).second || r->bytes != 0));
     }
-    // A comparison that the first and the last thread of a row decide.
+    // A comparison that the first and the last thread of a piece decide.
     bool is_decided(const OpEffects& op) const {
-        if (!op.has_form || op.origin.form.opcode() != ptx::Opcode::setp ||
-            op.accesses.size() != 4 || op.accesses[1].offset != 0 ||
-            !ptx::is_integer(op.origin.key.type))
-            return false;
+        if (!is_ordered(op) && !is_equality(op)) return false;
         const std::int32_t a = op.accesses[2].offset, b = op.accesses[3].offset;
         for (const std::int32_t each : {a, b})
             if (!is_affine(each) && !is_uniform(each)) return false;
-        const bool both_uniform = this->step(a) == 0 && this->step(b) == 0;
-        return both_uniform || (is_ordered(op) && (this->step(a) == 0 || this->step(b) == 0));
+        return this->step(a) == 0 || this->step(b) == 0;
     }
     bool computes(const OpEffects& op) {
         for (const Access& access : op.accesses)
@@ -123,9 +133,11 @@ struct PathChecker {
             if (!access.write && !can_read(access)) return false;
         return op.deferred;
     }
-    // Whether threads that arrive here only exit.
-    bool reaches_exit(std::uint32_t n) const {
-        while (analysis.ops[n].kind == Kind::join || analysis.ops[n].kind == Kind::count) ++n;
+    // Whether threads that arrive here only exit. `counted`: coverage may count them.
+    bool reaches_exit(std::uint32_t n, bool counted) const {
+        while (analysis.ops[n].kind == Kind::join ||
+               (counted && analysis.ops[n].kind == Kind::count))
+            ++n;
         return analysis.ops[n].kind == Kind::exit;
     }
 };
@@ -136,13 +148,14 @@ void find_block_batches(KernelAnalysis& analysis) {
     if (analysis.waits() || analysis.kernel.call_depth != 0) return;
     PathChecker path{analysis, {}, {}, {}};
     std::vector<PathStep> steps;
-    // An update whose address is not allowed ends the batch. The warp then begins again.
+    // Whether the path had no effect yet. Then threads may leave it and exit, and an update whose
+    // address is not allowed ends the batch: the threads begin again.
     bool can_begin_again = true;
     for (std::uint32_t n = 0; n < analysis.ops.size();) {
         const OpEffects& op = analysis.ops[n];
         if (op.guarded) return;
         std::uint32_t next = n + 1;
-        bool taken = false;
+        bool taken = false, exits = false;
         switch (op.kind) {
             case Kind::lanes:
             case Kind::logic:
@@ -165,7 +178,8 @@ void find_block_batches(KernelAnalysis& analysis) {
                 break;
             case Kind::branch:
                 if (!path.is_uniform(op.accesses[0].offset)) return;
-                taken = path.reaches_exit(n + 1);
+                taken = path.reaches_exit(n + 1, true);
+                exits = can_begin_again && path.reaches_exit(taken ? n + 1 : op.targets[0], false);
                 if (taken) next = op.targets[0];
                 break;
             case Kind::jump:
@@ -189,7 +203,7 @@ void find_block_batches(KernelAnalysis& analysis) {
         if (next <= n) return;
         const bool decided = op.kind != Kind::branch && !op.accesses.empty() &&
                              path.uniform.count(op.accesses[0].offset) != 0;
-        steps.push_back({n, taken, decided});
+        steps.push_back({n, taken, decided, exits});
         n = next;
     }
 }

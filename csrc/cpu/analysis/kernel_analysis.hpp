@@ -119,7 +119,8 @@ struct AffineStep {
 struct PathStep {
     std::uint32_t op;
     bool taken;       // for a branch: whether the path takes the branch
-    bool is_uniform;  // its predicate is the same for all threads of the block
+    bool is_uniform;  // its predicate is the same for all threads of a piece of a row
+    bool exits;       // for a branch: threads that do not follow the path exit, without effects
 };
 
 // The operations and values of a kernel, which the passes fill in.

@@ -24,6 +24,7 @@ void form_barrier_regions(KernelAnalysis& analysis);
 // Whether emitted code has rows of this group as types: see emitted/rows.hpp.
 bool has_row_type(ptx::FormId form);  // describe_operations.cpp
 // Whether an operation is an integer comparison whose result is monotonic in its operands.
-bool is_ordered(const OpEffects& op);  // find_block_batches.cpp
+bool is_ordered(const OpEffects& op);   // find_block_batches.cpp
+bool is_equality(const OpEffects& op);  // find_block_batches.cpp; of integers
 
 }  // namespace cupola::cpu::compiler

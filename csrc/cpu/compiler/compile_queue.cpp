@@ -35,6 +35,7 @@ struct KeyedJob {
     Job job;
     std::string key;
     std::unique_ptr<KeyedJob> next;  // the full tier, after the quick one
+    bool is_upgrade = false;         // the kernel has the code of the quick tier
 };
 
 struct CompileQueue {
@@ -43,7 +44,7 @@ struct CompileQueue {
     std::vector<std::shared_ptr<const KernelCode>> kernels;
     std::vector<KeyedJob> locked;  // jobs that another process compiles
     std::vector<KeyedJob> full;    // full tiers of kernels that have the code of the quick tier
-    std::size_t threads = 0, idle = 0;
+    std::size_t threads = 0, idle = 0, upgrading = 0;
     std::atomic<bool> stopping{false};
 };
 // Never destroyed: threads outlive static objects.
@@ -52,21 +53,25 @@ CompileQueue& compile_queue() {
     return *queue;
 }
 
+std::size_t compilers_at_once() {
+    return std::clamp<std::size_t>(processors() / processors_each, 1, max_compilers);
+}
+
 void checkpoint() {
     if (compile_queue().stopping.load()) park_thread();
 }
 
-void* compiled_library(const Job& job, const std::string& key, Cache::Lock& lock,
-                       std::string& why) {
+void* compiled_library(const KeyedJob& keyed, Cache::Lock& lock, std::string& why) {
+    const std::string& key = keyed.key;
     cache().evict();
     DetachedJob files;
     files.library = cache().pending_path(key);
-    // On a machine with one processor, the compiler has low priority, so that launches get the
-    // processor.
-    files.low_priority = processors() == 1;
+    // On a machine with one processor, the compiler has the lowest priority, so that launches get
+    // the processor. A kernel with code of the quick tier gains less from the compiler.
+    files.niceness = processors() == 1 ? 19 : keyed.is_upgrade ? 10 : 0;
     Sources sources;
     std::string stem;
-    if (!write_source(job, sources, stem, why)) return nullptr;
+    if (!write_source(keyed.job, sources, stem, why)) return nullptr;
     files.output = stem + ".made";
     files.lock_name = lock.name();
     files.lock = lock.release();
@@ -96,6 +101,7 @@ void add_quick_tier(const KernelCode& kernel, KeyedJob& keyed) {
 // The full tier follows when no kernel waits for its first code.
 void queue_next_tier(CompileQueue& queue, KeyedJob& keyed) {
     if (!keyed.next || keyed.job.slots[0]->ready.load() == nullptr) return;
+    keyed.next->is_upgrade = true;
     std::lock_guard lock(queue.mutex);
     queue.full.push_back(std::move(*keyed.next));
 }
@@ -109,7 +115,7 @@ bool try_complete(KeyedJob& keyed) try {
         if (lock.taken()) return false;
         // Another process may have compiled the kernel by now.
         library = cache().load(keyed.key);
-        if (!library) library = compiled_library(keyed.job, keyed.key, lock, why);
+        if (!library) library = compiled_library(keyed, lock, why);
     }
     keyed.job.install(library, why);
     queue_next_tier(compile_queue(), keyed);
@@ -146,8 +152,12 @@ std::shared_ptr<const KernelCode> take_most_expensive(CompileQueue& queue) {
 void* compile_kernels(void*) {
     CompileQueue& queue = compile_queue();
     std::unique_lock lock(queue.mutex);
+    const auto can_upgrade = [&queue] {
+        return !queue.full.empty() && queue.upgrading < compilers_at_once();
+    };
     for (;;) {
         std::vector<KeyedJob> jobs;
+        bool upgrades = false;
         if (!queue.kernels.empty()) {
             auto kernel = take_most_expensive(queue);
             lock.unlock();
@@ -155,9 +165,11 @@ void* compile_kernels(void*) {
             jobs.emplace_back();
             prepare(*kernel, jobs[0]);
             kernel.reset();
-        } else if (!queue.full.empty()) {
+        } else if (can_upgrade()) {
             jobs.push_back(std::move(queue.full.front()));
             queue.full.erase(queue.full.begin());
+            upgrades = true;
+            ++queue.upgrading;
             lock.unlock();
         } else {
             ++queue.idle;
@@ -166,7 +178,7 @@ void* compile_kernels(void*) {
             else
                 queue.work.wait_for(lock, poll);
             --queue.idle;
-            if (!queue.kernels.empty() || !queue.full.empty() || queue.locked.empty()) continue;
+            if (!queue.kernels.empty() || can_upgrade() || queue.locked.empty()) continue;
             jobs.swap(queue.locked);
             lock.unlock();
         }
@@ -176,6 +188,7 @@ void* compile_kernels(void*) {
                        [](KeyedJob& each) { return each.job.slots.empty() || try_complete(each); }),
                    jobs.end());
         lock.lock();
+        if (upgrades) --queue.upgrading;
         for (KeyedJob& each : jobs) queue.locked.push_back(std::move(each));
     }
 }
@@ -186,9 +199,8 @@ void compile_later(std::shared_ptr<const KernelCode> kernel) {
     CompileQueue& queue = compile_queue();
     std::lock_guard lock(queue.mutex);
     queue.kernels.push_back(std::move(kernel));
-    const std::size_t most =
-        std::clamp<std::size_t>(processors() / processors_each, 1, max_compilers);
-    if (queue.idle == 0 && queue.threads < most) {
+    // A kernel's first code does not wait for the full tiers of other kernels.
+    if (queue.idle == 0 && queue.threads - queue.upgrading < compilers_at_once()) {
         if (start_thread(&compile_kernels, nullptr)) {
             ++queue.threads;
         } else if (queue.threads == 0) {

@@ -239,12 +239,15 @@ bool compile(const Compiler& compiler, const Sources& sources, const std::string
 bool compile_detached(const Compiler& compiler, const Sources& sources, const DetachedJob& job,
                       std::string& why) {
     const Commands all = commands_of(compiler, sources, job.output);
-    std::string first;
-    if (job.low_priority)
+    std::string first, script;
+    if (job.niceness != 0) {
+        const std::string number = std::to_string(job.niceness);
         if (const std::string nice = find_executable("nice"); !nice.empty())
-            first = quoted(nice) + " -n 19 ";
+            first = quoted(nice) + " -n " + number + " ";
+        // Where Linux groups processes by session, the niceness of the session counts.
+        script = "{ echo " + number + " >/proc/self/autogroup; } 2>/dev/null; ";
+    }
     const std::string log = job.output + ".log", to_log = " 2>>" + quoted(log) + " >/dev/null";
-    std::string script;
     if (!all.precompile.empty())
         script += first + quoted(all.precompile) + " && command -p mv -f " +
                   quoted(Words{all.header, precompiled(sources)}) + "; ";

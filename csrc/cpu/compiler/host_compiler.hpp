@@ -51,8 +51,8 @@ bool compile(const Compiler& compiler, const Sources& sources, const std::string
 struct DetachedJob {
     std::string output, library;  // `output` is renamed to `library`
     std::string lock_name;
-    int lock = -1;              // held while its processes run
-    bool low_priority = false;  // run at low priority
+    int lock = -1;     // held while its processes run
+    int niceness = 0;  // lowers the priority of its processes
 };
 bool compile_detached(const Compiler& compiler, const Sources& sources, const DetachedJob& job,
                       std::string& why);

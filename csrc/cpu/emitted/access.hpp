@@ -237,6 +237,28 @@ CUPOLA_INLINE void load_affine_masked(CheckedAddress checked, std::int64_t offse
                                       std::uint32_t mask, D&... to) {
     load_masked_elements<T, S>(std::index_sequence_for<D...>(), checked, offset, mask, to...);
 }
+// Loads the first `count` lanes from affine addresses that have been checked. The other lanes are
+// 0.
+template <class T, std::int64_t S, std::size_t... K, class... D>
+CUPOLA_INLINE void load_first_elements(std::index_sequence<K...>, std::uint64_t from,
+                                       std::uint32_t count, D&... to) {
+    constexpr unsigned elements = sizeof...(D), bytes = elements * sizeof(T);
+    alignas(64) T memory[lanes * elements] = {};
+    if constexpr (S == bytes)
+        __builtin_memcpy(memory, reinterpret_cast<const void*>(from), std::size_t{bytes} * count);
+    else
+        for (unsigned i = 0; i < count; ++i)
+            __builtin_memcpy(
+                memory + i * elements,
+                reinterpret_cast<const void*>(from + static_cast<std::uint64_t>(S) * i), bytes);
+    (deinterleave<T, elements, K>(memory, to), ...);
+}
+template <class T, std::int64_t S, class... D>
+CUPOLA_INLINE void load_first(CheckedAddress checked, std::int64_t offset, std::uint32_t count,
+                              D&... to) {
+    load_first_elements<T, S>(std::index_sequence_for<D...>(),
+                              checked.low + static_cast<std::uint64_t>(offset), count, to...);
+}
 template <class T, std::size_t... K, class... D>
 CUPOLA_INLINE void load_uniform_elements(std::index_sequence<K...>, std::uint64_t from, D&... to) {
     (splat<T>(fetch<T>(from + K * sizeof(T)), all_lanes, to), ...);
@@ -314,6 +336,23 @@ CUPOLA_INLINE void store_affine_elements(std::index_sequence<K...>, CheckedAddre
 template <class T, std::int64_t S, class... V>
 CUPOLA_INLINE void store_affine(CheckedAddress checked, std::int64_t offset, const V&... from) {
     store_affine_elements<T, S>(std::index_sequence_for<V...>(), checked, offset, from...);
+}
+
+// Stores the first `count` lanes to contiguous addresses that have been checked.
+template <class T, std::size_t... K, class... V>
+CUPOLA_INLINE void store_first_elements(std::index_sequence<K...>, std::uint64_t to,
+                                        std::uint32_t count, const V&... from) {
+    constexpr unsigned elements = sizeof...(V);
+    alignas(64) T memory[lanes * elements];
+    (interleave<T, elements, K>(to_lanes<T>(from), memory), ...);
+    __builtin_memcpy(reinterpret_cast<void*>(to), memory, elements * sizeof(T) * count);
+}
+template <class T, std::int64_t S, class... V>
+CUPOLA_INLINE void store_first(CheckedAddress checked, std::int64_t offset, std::uint32_t count,
+                               const V&... from) {
+    static_assert(S == sizeof...(V) * sizeof(T));
+    store_first_elements<T>(std::index_sequence_for<V...>(),
+                            checked.low + static_cast<std::uint64_t>(offset), count, from...);
 }
 
 template <class T, std::int64_t S, std::size_t... K, class... V>

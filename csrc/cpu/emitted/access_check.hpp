@@ -1,7 +1,7 @@
 // csrc/cpu/emitted/access_check.hpp - one range check for all affine accesses of a warp or a block.
 #pragma once
 
-#include "cpu/emitted/affine.hpp"
+#include "cpu/emitted/row_pieces.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
@@ -51,7 +51,7 @@ CUPOLA_INLINE CheckedAddress check_affine(const Warp& w, std::uint32_t slot, O<V
                            offset, bytes, align, write);
 }
 
-// The same check for a whole thread block. `low` is the address of the first thread, and `bytes`
+// The same check for a piece of a row. `low` is the address of the first thread, and `bytes`
 // are those of one thread.
 template <class V, std::int64_t S>
 CUPOLA_INLINE CheckedAddress check_block_affine(const Warp& w, std::uint32_t slot,

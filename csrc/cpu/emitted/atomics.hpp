@@ -174,9 +174,20 @@ CUPOLA_INLINE void shuffle_butterfly(Lanes<4>& to, Lanes<4> from, std::uint32_t 
     };
     to = {exchanged(K)...};
 }
-// Shuffles by one distance for all lanes, in one segment of 32 lanes.
+// The lanes whose source is in their segment, of `size` lanes, a power of two.
 template <ptx::Mode M>
-CUPOLA_INLINE std::uint32_t shuffle_by(Lanes<4>& to, const Lanes<4>& from, std::uint32_t shift) {
+CUPOLA_INLINE std::uint32_t lanes_in_segment(std::uint32_t shift, std::uint32_t size) {
+    if (shift >= size) return 0;
+    const std::uint32_t segment = all_lanes >> (lanes - size);
+    std::uint32_t valid = M == ptx::Mode::up ? segment & segment << shift : segment >> shift;
+    for (; size < lanes; size *= 2) valid |= valid << size;
+    return valid;
+}
+// Shuffles by one distance for all lanes, in segments of `size` lanes. Where that is not 32, M is
+// not idx, and butterflies stay in a segment.
+template <ptx::Mode M>
+CUPOLA_INLINE std::uint32_t shuffle_by(Lanes<4>& to, const Lanes<4>& from, std::uint32_t shift,
+                                       std::uint32_t size) {
     constexpr std::make_index_sequence<Lanes<4>::count> each;
     if constexpr (M == ptx::Mode::bfly) {
         shuffle_butterfly(to, from, shift, each);
@@ -192,7 +203,7 @@ CUPOLA_INLINE std::uint32_t shuffle_by(Lanes<4>& to, const Lanes<4>& from, std::
             unpack(from, values + lanes);
             Lanes<4> moved;
             pack(values + (up ? lanes - shift : shift), moved);
-            const std::uint32_t valid = up ? all_lanes << shift : all_lanes >> shift;
+            const std::uint32_t valid = lanes_in_segment<M>(shift, size);
             to = from;
             merge_vectors(each, moved, valid, to);
             return valid;
@@ -203,11 +214,16 @@ CUPOLA_INLINE std::uint32_t shuffle_by(Lanes<4>& to, const Lanes<4>& from, std::
 // Shuffles a whole warp. Returns the lanes whose source is in their segment.
 template <ptx::Mode M, class A, class B, class C>
 CUPOLA_INLINE std::uint32_t shuffle(Lanes<4>& to, A a, B b, C c) {
-    constexpr std::uint32_t one_segment = M == ptx::Mode::up ? 0 : 31;
+    constexpr std::uint32_t clamp = M == ptx::Mode::up ? 0 : 31;
     const auto shift = common_value(b), segment = common_value(c);
-    if (__builtin_expect(shift.holds && segment.holds && (segment.value & 0x1f1f) == one_segment,
-                         1))
-        return shuffle_by<M>(to, to_lanes<std::uint32_t>(a), shift.value & 31);
+    // Bits of a lane's number that name its segment.
+    const std::uint32_t distance = shift.value & 31, above = segment.value >> 8 & 31,
+                        size = (31 & ~above) + 1;
+    const bool stays = M == ptx::Mode::bfly  ? (distance & above) == 0
+                       : M == ptx::Mode::idx ? above == 0
+                                             : (size & (size - 1)) == 0;
+    if (__builtin_expect(shift.holds && segment.holds && (segment.value & 31) == clamp && stays, 1))
+        return shuffle_by<M>(to, to_lanes<std::uint32_t>(a), distance, size);
     alignas(64) std::uint32_t values[lanes], shifts[lanes], segments[lanes], made[lanes];
     unpack_words(a, values);
     unpack_words(b, shifts);

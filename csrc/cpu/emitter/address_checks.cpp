@@ -144,10 +144,15 @@ AffineResult AddressChecks::affine_result(std::uint32_t n, const std::string& na
         row_type(s) + ", " + word_type(written) + ", " + to_string(affine.step);
     const bool widens = written > read;
     const std::string proof = std::string(", Proof::") + name_of(affine.proof) + ">(";
-    const std::string call = operands_.in_block_batch()
-                                 ? "apply_block_affine<" + made + proof + "threads, "
-                                 : "apply_affine<" + made + (widens ? ", true" : ", false") + proof;
-    return {name, "const auto " + name + " = " + call + text + ");", affine, widens, uniform};
+    const std::string types = made + (widens ? ", true" : ", false") + proof;
+    const std::string begin = "const auto " + name + " = ";
+    if (!operands_.in_block_batch())
+        return {name, begin + "apply_affine<" + types + text + ");", affine, widens, uniform};
+    std::string block = begin + "apply_block_affine<" + types + "threads, " + text + ");";
+    if (affine.proof == Proof::endpoints || affine.proof == Proof::low_bits)
+        block += " if (__builtin_expect(!" + name + ".holds, 0)) { threads = affine_threads<" +
+                 types + "threads, " + text + "); goto shorter; }";
+    return {name, block, affine, widens, uniform};
 }
 
 // After an instruction, each of its results has a new affine value or none.

@@ -1,25 +1,27 @@
 // csrc/cpu/emitter/block_batch.cpp - the path that whole thread blocks take as a function.
 //
-// For each row of a block's threads it tests every assumption, and then runs warp after warp
-// without checks.
+// It cuts each row of a block's threads into pieces in which every assumption holds, and runs a
+// piece without checks.
 #include "cpu/emitter/block_batch.hpp"
+
+#include "cpu/analysis/passes.hpp"
 
 namespace cupola::cpu::compiler {
 
 using std::to_string;
 
 namespace {
-constexpr const char* end_batch = " return end_block_batch(w, warps_done);";
+constexpr const char* end_batch = " return end_block_batch(w, threads_done + begin);";
 
 std::string index_of(const Register& r) { return r.tid_dimension == 1 ? "y" : "z"; }
 }  // namespace
 
-// Emits scalars: the first and the last thread of a row determine the values of all its threads.
-void BlockBatch::emit_row_values() {
+// Emits scalars: the first and the last thread of a piece determine the values of all its threads.
+void BlockBatch::emit_piece_values() {
     for (const Register& r : analysis_.registers)
         if (r.special && r.invariant_affine && r.tid_dimension >= 0)
             out_.emit("const auto l" + to_string(r.offset) + " = " +
-                      (r.tid_dimension == 0 ? "thread_index_affine<1>(threads);"
+                      (r.tid_dimension == 0 ? "thread_index_affine<1>(begin, threads);"
                                             : "BlockAffine<std::uint32_t, 0>{" + index_of(r) +
                                                   ", " + index_of(r) + ", true};"));
     for (const PathStep& each : analysis_.batch_path) {
@@ -29,7 +31,8 @@ void BlockBatch::emit_row_values() {
             const bool negate =
                 (analysis_.kernel.code[each.op].flags & interpreter::flag::negate) != 0;
             out_.emit("if (" + operands_.input(op.accesses[0]) + ".bits " +
-                      (negate == each.taken ? "!=" : "==") + " 0)" + end_batch);
+                      (negate == each.taken ? "!=" : "==") + " 0)" +
+                      (each.exits ? " continue;" : end_batch));
         }
         if (op.kind != Kind::lanes && op.kind != Kind::logic) continue;
         const Register* to = analysis_.at(op.accesses[0].offset);
@@ -43,13 +46,18 @@ void BlockBatch::emit_row_values() {
         }
         const std::string a = addresses_.affine_operand(op.accesses[2]).name,
                           b = addresses_.affine_operand(op.accesses[3]).name;
-        out_.emit("if (!compare_row<" + row_type(op) + ">(" + to->name() + ", " + a + ", " + b +
-                  "))" + end_batch);
+        const std::string row = row_type(op) + (is_equality(op) ? ", true>(" : ", false>(");
+        out_.emit("if (__builtin_expect(!compare_piece<" + row + to->name() + ", " + a + ", " + b +
+                  "), 0)) { threads = compared_threads<" + row + "threads, " + a + ", " + b +
+                  "); goto shorter; }");
     }
 }
 
-// Emits the statements whose results differ between warps.
-void BlockBatch::emit_warp_statements() {
+// Emits the statements whose results differ between groups of 32 threads.
+void BlockBatch::emit_statements() {
+    for (const AccessGroup& g : addresses_.groups())
+        out_.emit("const CheckedAddress " + g.name + " = warp_address<" + to_string(g.step) +
+                  ">(all_" + g.name + ", from);");
     std::set<std::int32_t> declared;
     for (const PathStep& each : analysis_.batch_path) {
         const OpEffects& op = analysis_.ops[each.op];
@@ -60,7 +68,7 @@ void BlockBatch::emit_warp_statements() {
         }
         if (op.kind == Kind::atomic) {
             out_.emit("if (__builtin_expect(!" + accesses_.deferred_atomic(each.op) +
-                      ", 0)) return end_block_batch(w, warps_done + from / lanes);");
+                      ", 0)) return end_block_batch(w, threads_done + begin + from);");
             continue;
         }
         if (each.is_uniform || (!access && !is_computation(op))) continue;
@@ -92,18 +100,23 @@ void BlockBatch::emit() {
     out_.emit(
         "struct BlockBatch { [[gnu::noinline]] static void run(Warp& w, const std::byte* r) {");
     out_.emit("constexpr std::uint32_t mask = all_lanes; (void)mask;");
-    out_.emit("const std::uint32_t threads = w.block->shape[0];");
+    out_.emit("const std::uint32_t row = w.block->shape[0], max_pieces = row / lanes + 4;");
     variables_.define_uniforms([](const Register& r) { return is_of_block(r) && !r.varies_in_x; });
     out_.emit("const std::uint32_t end = w.block->batch_end;");
     out_.emit("for (std::uint32_t& x = w.block->index_of_block[0]; x != end; ++x) {");
     variables_.define_uniforms([](const Register& r) { return is_of_block(r) && r.varies_in_x; });
-    out_.emit("std::uint32_t warps_done = 0;");
+    out_.emit("std::uint32_t threads_done = 0;");
     out_.emit("for (std::uint32_t z = 0; z < w.block->shape[2]; ++z)");
     out_.emit(
-        "for (std::uint32_t y = 0; y < w.block->shape[1]; ++y, warps_done += threads / lanes) {");
+        "for (std::uint32_t y = 0; y < w.block->shape[1]; ++y, threads_done += row) {"
+        "std::uint32_t pieces = 0;");
+    out_.emit("for (std::uint32_t begin = 0, threads; begin != row; begin += threads) {");
+    // Short pieces take more time than warps.
+    out_.emit("threads = ++pieces > max_pieces ? 0 : row - begin;");
+    out_.emit(std::string("shorter: if (__builtin_expect(threads == 0, 0))") + end_batch);
     operands_.set_block_batch(true);
     operands_.set_path(Path::all_lanes);
-    emit_row_values();
+    emit_piece_values();
     for (const AccessGroup& g : addresses_.groups()) {
         out_.emit("const CheckedAddress all_" + g.name + " = check_block_affine(w, " +
                   to_string(g.slot) + ", " + g.affine + ", " + to_string(g.begin) + ", " +
@@ -111,13 +124,16 @@ void BlockBatch::emit() {
                   to_string(g.align) + ", " + (g.write ? "true" : "false") + ");");
         out_.emit("if (!all_" + g.name + ".holds)" + end_batch);
     }
-    out_.emit("for (std::uint32_t from = 0; from < threads; from += lanes) {");
-    for (const AccessGroup& g : addresses_.groups()) {
-        out_.emit("const CheckedAddress " + g.name + " = warp_address<" + to_string(g.step) +
-                  ">(all_" + g.name + ", from);");
-    }
-    emit_warp_statements();
-    out_.emit("} } } } };");
+    out_.emit("std::uint32_t from = 0;");
+    out_.emit("for (; threads - from >= lanes; from += lanes) {");
+    emit_statements();
+    out_.emit("}");
+    out_.emit("if (from != threads) { const std::uint32_t count = threads - from;");
+    out_.emit("const std::uint32_t mask = (1u << count) - 1; (void)mask;");
+    operands_.set_first_lanes(true);
+    emit_statements();
+    operands_.set_first_lanes(false);
+    out_.emit("} } } } } };");
     out_.emit("if (!ip) { BlockBatch::run(w, r); return nullptr; }");
     operands_.set_block_batch(false);
     operands_.set_path(Path::unchecked);

@@ -24,8 +24,8 @@ class BlockBatch {
     void emit();
 
   private:
-    void emit_row_values();
-    void emit_warp_statements();
+    void emit_piece_values();
+    void emit_statements();
 
     const KernelAnalysis& analysis_;
     CppText& out_;

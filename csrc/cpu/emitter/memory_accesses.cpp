@@ -77,10 +77,17 @@ void MemoryAccesses::emit_access(std::uint32_t b, std::uint32_t n) {
     const std::string what = std::string(load ? "load" : "store");
     if (checked) {
         const AccessGroup& g = *group;
-        const std::string form = some ? "_affine_masked<" : g.uniform ? "_uniform<" : "_affine<";
+        const bool first = operands_.has_first_lanes() && g.step != 0;
+        const std::string form = some        ? "_affine_masked<"
+                                 : g.uniform ? "_uniform<"
+                                 : first     ? "_first<"
+                                             : "_affine<";
         out_.emit(what + form + word_type(bytes) + ", " + to_string(g.step) + ">(" + g.name + ", " +
-                  to_string(c.imm - g.begin) + (some ? ", mask" : "") + values + ");" + after +
-                  "}");
+                  to_string(c.imm - g.begin) +
+                  (some    ? ", mask"
+                   : first ? ", count"
+                           : "") +
+                  values + ");" + after + "}");
         return;
     }
     const std::string window = window_name(is_shared(op));

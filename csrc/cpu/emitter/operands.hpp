@@ -35,6 +35,9 @@ class Operands {
     // Whether the statements from now on run for whole thread blocks.
     void set_block_batch(bool on) { block_batch_ = on; }
     bool in_block_batch() const { return block_batch_; }
+    // Whether the statements from now on run for the first `count` lanes only.
+    void set_first_lanes(bool on) { first_lanes_ = on; }
+    bool has_first_lanes() const { return first_lanes_; }
     // Whether the statements from now on run for one lane, whose registers are scalars.
     void set_one_lane(bool on) { one_lane_ = on; }
 
@@ -50,7 +53,7 @@ class Operands {
     const KernelAnalysis& analysis_;
     CppText& out_;
     Path path_ = Path::unchecked;
-    bool block_batch_ = false, one_lane_ = false;
+    bool block_batch_ = false, first_lanes_ = false, one_lane_ = false;
 };
 
 }  // namespace cupola::cpu::compiler

@@ -218,10 +218,12 @@ void BlockState::run_native(const DecodedOp* ip) {
     }
 }
 
-// The lanes of a warp that have a thread.
+// The lanes of a warp that have a thread, without the threads that a batch ran.
 std::uint32_t BlockState::lanes_of(unsigned index) const {
     const unsigned first = index * lanes;
-    return threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
+    const std::uint32_t all =
+        threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
+    return batched_threads > first ? all & all_lanes << (batched_threads - first) : all;
 }
 
 void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
@@ -230,8 +232,9 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     index_of_block[2] = z;
     fault_.reset();
     if (tensor_memory_) tensor_memory_->begin();
+    const std::uint32_t batched_warps = batched_threads / lanes;
     live_warps = warp_count - batched_warps;
-    live_threads = threads_ - lanes * batched_warps;
+    live_threads = threads_ - batched_threads;
     for (; used_barriers != 0; used_barriers &= used_barriers - 1)
         barriers[__builtin_ctz(used_barriers)] = BarrierState{};
     awaited = false;
@@ -256,7 +259,7 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
         w.live = lanes_of(n);
         w.status = Status::yielded;
     }
-    batched_warps = 0;
+    batched_threads = 0;
     notify([&](auto& each) { each.begin(x, y, z); });
 }
 

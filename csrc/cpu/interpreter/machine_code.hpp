@@ -31,7 +31,7 @@ struct RuntimeCallbacks {
 // With a null pc, where the kernel allows it (analysis/find_block_batches.cpp): runs whole blocks
 // whose rows of threads are full warps, from `index_of_block` along a row to `batch_end`. It stops
 // at the first block that cannot run so. It leaves that block's index in `index_of_block`, and the
-// number of warps that it ran there in `batched_warps`. `w` is any warp of a block that has not
+// number of threads that it ran there in `batched_threads`. `w` is any warp of a block that has not
 // begun.
 using MachineCodeRun = const DecodedOp* (*)(const DecodedOp* ip, Warp& w, std::byte* registers,
                                             const RuntimeCallbacks&);

@@ -223,7 +223,7 @@ struct Block {
     std::uint32_t shape[3] = {1, 1, 1};    // %ntid
     // Machine code runs blocks of a row up to this one.
     std::uint32_t batch_end = 0;
-    std::uint32_t batched_warps = 0;  // number of the next block's warps that ran already
+    std::uint32_t batched_threads = 0;  // number of the next block's threads that ran already
     unsigned warp_count = 0, live_warps = 0, live_threads = 0;
     // Whether threads wait at a barrier: an exit may then complete it.
     bool awaited = false;
