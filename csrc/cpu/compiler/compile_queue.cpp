@@ -68,7 +68,7 @@ void* compiled_library(const KeyedJob& keyed, Cache::Lock& lock, std::string& wh
     files.library = cache().pending_path(key);
     // On a machine with one processor, the compiler has the lowest priority, so that launches get
     // the processor. A kernel with code of the quick tier gains less from the compiler.
-    files.niceness = processors() == 1 ? 19 : keyed.is_upgrade ? 10 : 0;
+    files.niceness = processors() == 1 ? 19 : keyed.is_upgrade ? 5 : 0;
     Sources sources;
     std::string stem;
     if (!write_source(keyed.job, sources, stem, why)) return nullptr;
