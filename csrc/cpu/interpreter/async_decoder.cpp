@@ -170,7 +170,7 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             const std::int32_t to = shared(0);
             const unsigned width = ptx::bytes_of(i.type);
             const std::string bits = std::to_string(8 * width);
-            DecodedOp& code = code_.emit(code_.handlers().find("st.b" + bits));
+            DecodedOp& code = code_.emit(part(i, code_.handlers().find("st.b" + bits).run));
             for (unsigned k = 0; k < count; ++k) code.op[k] = values[k];
             code.op[4] = to;
             code.count = static_cast<std::uint8_t>(count);
@@ -183,7 +183,7 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             const std::int32_t value = operands_.relaxed_source(functions_.operand(i, 1), i.type),
                                to = addresses_.host_address(functions_.operand(i, 0), space);
             const std::string bits = std::to_string(8 * ptx::bytes_of(i.type));
-            DecodedOp& code = code_.emit(code_.handlers().find("st.b" + bits));
+            DecodedOp& code = code_.emit(part(i, code_.handlers().find("st.b" + bits).run));
             code.op[0] = value;
             code.op[4] = to;
             code.count = 1;
@@ -211,7 +211,7 @@ void AsyncDecoder::decode(const ptx::Instruction& i) {
             const Type type = i.type == Type::s64 ? Type::u64 : i.type;
             const std::string opcode =
                 "red." + std::string(spelled(op)) + "." + std::string(name_of(type));
-            DecodedOp& code = code_.emit(opcode, 0, value);
+            DecodedOp& code = code_.emit(part(i, code_.handlers().find(opcode).run), 0, value);
             code.op[4] = to;
             code.flags = flag::strong;
             code.slot = code_.take_slots();

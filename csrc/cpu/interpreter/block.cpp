@@ -322,7 +322,39 @@ std::uint32_t BlockState::read_tensor_memory(const Warp& w, const DecodedOp* ip,
                            "lane " + std::to_string(lane) + ", column " + std::to_string(column) +
                                " of tensor memory");
         });
+    touch_columns(w, ip, thread_lane, lane, column, 1, observe::Touch::read);
     return tensor_memory_->read(lane, column);
+}
+
+void BlockState::touch_columns(const Warp& w, const DecodedOp* ip, unsigned thread_lane,
+                               unsigned lane, unsigned column, unsigned count,
+                               observe::Touch how) const {
+    if (effects_are_seen_)
+        static_cast<const BlockState&>(*w.block).touch(w, ip, thread_lane,
+                                                       tensor_memory_->address_of(lane, column),
+                                                       std::uint64_t{4} * count, how);
+}
+
+void BlockState::forget_columns(unsigned first, unsigned count) const {
+    if (!effects_are_seen_) return;
+    for (unsigned lane = 0; lane < TensorMemory::lane_count; ++lane)
+        notify([&](auto& each) {
+            each.allocated(tensor_memory_->address_of(lane, first), std::uint64_t{4} * count);
+        });
+}
+
+std::string BlockState::cell_text(std::uint64_t address) const {
+    const BlockState* const peer = peer_of(*this);
+    for (const BlockState* each : {this, peer}) {
+        if (!each || !each->tensor_memory_) continue;
+        const std::uint64_t cell = (address - each->tensor_memory_->address_of(0, 0)) / 4;
+        if (cell >= TensorMemory::lane_count * TensorMemory::column_count) continue;
+        return "lane " + std::to_string(cell / TensorMemory::column_count) + ", column " +
+               std::to_string(cell % TensorMemory::column_count) + " of tensor memory" +
+               (each == this ? ""
+                             : " of block " + std::to_string(each->rank()) + " of the cluster");
+    }
+    return {};
 }
 
 // Notes a fault where the block has ended with columns that no thread has freed.

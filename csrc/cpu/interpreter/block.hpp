@@ -123,6 +123,15 @@ class BlockState final : public Block {
     std::uint32_t read_tensor_memory(const Warp& w, const DecodedOp* ip, unsigned thread_lane,
                                      unsigned lane, unsigned column) const;
 
+    // Reports accesses to columns of tensor memory. Observers see the addresses of their cells.
+    void touch_columns(const Warp& w, const DecodedOp* ip, unsigned thread_lane, unsigned lane,
+                       unsigned column, unsigned count, observe::Touch how) const;
+    // Columns were allocated: observers forget earlier accesses.
+    void forget_columns(unsigned first, unsigned count) const;
+    // "lane 3, column 8 of tensor memory" for the address of a cell of this block or of its peer;
+    // empty for another address.
+    std::string cell_text(std::uint64_t address) const;
+
     TextureView* texture(std::uint64_t handle) { return textures_.find(handle, launch_); }
 
     // barrier.cpp

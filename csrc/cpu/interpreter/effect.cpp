@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "cpu/interpreter/async.hpp"
+#include "cpu/interpreter/matrix.hpp"
+#include "cpu/interpreter/tcgen05.hpp"
 
 namespace cupola::cpu::interpreter {
 namespace {
@@ -65,6 +67,8 @@ std::pair<Copies, Effect::Step> copies_of(AsyncKind kind, bool has_mbarrier) {
         case AsyncKind::BulkToCluster:
         case AsyncKind::TensorLoad:
         case AsyncKind::TensorSend:
+        case AsyncKind::StoreAsync:
+        case AsyncKind::ReduceAsync:
             return {Copies::counted, Step::access};
         case AsyncKind::BulkToGlobal:
         case AsyncKind::BulkMasked:
@@ -95,12 +99,45 @@ std::pair<Copies, Effect::Step> copies_of(AsyncKind kind, bool has_mbarrier) {
     }
 }
 
+// How an operation acts on asynchronous operations of the tensor cores. Its handler tells, as the
+// decoder composes it of no row.
+std::pair<Copies, Effect::Step> tensor_operation_of(const DecodedOp& code) {
+    using Step = Effect::Step;
+    const TensorMemoryControl& tensor = tensor_memory_control;
+    const std::tuple<Handler, Copies, Step> steps[] = {
+        {tensor.multiply, Copies::tensor, Step::access},
+        {tensor.copy, Copies::tensor, Step::access},
+        {tensor.shift, Copies::tensor, Step::access},
+        {tensor.commit, Copies::tensor, Step::access},
+        {tensor.load, Copies::tensor_loads, Step::access},
+        {tensor.store, Copies::tensor_stores, Step::access},
+        {tensor.wait_loads, Copies::tensor_loads, Step::wait_all},
+        {tensor.wait_stores, Copies::tensor_stores, Step::wait_all},
+        {matrix_control.multiply_group, Copies::products, Step::access},
+        {matrix_control.commit_group, Copies::products, Step::commit},
+        {matrix_control.wait_group, Copies::products, Step::wait},
+    };
+    for (const auto& [handler, copies, step] : steps)
+        if (code.run == handler) return {copies, step};
+    return {Copies::none, Step::none};
+}
+
+// A store or reduction of one element whose bytes an mbarrier counts, without that count.
+Effect::Kind far_access_of(AsyncKind kind, const DecodedOp& code) {
+    if (code.run == async_control.complete) return Effect::Kind::none;
+    if (kind == AsyncKind::StoreAsync || kind == AsyncKind::StoreRelease)
+        return Effect::Kind::store;
+    return kind == AsyncKind::ReduceAsync || kind == AsyncKind::ReduceRelease ? Effect::Kind::atomic
+                                                                              : Effect::Kind::none;
+}
+
 }  // namespace
 
 Effect effect_of(const KernelCode& kernel, const DecodedOp& code) {
     Effect effect;
     if (code.pseudo == Pseudo::cluster_arrive) effect.kind = Effect::Kind::cluster_arrive;
     if (code.pseudo == Pseudo::cluster_wait) effect.kind = Effect::Kind::cluster_wait;
+    std::tie(effect.copies, effect.step) = tensor_operation_of(code);
     const Origin* const origin = kernel.origin_of(code);
     if (!origin) return effect;
     const Opcode opcode = origin->form.opcode();
@@ -108,9 +145,12 @@ Effect effect_of(const KernelCode& kernel, const DecodedOp& code) {
     effect.bytes = static_cast<std::uint8_t>(ptx::bytes_of(origin->key.type));
     if (effect.kind == Effect::Kind::warp_barrier || effect.kind == Effect::Kind::warp_operation)
         effect.members = members_of(opcode);
-    if (is_async(origin->form))
+    if (is_async(origin->form)) {
+        const AsyncKind kind = async_kind_of(origin->form);
+        if (effect.kind == Effect::Kind::none) effect.kind = far_access_of(kind, code);
         std::tie(effect.copies, effect.step) =
-            copies_of(async_kind_of(origin->form), origin->form.form().operands.count > 3);
+            copies_of(kind, origin->form.form().operands.count > 3);
+    }
     return effect;
 }
 

@@ -7,13 +7,20 @@
 
 namespace cupola::cpu::interpreter {
 
-// Asynchronous copies of a thread, by the operation that waits for them.
+// Asynchronous operations of a thread, by the operation that waits for them.
 enum class Copies : std::uint8_t {
     none,
-    grouped,       // cp.async: a wait for its group, or an mbarrier that counts the arrival
-    counted,       // bulk and tensor copies whose bytes an mbarrier counts
-    bulk_grouped,  // bulk and tensor copies of a bulk group
+    grouped,        // cp.async: a wait for its group, or an mbarrier that counts the arrival
+    counted,        // bulk and tensor copies whose bytes an mbarrier counts
+    bulk_grouped,   // bulk and tensor copies of a bulk group
+    products,       // wgmma.mma_async: a wait for its group
+    tensor,         // tcgen05.mma, cp and shift: an mbarrier that tcgen05.commit names
+    tensor_loads,   // tcgen05.ld: tcgen05.wait::ld
+    tensor_stores,  // tcgen05.st: tcgen05.wait::st
 };
+
+// Operations of the tensor cores, whose accesses are never strong.
+constexpr bool is_of_tensor_cores(Copies copies) { return copies >= Copies::products; }
 
 struct Effect {
     enum class Kind : std::uint8_t {

@@ -60,6 +60,7 @@ struct MatrixOperation {
 struct MatrixControl {
     Handler multiply, load_rows, store_rows, transpose, load_whole, store_whole, multiply_group,
         wait_group;
+    Handler commit_group;  // without an effect
 };
 extern const MatrixControl matrix_control;
 
@@ -71,6 +72,7 @@ const DecodedOp* store_whole(const DecodedOp* ip, Warp& w, std::byte* r);
 // matrix_group.cpp
 const DecodedOp* multiply_group(const DecodedOp* ip, Warp& w, std::byte* r);
 const DecodedOp* wait_group(const DecodedOp* ip, Warp& w, std::byte* r);
+const DecodedOp* commit_group(const DecodedOp* ip, Warp& w, std::byte* r);
 
 const MatrixOperation& matrix_operation(const DecodedOp* ip, Warp& w);
 

@@ -2,9 +2,20 @@
 #include "cpu/interpreter/matrix_decoder.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace cupola::cpu::interpreter {
+namespace {
+
+constexpr unsigned row_of(std::string_view mnemonic) {
+    unsigned row = 0;
+    while (ptx::table::matrix[row].mnemonic != mnemonic) ++row;
+    return row;
+}
+constexpr unsigned row_of_commit = row_of("wgmma.commit_group.sync.aligned");
+
+}  // namespace
 
 using ptx::Matrix;
 using ptx::MatrixKind;
@@ -31,7 +42,13 @@ void MatrixDecoder::decode(const ptx::Instruction& i) {
     };
     if (op.form.kind == MatrixKind::OrderGroup) {
         // Only wgmma.wait_group has an operand, the number of groups that may be pending.
-        if (form.operands.count != 0) code_.emit(matrix_control.wait_group).flags = flag::strong;
+        if (form.operands.count != 0) {
+            DecodedOp& code = code_.emit(matrix_control.wait_group);
+            code.flags = flag::strong;
+            code.imm = functions_.operand(i, 0).value;
+        } else if (i.form.row() == row_of_commit) {
+            code_.emit(matrix_control.commit_group);
+        }
         return;
     }
     const bool loads = op.form.kind == MatrixKind::LoadWhole;

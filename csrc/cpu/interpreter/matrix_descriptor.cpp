@@ -87,6 +87,8 @@ std::uint64_t SharedReader::read(std::uint64_t address, unsigned bytes) {
         faulted_ = true;
         return 0;
     }
+    if (block_.effects_are_seen())
+        block_of(w_).touch(w_, ip_, lane_, block_.shared + address, bytes, observe::Touch::read);
     std::memcpy(&value, reinterpret_cast<const void*>(block_.shared + address), bytes);
     return value;
 }

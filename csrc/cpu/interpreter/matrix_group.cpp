@@ -81,6 +81,9 @@ const DecodedOp* multiply_group(const DecodedOp* ip, Warp& w, std::byte* r) {
     return ip + 1;
 }
 
+// Products are complete when they are issued. The race check sees the group.
+const DecodedOp* commit_group(const DecodedOp* ip, Warp&, std::byte*) { return ip + 1; }
+
 const DecodedOp* wait_group(const DecodedOp* ip, Warp& w, std::byte*) {
     constexpr unsigned size = 4;
     if (is_guarded(ip)) return ip + 1;

@@ -134,7 +134,7 @@ bool multiply_tile(const MatrixOperation& op, std::uint32_t mask, std::byte* r) 
 const MatrixControl matrix_control{
     &threaded<&multiply>,       &threaded<&load_rows>,  &threaded<&store_rows>,
     &threaded<&transpose>,      &threaded<&load_whole>, &threaded<&store_whole>,
-    &threaded<&multiply_group>, &threaded<&wait_group>,
+    &threaded<&multiply_group>, &threaded<&wait_group>, &threaded<&commit_group>,
 };
 
 }  // namespace cupola::cpu::interpreter

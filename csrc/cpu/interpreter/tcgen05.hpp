@@ -73,6 +73,7 @@ struct TensorMemoryControl {
     Handler shift;
     // op: [1] generic address of an mbarrier, [2] mask of the cluster's blocks; 0: this block.
     Handler commit;
+    Handler wait_loads, wait_stores;  // without an effect: loads and stores are complete
 };
 extern const TensorMemoryControl tensor_memory_control;
 

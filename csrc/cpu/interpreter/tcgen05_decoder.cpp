@@ -1,6 +1,7 @@
 // csrc/cpu/interpreter/tcgen05_decoder.cpp - decodes instructions on tensor memory.
 #include "cpu/interpreter/tcgen05_decoder.hpp"
 
+#include <string_view>
 #include <utility>
 
 namespace cupola::cpu::interpreter {
@@ -30,6 +31,14 @@ constexpr Tcgen05Kind kinds[] = {
 #include "ptx/table/tcgen05.inc"
 #undef FORM
 };
+
+constexpr unsigned row_of(std::string_view mnemonic) {
+    unsigned row = 0;
+    while (ptx::table::tcgen05[row].mnemonic != mnemonic) ++row;
+    return row;
+}
+constexpr unsigned row_of_wait_for_loads = row_of("tcgen05.wait::ld"),
+                   row_of_wait_for_stores = row_of("tcgen05.wait::st");
 
 }  // namespace
 
@@ -88,6 +97,10 @@ void Tcgen05Decoder::decode(const ptx::Instruction& i) {
             break;
         }
         case Tcgen05Kind::Nothing:
+            if (i.form.row() == row_of_wait_for_loads)
+                code_.emit(tensor_memory_control.wait_loads);
+            else if (i.form.row() == row_of_wait_for_stores)
+                code_.emit(tensor_memory_control.wait_stores);
             break;
         case Tcgen05Kind::Commit:
         case Tcgen05Kind::CommitMulticast: {

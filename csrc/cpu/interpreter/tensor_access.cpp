@@ -163,6 +163,8 @@ const DecodedOp* store_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
         return stop_at_fault(ip, w, FaultKind::illegal_address, why);
     TensorMemory& memory = block_of(w).tensor_memory();
     each_cell(w, access, place, [&](std::int32_t from, unsigned lane, Cell to) {
+        block_of(w).touch_columns(w, ip, lane, to.lane, to.column, access.form.halves ? 2 : 1,
+                                  observe::Touch::write);
         const std::uint32_t value = at<const std::uint32_t>(r, from)[lane];
         memory.write(to.lane, to.column, access.form.halves ? value & 0xffff : value);
         if (access.form.halves) memory.write(to.lane, to.column + 1, value >> 16);

@@ -21,6 +21,9 @@ unsigned columns_of(const DecodedOp* ip, Warp& w, std::byte* r) {
     return 0;
 }
 
+// Each kind of wait has a handler of its own, by which the race check tells them apart.
+enum class TensorWait : std::uint8_t { loads, stores };
+
 bool is_pair(const DecodedOp* ip) { return ip->imm != 0; }
 
 // The columns that a warp of each block of the pair allocates; nothing: the warp has to wait, or
@@ -82,6 +85,7 @@ std::optional<unsigned> allocate_with_peer(const DecodedOp* ip, Warp& w, unsigne
         return pick(w);
     }
     std::memcpy(result, &*first, 4);
+    block.forget_columns(*first, count);
     return ip + 1;
 }
 
@@ -128,6 +132,11 @@ std::optional<unsigned> allocate_with_peer(const DecodedOp* ip, Warp& w, unsigne
     return ip + 1;
 }
 
+template <TensorWait>
+[[gnu::noinline]] const DecodedOp* wait_for_accesses(const DecodedOp* ip, Warp&, std::byte*) {
+    return ip + 1;
+}
+
 }  // namespace
 
 const DecodedOp* stop_at_fault(const DecodedOp* ip, Warp& w, FaultKind kind,
@@ -137,9 +146,17 @@ const DecodedOp* stop_at_fault(const DecodedOp* ip, Warp& w, FaultKind kind,
 }
 
 const TensorMemoryControl tensor_memory_control{
-    &threaded<&allocate_columns>, &threaded<&release_columns>, &threaded<&relinquish>,
-    &threaded<&load_columns>,     &threaded<&store_columns>,   &threaded<&multiply_columns>,
-    &threaded<&copy_columns>,     &threaded<&shift_rows>,      &threaded<&commit>,
+    &threaded<&allocate_columns>,
+    &threaded<&release_columns>,
+    &threaded<&relinquish>,
+    &threaded<&load_columns>,
+    &threaded<&store_columns>,
+    &threaded<&multiply_columns>,
+    &threaded<&copy_columns>,
+    &threaded<&shift_rows>,
+    &threaded<&commit>,
+    &threaded<&wait_for_accesses<TensorWait::loads>>,
+    &threaded<&wait_for_accesses<TensorWait::stores>>,
 };
 
 }  // namespace cupola::cpu::interpreter

@@ -74,13 +74,17 @@ std::string why_not_copy(BlockState& block, const TensorCopy& op, TensorPlace to
 }
 
 // False: a fault has been noted.
-bool copy_rows(BlockState& block, SharedReader& shared, const TensorCopy& op, TensorPlace to,
-               std::uint64_t from) {
+bool copy_rows(const DecodedOp* ip, const Warp& w, unsigned thread_lane, BlockState& block,
+               SharedReader& shared, const TensorCopy& op, TensorPlace to, std::uint64_t from) {
     const MatrixDescriptor at = MatrixDescriptor::of_tcgen05(from);
     const CopiedRows rows = rows_of(op.shape);
     std::uint32_t bytes[128 * 32];
     read_lines(shared, at, element_of(op.format), false, 0, rows.count, rows.bytes, true, 0, bytes);
     if (shared.faulted()) return false;
+    for (unsigned row = 0; row < rows.count; ++row)
+        for (unsigned n = 0; n < rows.copies; ++n)
+            block.touch_columns(w, ip, thread_lane, to.lane + lane_of(op.shape, row, n), to.column,
+                                rows.bytes / 4, observe::Touch::write);
     for (unsigned row = 0; row < rows.count; ++row)
         for (unsigned column = 0; column < rows.bytes / 4; ++column) {
             const std::uint32_t* b = &bytes[row * rows.bytes + column * 4];
@@ -112,7 +116,7 @@ const DecodedOp* copy_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
         }
         for (BlockState* each : blocks) {
             SharedReader shared(ip, w, lane, *each);
-            if (!copy_rows(*each, shared, op, to, from)) return stop_faulted(w);
+            if (!copy_rows(ip, w, lane, *each, shared, op, to, from)) return stop_faulted(w);
         }
     }
     return ip + 1;
@@ -152,9 +156,14 @@ const DecodedOp* shift_rows(const DecodedOp* ip, Warp& w, std::byte* r) {
             return stop_faulted(w);
         }
         for (BlockState* each : blocks)
-            for (unsigned row = at.lane; row + 1 < at.lane + warp_lanes; ++row)
+            for (unsigned row = at.lane; row + 1 < at.lane + warp_lanes; ++row) {
+                each->touch_columns(w, ip, lane, row + 1, at.column, shifted_columns,
+                                    observe::Touch::read);
+                each->touch_columns(w, ip, lane, row, at.column, shifted_columns,
+                                    observe::Touch::write);
                 for (unsigned n = 0; n < shifted_columns; ++n)
                     each->tensor_memory().move(row + 1, row, at.column + n);
+            }
     }
     return ip + 1;
 }

@@ -64,6 +64,10 @@ class TensorMemory {
         cells_[to] = cells_[from];
         written_[to] = written_[from];
     }
+    // The address of a cell, for observers; 0 where the block has not allocated columns.
+    std::uint64_t address_of(unsigned lane, unsigned column) const {
+        return cells_ ? reinterpret_cast<std::uintptr_t>(&cells_[lane * column_count + column]) : 0;
+    }
     bool is_written(unsigned lane, unsigned column) const {
         return written_[lane * column_count + column];
     }

@@ -288,6 +288,8 @@ void Product::write_sums(ProductTile tile, const std::uint32_t* sums) {
         const unsigned lane = layout_.lane(tile.first + row, tile.group);
         if (op_.masked && (word(op_.mask[tile.part * 4 + lane / 32]) >> lane % 32 & 1) != 0)
             continue;
+        parts_[tile.part].block.touch_columns(w_, ip_, lane_, lane, d_.column, columns,
+                                              observe::Touch::write);
         for (unsigned n = 0; n < columns; ++n)
             memory.write(lane, d_.column + n, sums[row * columns + n]);
     }

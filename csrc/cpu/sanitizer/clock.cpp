@@ -95,6 +95,7 @@ bool Clocks::knows(unsigned actor, std::uint32_t block, unsigned other, Time tim
         if (thread_of(other) == thread && !is_pending(other, time)) return true;
         const bool earlier = other == actor && time < now(actor);
         if (earlier && CopyClocks::in_order(kind_of(actor))) return true;
+        if (other == actor && is_copy(actor) && CopyClocks::pipelined(kind_of(actor))) return true;
     }
     const Knowledge& known = *threads_[thread].known;
     const Times* times = &known.near;

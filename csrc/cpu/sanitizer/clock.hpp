@@ -59,6 +59,9 @@ class Clocks {
     }
     unsigned thread_of(unsigned actor) const { return actor % count(); }
     bool is_copy(unsigned actor) const { return actor >= count(); }
+    bool is_of_tensor_cores(unsigned actor) const {
+        return is_copy(actor) && kind_of(actor) >= CopyClocks::products;
+    }
     Time now(unsigned actor) const;
     // Whether work of another actor, or of the same actor, is ordered before what the actor does
     // now.

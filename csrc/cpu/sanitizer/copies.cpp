@@ -3,7 +3,9 @@
 // A copy is done when it is issued, so its bytes are right without a wait. The race check gives the
 // copy a clock of its own, which only a wait makes known.
 #include "cpu/interpreter/block.hpp"
+#include "cpu/sanitizer/findings.hpp"
 #include "cpu/sanitizer/sanitizer.hpp"
+#include "platform/demangle.hpp"
 
 namespace cupola::cpu::sanitizer {
 namespace {
@@ -17,6 +19,14 @@ CopyClocks::Kind clock_of(Copies copies, bool writes) {
             return CopyClocks::grouped;
         case Copies::counted:
             return CopyClocks::counted;
+        case Copies::products:
+            return CopyClocks::products;
+        case Copies::tensor:
+            return CopyClocks::tensor;
+        case Copies::tensor_loads:
+            return CopyClocks::tensor_loads;
+        case Copies::tensor_stores:
+            return CopyClocks::tensor_stores;
         default:
             return writes ? CopyClocks::bulk_writes : CopyClocks::bulk_reads;
     }
@@ -34,6 +44,7 @@ void BlockChecks::step_copies(const Warp& w, const interpreter::DecodedOp* ip, c
                               std::uint32_t mask) {
     if (!grid_.launch.checks.race) return;
     const auto left = static_cast<std::size_t>(ip->imm);
+    if (effect.step == Step::access) awaited_.issue(w, ip, effect, grid_.kernel, clocks_);
     each_lane_of(mask, [&](unsigned lane) {
         CopyClocks& copies = clocks_.copies(thread(w, lane));
         CopyClock &reads = copies.of[clock_of(effect.copies, false)],
@@ -65,6 +76,19 @@ void BlockChecks::step_copies(const Warp& w, const interpreter::DecodedOp* ip, c
                 break;
         }
     });
+    if (effect.step == Step::wait || effect.step == Step::wait_all)
+        awaited_.wait(w, effect, clocks_);
+}
+
+void BlockChecks::check_registers(const Warp& w, const interpreter::DecodedOp* ip,
+                                  const Effect& effect) {
+    const AwaitedRegisters::Found found = awaited_.find(w, ip, effect, grid_.kernel);
+    if (found.line == 0 || !is_news(grid_.key("race", ip->line, found.line))) return;
+    write("race: a register is used before " + std::string(found.instruction) + " is complete",
+          {"kernel " + title(grid_.kernel.name()) + ", " + block_.line_text(ip->line),
+           thread_text(number_, thread(w, static_cast<unsigned>(__builtin_ctz(w.mask)))),
+           std::string(found.instruction) + ": " + block_.line_text(found.line) + "; " +
+               found.remedy + " must be executed first"});
 }
 
 // An mbarrier counts copies of the thread as complete.

@@ -1,4 +1,5 @@
-// csrc/cpu/sanitizer/copy_clock.hpp - the clocks of a thread's asynchronous copies.
+// csrc/cpu/sanitizer/copy_clock.hpp - the clocks of a thread's asynchronous copies, and of its
+// other asynchronous operations.
 //
 // A copy has the time of its clock when the copy is issued. A commit ends a group of copies, and
 // advances the clock. A wait for a group raises the time up to which copies are complete.
@@ -28,11 +29,23 @@ struct CopyClock {
 };
 
 struct CopyClocks {
-    enum Kind : unsigned { grouped, counted, bulk_reads, bulk_writes, kinds };
+    enum Kind : unsigned {
+        grouped,
+        counted,
+        bulk_reads,
+        bulk_writes,
+        products,       // wgmma
+        tensor,         // tcgen05.mma, cp and shift
+        tensor_loads,   // tcgen05.ld
+        tensor_stores,  // tcgen05.st
+        kinds
+    };
     CopyClock of[kinds];
 
     // Groups complete in the order of their commits.
     static constexpr bool in_order(Kind kind) { return kind != counted; }
+    // Operations of a thread execute in the order in which the thread issues them.
+    static constexpr bool pipelined(Kind kind) { return kind == products || kind == tensor; }
 };
 
 }  // namespace cupola::cpu::sanitizer

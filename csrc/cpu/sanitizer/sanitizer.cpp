@@ -74,6 +74,7 @@ void BlockChecks::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     const Dim3 &all = grid_.launch.grid, &shape = grid_.launch.block;
     number_ = (z * all.y + y) * all.x + x;
     clocks_.begin(number_, shape.x * shape.y * shape.z);
+    awaited_.begin(block_.warp_count);
     gone_.clear();
     for (Barrier& barrier : barriers_) barrier = {};
     // Shared memory counts as unwritten at the begin of each block.
@@ -102,6 +103,7 @@ const DecodedOp* BlockChecks::before(Warp& w, const DecodedOp* ip) {
     const Effect& effect = grid_.stepped->effect_at(ip);
     if (effect.kind == Kind::warp_operation || effect.kind == Kind::warp_barrier)
         check_members(w, ip, effect);
+    if (awaited_.any(w)) check_registers(w, ip, effect);
     return ip;
 }
 
@@ -113,7 +115,9 @@ void BlockChecks::after(Warp& w, const DecodedOp* ip, std::uint32_t mask) {
 
 void BlockChecks::look(const Warp& w, const DecodedOp* ip, const Effect& effect,
                        std::uint32_t mask) {
-    const bool strong = (ip->flags & interpreter::flag::strong) != 0;
+    // An asynchronous store is weak.
+    const bool weak = effect.kind == Kind::store && effect.step == Effect::Step::access;
+    const bool strong = !weak && (ip->flags & interpreter::flag::strong) != 0;
     switch (effect.kind) {
         case Kind::load:
         case Kind::store:
@@ -181,7 +185,9 @@ void BlockChecks::touch(const Warp& w, const DecodedOp* ip, unsigned lane, std::
     const bool atomic =
         how == Touch::atomic || (effect.kind == Kind::bulk_atomic && how == Touch::write);
     touch_plain(w, ip, effect, lane, address, bytes, atomic ? Touch::atomic : how,
-                atomic || (ip->flags & interpreter::flag::strong) != 0, nullptr);
+                atomic || ((ip->flags & interpreter::flag::strong) != 0 &&
+                           !interpreter::is_of_tensor_cores(effect.copies)),
+                nullptr);
 }
 
 void BlockChecks::touch_plain(const Warp& w, const DecodedOp* ip, const Effect& effect,
@@ -203,7 +209,8 @@ void BlockChecks::touch_plain(const Warp& w, const DecodedOp* ip, const Effect& 
     if (!grid_.launch.checks.race) return;
     const bool writes = how != Touch::read;
     Access now = access(ip, actor(w, lane, effect, writes), strong);
-    now.atomic = how == Touch::atomic;
+    // A plain read that begins a compare-and-swap loop never waits for a copy.
+    now.atomic = how == Touch::atomic && effect.step != Effect::Step::access;
     const auto ordered = [this, me = now.actor](const Access& before) {
         return clocks_.knows(me, before.block, before.actor, before.time);
     };
@@ -248,12 +255,14 @@ Access BlockChecks::access(const DecodedOp* ip, unsigned actor, bool strong) con
 void BlockChecks::report_race(const Access& now, bool writes, const Access& before, bool wrote,
                               std::uint64_t address, std::uint64_t bytes) {
     if (!is_news(grid_.key("race", now.line, before.line))) return;
-    const std::string memory = block_.is_shared(address) ? "shared" : "global";
+    const std::string memory = !block_.cell_text(address).empty() ? "tensor"
+                               : block_.is_shared(address)        ? "shared"
+                                                                  : "global";
     const bool unawaited = before.block == number_ && clocks_.is_pending(before.actor, before.time);
-    const std::string kind =
-        unawaited
-            ? std::string(writes ? "write" : "read") + " before an asynchronous copy is complete"
-            : std::string(writes && wrote ? "write-write" : "read-write");
+    const std::string kind = unawaited
+                                 ? std::string(writes ? "write" : "read") + " before " +
+                                       operation_text(before.actor) + " is complete"
+                                 : std::string(writes && wrote ? "write-write" : "read-write");
     write("race: " + kind + " in " + memory + " memory, " + bytes_text(bytes, address),
           {"kernel " + title(grid_.kernel.name()), actor_text(now, writes ? " writes" : " reads"),
            actor_text(before, wrote ? " wrote" : " read"), place_text(address)});
@@ -261,11 +270,19 @@ void BlockChecks::report_race(const Access& now, bool writes, const Access& befo
 
 std::string BlockChecks::actor_text(const Access& access, const char* verb) const {
     return thread_text(access.block, clocks_.thread_of(access.actor)) + verb +
-           (clocks_.is_copy(access.actor) ? " by an asynchronous copy, " : ", ") +
+           (clocks_.is_copy(access.actor)
+                ? std::string(" by ") + operation_text(access.actor) + ", "
+                : ", ") +
            block_.line_text(access.line);
 }
 
+const char* BlockChecks::operation_text(unsigned actor) const {
+    return clocks_.is_of_tensor_cores(actor) ? "an asynchronous operation of the tensor cores"
+                                             : "an asynchronous copy";
+}
+
 std::string BlockChecks::place_text(std::uint64_t address) const {
+    if (std::string cell = block_.cell_text(address); !cell.empty()) return cell;
     if (!block_.is_shared(address)) return grid_.launch.memory->fault_location(address);
     const std::uint64_t offset = address - block_.interpreter::Block::cluster;
     return "byte " + std::to_string(offset % block_.cluster_stride) + " of a block's " +

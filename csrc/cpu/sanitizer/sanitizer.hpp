@@ -13,6 +13,7 @@
 #include "cpu/interpreter/execute.hpp"
 #include "cpu/interpreter/stepped_code.hpp"
 #include "cpu/observe/observer.hpp"
+#include "cpu/sanitizer/awaited_registers.hpp"
 #include "cpu/sanitizer/clock.hpp"
 #include "cpu/sanitizer/init_shadow.hpp"
 #include "cpu/sanitizer/races.hpp"
@@ -101,6 +102,7 @@ class BlockChecks final : public observe::BlockObserver {
     // copies.cpp: asynchronous copies
     unsigned actor(const Warp& w, unsigned lane, const Effect& effect, bool writes) const;
     void step_copies(const Warp& w, const Op* ip, const Effect& effect, std::uint32_t mask);
+    void check_registers(const Warp& w, const Op* ip, const Effect& effect);
     void signal_copied(const Warp& w, unsigned lane, const Effect& effect, std::uint64_t address);
     void signal(const Warp& w, unsigned lane, std::uint64_t address, bool takes, bool leaves,
                 bool all);
@@ -114,11 +116,13 @@ class BlockChecks final : public observe::BlockObserver {
     std::string place_text(std::uint64_t address) const;
     std::string thread_text(std::uint32_t block, unsigned thread) const;
     std::string actor_text(const Access& access, const char* verb) const;
+    const char* operation_text(unsigned actor) const;
 
     GridChecks& grid_;
     interpreter::BlockState& block_;
     std::uint32_t number_ = 0;
     Clocks clocks_;
+    AwaitedRegisters awaited_;
     JoinClock gone_;  // knowledge of threads at their exit
     Barrier barriers_[16];
 };
