@@ -11,6 +11,9 @@ import driver_abi
 import numpy as np
 from driver_abi import DriverError
 
+# Kernels with more bytes of dynamic shared memory need an attribute.
+ALWAYS_ALLOWED, MAX_DYNAMIC_SHARED = 48 << 10, 8
+
 
 class Driver(driver_abi.Driver):
     """The initialised driver, the primary context of device 0 current."""
@@ -107,6 +110,8 @@ class Module:
         ]
         pointers = (c_void_p * max(len(held), 1))(*[ctypes.addressof(h) for h in held])
         function = self.function(name)
+        if shared > ALWAYS_ALLOWED:
+            self.driver.cuFuncSetAttribute(function, c_int(MAX_DYNAMIC_SHARED), c_int(shared))
         if self.driver.seen is not None:
             for a in arguments:
                 self.driver.seen.trace.parameter(a)

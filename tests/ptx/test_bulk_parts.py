@@ -158,3 +158,105 @@ def fault(text):
         driver.reset()
         return said
     return ""
+
+
+LOAD = """mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 48; {copy} [%r1], [%rd1], 48, [bar];
+WAIT: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; @!%p0 bra WAIT;"""
+ORDERS = [
+    ("weak.", ""),
+    ("", ".b128"),
+    *((f"relaxed.{scope}.", ".b128") for scope in ("cta", "cluster", "gpu", "sys")),
+]
+
+
+@pytest.mark.parametrize(("order", "unit"), ORDERS)
+@pytest.mark.parametrize("to", ["shared::cta", "shared::cluster"])
+def test_orders_of_loads(to, order, unit, newer_devices):
+    a, b = np.full(64, 200, np.uint8), np.arange(64, dtype=np.uint8)
+    copy = f"cp.async.bulk.{order}{to}.global.mbarrier::complete_tx::bytes{unit}"
+    got, _ = newer_devices("10.0").run(run, kernel(LOAD.format(copy=copy) + OUT), a, b)
+    assert (got == np.where(np.arange(64) < 48, b, 200)).all()
+
+
+@pytest.mark.parametrize(("order", "unit"), ORDERS)
+@pytest.mark.parametrize("of", ["", "multimem."])
+def test_orders_of_stores(of, order, unit, newer_devices):
+    a, b = np.arange(64, dtype=np.uint8), np.zeros(64, np.uint8)
+    copy = f"{of}cp.async.bulk.{order}global.shared::cta.bulk_group{unit} [%rd1], [%r1], 48;"
+    masked = f"{of}cp.async.bulk.{order}global.shared::cta.bulk_group.cp_mask{unit} [%rd1+48], [%r1+48], 16, %h0;"
+    _, got = newer_devices("10.0").run(
+        run, kernel(f"mov.u16 %h0, 15; {copy} {masked} {DONE}"), a, b
+    )
+    assert (got == np.where(np.arange(64) < 52, a, 0)).all()
+
+
+@pytest.mark.parametrize("of", ["", "multimem."])
+@pytest.mark.parametrize("scope", ["cta", "cluster", "gpu", "sys"])
+def test_relaxed_reductions(scope, of, newer_devices):
+    a = np.arange(16, dtype=np.uint32)
+    copy = f"{of}cp.reduce.async.bulk.relaxed.{scope}.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], 64;"
+    _, got = newer_devices("10.0").run(run, kernel(copy + DONE), a, a[::-1].copy())
+    assert (got == 15).all()
+
+
+def refusals(texts):
+    """For each text, whether the device of this process refuses it."""
+    driver, found = device_process.driver(), []
+    for text in texts:
+        try:
+            driver.load(text).unload()
+            found.append(False)
+        except Exception:
+            found.append(True)
+    return found
+
+
+FORMS = {
+    "weak.{}": False, "weak.{}.b128": True, "relaxed.gpu.{}": True, "relaxed.{}.b128": True, "gpu.{}.b128": True,
+    "release.gpu.{}.b128": True, "relaxed.gpu.{}.b64": True, "relaxed.gpu.{}.b128": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["sm_90", "sm_100a"])
+def test_orders_that_are_refused(target, newer_devices):
+    """Relaxed copies have the type b128, and weak copies have none. Only sm_100f has all orders."""
+    to = "shared::cta.global.mbarrier::complete_tx::bytes"
+    texts = {
+        f"cp.async.bulk.{form.format(to)} [%r1], [%rd1], 16, [bar];": wrong
+        for form, wrong in FORMS.items()
+    }
+    far = "cp.async.bulk.relaxed.gpu.shared::cluster.global.mbarrier::complete_tx::bytes.b128 [%r1], [%rd1], 16, [bar];"
+    texts[far] = target == "sm_90"
+    near = "cp.async.bulk.relaxed.gpu.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r1], 16, [bar];"
+    texts[near] = True
+    device = newer_devices("9.0" if target == "sm_90" else "10.0")
+    assert device.run(refusals, [kernel(text, target) for text in texts]) == list(texts.values())
+
+
+FAR = """.version 9.5
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 pa, .param .u64 pb) .explicitcluster .reqnctapercluster 2 {{
+.shared .align 16 .b8 cells[16]; .shared .align 8 .b64 bar; .reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .b128 %q<2>; .reg .pred %p<2>;
+ld.param.u64 %rd0, [pa]; mov.u32 %r0, %cluster_ctarank; xor.b32 %r1, %r0, 1; mul.wide.u32 %rd1, %r0, 16; add.u64 %rd0, %rd0, %rd1;
+mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], {bytes}; fence.mbarrier_init.release.cluster;
+barrier.cluster.arrive; barrier.cluster.wait; mov.u32 %r2, cells; mapa.shared::cluster.u32 %r2, %r2, %r1; mov.u32 %r3, bar; mapa.shared::cluster.u32 %r3, %r3, %r1;
+ld.global.v2.u64 {{%rd2, %rd3}}, [%rd0]; mov.b128 %q0, {{%rd2, %rd3}};
+st.async.{order}shared::cluster.mbarrier::complete_tx::bytes.{value}, [%r3];
+WAIT: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; @!%p0 bra WAIT;
+ld.shared.v2.u64 {{%rd2, %rd3}}, [cells]; st.global.v2.u64 [%rd0], {{%rd2, %rd3}}; barrier.cluster.arrive; barrier.cluster.wait; ret; }}"""
+
+
+def exchange(text, a):
+    device_process.driver().load(text).run("k", 2, 1, [a, np.zeros(4, np.uint8)])
+    return a
+
+
+@pytest.mark.parametrize("order", ["", "weak.", "cluster."])
+@pytest.mark.parametrize(
+    ("value", "bytes_"), [("b128 [%r2], %q0", 16), ("v2.b64 [%r2], {{%rd2, %rd3}}", 16)]
+)
+def test_blocks_exchange_16_bytes(order, value, bytes_, newer_devices):
+    a = np.arange(32, dtype=np.uint8)
+    text = FAR.format(bytes=bytes_, order=order, value=value.replace("{{", "{").replace("}}", "}"))
+    assert (newer_devices("9.0").run(exchange, text, a) == np.roll(a, 16)).all()

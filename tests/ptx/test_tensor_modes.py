@@ -298,6 +298,33 @@ def test_a_map_is_changed(newer_devices):
     assert (out[:1024][placed(1024, 4)] == a.reshape(-1)).all()
 
 
+def in_96_bytes(width):
+    """A kernel that sets swizzling in 96 bytes, and loads eight rows of a width."""
+    change = "cvta.to.global.u64 %rd4, %rd2; add.u64 %rd4, %rd4, 1024;"
+    copy = "".join(
+        f"ld.param.b64 %rd5, [map+{8 * n}]; st.global.b64 [%rd4+{8 * n}], %rd5;" for n in range(16)
+    )
+    mode = "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%rd4], 4; mov.b64 %rd0, %rd4;"
+    return kernel(8 * width, f"{change} {copy} {mode} {TILE}", target="sm_103a")
+
+
+@pytest.mark.parametrize("width", [32, 96])
+def test_swizzling_in_96_bytes(width, newer_devices):
+    """Pieces of 16 bytes change places every second row of 128 bytes."""
+    a = np.random.default_rng(8).integers(0, 256, (8, 128)).astype(np.uint8)
+    make = "tiled", (TYPES["u1"], (128, 8), (128,), (width, 8))
+    code, out, _ = newer_devices("10.3").run(run, in_96_bytes(width), make, a, (0, 0), 2048)
+    assert code == 0
+    assert (out[: 8 * width][placed(8 * width, 1)] == a[:, :width].reshape(-1)).all()
+
+
+def test_rows_that_are_too_long_for_96_bytes(newer_devices):
+    make = "tiled", (TYPES["u1"], (128, 8), (128,), (112, 8))
+    a = np.zeros((8, 128), np.uint8)
+    said = newer_devices("10.3").run(refused, in_96_bytes(112), make, a, (0, 0), 2048)
+    assert "a row of at most 96 bytes" in said
+
+
 MULTICAST = """.version 9.5\n.target sm_100a\n.address_size 64
 .visible .entry k(.param .align 64 .b8 map[128], .param .u64 pat, .param .u64 pout) .explicitcluster .reqnctapercluster 4 {
 .shared .align 8 .b64 bar; .shared .align 128 .b8 box[128];

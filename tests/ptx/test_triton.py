@@ -4,13 +4,17 @@ That lies in files beside it.
 """
 
 import math
+import os
 import pathlib
 import re
 
 import numpy as np
 import pytest
 
+from . import device_process
+
 FILES = sorted(pathlib.Path(__file__).with_name("triton").glob("*.ptx"))
+BLACKWELL = [file for file in FILES if file.name.endswith(".100.ptx")]
 TESTS = {}  # test by a kernel's name, or by the part before '_'
 
 
@@ -19,21 +23,49 @@ def kernel(test):
     return test
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_kernel(file, driver, load):
+def run_kernel(file, load, on_hardware=False):
     text, name = file.read_text(), file.name.split(".")[0]
-    if driver.on_hardware:  # older than Triton's assembler: what counts is each form
+    if on_hardware:  # older than Triton's assembler: what counts is each form
         text = re.sub(r"^\.version 9\.\d", ".version 9.0", text, flags=re.M)
-    said = re.match(r"// Triton .*; name (\w+), threads (\d+), shared (\d+)\n", text)
-    entry, (threads, shared) = said[1], map(int, said.groups()[1:])
+    said = re.match(
+        r"// Triton .*; name (\w+), threads (\d+), shared (\d+)(?:, scratch (\d+))?\n", text
+    )
+    entry, (threads, shared, scratch) = said[1], (int(n or 0) for n in said.groups()[1:])
     module = load(text)
 
     def run(grid, *arguments):
-        scratch = [np.uint64(0)] * 2  # pointers to scratch memory of the kernel and of a profiler
-        module.run(entry, grid, threads, [*arguments, *scratch], shared)
+        # Pointers to scratch memory of the blocks, such as tensor maps, and of a profiler.
+        blocks = grid[0] * grid[1] if isinstance(grid, tuple) else grid
+        own = np.zeros(scratch * blocks, np.uint8) if scratch else np.uint64(0)
+        module.run(entry, grid, threads, [*arguments, own, np.uint64(0)], shared)
 
     kind, _, of = name.partition("_")
     TESTS[kind](run, np.random.default_rng(len(name)), *([of] if of else []))
+
+
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if f not in BLACKWELL], ids=lambda file: file.stem
+)
+def test_kernel(file, driver, load):
+    run_kernel(file, load, driver.on_hardware)
+
+
+def run_here(file):
+    """In a process with a device of compute capability 10.0."""
+    run_kernel(file, device_process.driver().load)
+
+
+@pytest.mark.skipif(
+    "CUPOLA_TEST_DRIVER" in os.environ, reason="asks a device of another capability"
+)
+@pytest.mark.parametrize("file", BLACKWELL, ids=lambda file: file.stem)
+def test_blackwell_kernel(file, newer_devices):
+    newer_devices("10.0").run(run_here, file)
+
+
+def test_products_of_blackwell_are_those_of_tensor_memory():
+    products = [f for f in BLACKWELL if "tcgen05.mma" in f.read_text()]
+    assert products == BLACKWELL and len(products) >= 6
 
 
 def test_every_kernel_has_a_file():
@@ -99,6 +131,45 @@ def matmul(run, random, of):
         assert (c == expected).all()
     else:  # sums of e4m3 have 14 bits
         assert (abs(c - expected) <= sizes * (2.0**-11 if of == "e4m3" else 2.0**-20)).all()
+
+
+def repeated(random, shape):
+    """Exponents of a factor for each 32 elements, and the factors of all elements."""
+    exponents = random.integers(124, 130, (shape[0], shape[1] // 32)).astype(np.uint8)
+    return exponents, np.repeat(2.0 ** (exponents.astype(int) - 127), 32, axis=1)
+
+
+@kernel
+def scaled(run, random, of):
+    rows, columns, inner = 128, 64, 256
+
+    def factor(shape):
+        if of == "e4m3":
+            return factors(random, of, shape)
+        codes = random.integers(0, 16, shape).astype(np.uint8)
+        sizes = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+        packed = codes[:, ::2] | codes[:, 1::2] << 4
+        return packed, np.where(codes & 8, -1, 1) * sizes[codes & 7]
+
+    (a, left), (b, right) = factor((rows, inner)), factor((columns, inner))
+    (sa, of_left), (sb, of_right) = repeated(random, left.shape), repeated(random, right.shape)
+    c = np.zeros((rows, columns), np.float32)
+    run(1, a, sa, b, sb, c, np.int32(columns), np.int32(inner))
+    left, right = left * of_left, right * of_right
+    assert (abs(c - left @ right.T) <= (abs(left) @ abs(right.T)) * 2.0**-11).all()
+
+
+@kernel
+def persistent(run, random):
+    """Six tiles by four blocks."""
+    rows, columns, inner = 256, 192, 128
+    a = random.normal(size=(rows, inner)).astype(np.float16)
+    b = random.normal(size=(columns, inner)).astype(np.float16)
+    c = np.zeros((rows, columns), np.float16)
+    run(4, a, b, c, *map(np.int32, (rows, columns, inner)))
+    left, right = a.astype(float), b.astype(float).T
+    bound = 2.0**-11 * abs(left @ right) + 2.0**-18 * (abs(left) @ abs(right))
+    assert (abs(c - left @ right) <= bound).all()
 
 
 @kernel

@@ -68,6 +68,20 @@ unsigned signalled(const DecodedOp* ip, const BlockState& block, unsigned rank,
     });
 }
 
+// Kernels of Triton make a map of zero bytes, and then set its fields.
+bool is_blank(const TensorMap& map) {
+    constexpr std::byte zeros[sizeof map] = {};
+    return std::memcmp(&map, zeros, sizeof map) == 0;
+}
+// Its tensor has one axis, and its steps are 1. The box has no elements until its sizes are set.
+TensorMap blank_map() {
+    TensorMap map;
+    map.known = TensorMap::mark;
+    map.rank = 1;
+    std::fill(std::begin(map.step), std::end(map.step), std::uint8_t{1});
+    return map;
+}
+
 // imm: the field and its axis, as AsyncDecoder encodes them.
 [[gnu::noinline]] const DecodedOp* replace_field(const DecodedOp* ip, Warp& w, std::byte* r) {
     using Field = TensorControl::Field;
@@ -83,7 +97,9 @@ unsigned signalled(const DecodedOp* ip, const BlockState& block, unsigned rank,
             block_of(w).reach(w, ip, lane, address[lane], sizeof map, 64, observe::Touch::atomic);
         if (!memory) return stop_faulted(w);
         std::memcpy(&map, memory, sizeof map);
-        if (map.known != TensorMap::mark) {
+        if (is_blank(map)) {
+            map = blank_map();
+        } else if (map.known != TensorMap::mark) {
             w.block->fault(w, ip, Fault::Kind::illegal_instruction, lane,
                            "the address is not a tensor map", address[lane]);
             return stop_faulted(w);

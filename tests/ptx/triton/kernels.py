@@ -144,18 +144,65 @@ def noise(out, seed, BLOCK: tl.constexpr):
     tl.store(out + i, tl.randint(seed, i))
 
 
-F, H, W, N = "*fp32", "*fp16", "*i32", "i32"
+@triton.jit
+def scaled(
+    a,
+    sa,
+    b,
+    sb,
+    c,
+    N,
+    K,
+    FORM: tl.constexpr,
+    PACK: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+):
+    """Factors with a power of two for each 32 elements, of which a byte has PACK."""
+    m, n = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    i, s = tl.arange(0, BK // PACK), tl.arange(0, BK // 32)
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        left = tl.load(a + m[:, None] * (K // PACK) + k // PACK + i[None, :])
+        right = tl.load(b + n[:, None] * (K // PACK) + k // PACK + i[None, :])
+        of_left = tl.load(sa + m[:, None] * (K // 32) + k // 32 + s[None, :])
+        of_right = tl.load(sb + n[:, None] * (K // 32) + k // 32 + s[None, :])
+        total = tl.dot_scaled(left, of_left, FORM, tl.trans(right), of_right, FORM, total)
+    tl.store(c + m[:, None] * N + n[None, :], total)
+
+
+@triton.jit
+def persistent(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Each block multiplies several tiles, whose factors come by tensor maps that the kernel makes."""
+    left = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    right = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN, BK])
+    out = tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN])
+    wide = tl.cdiv(N, BN)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, BM) * wide, tl.num_programs(0), flatten=True):
+        m, n = tile // wide * BM, tile % wide * BN
+        total = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(0, K, BK):
+            total = tl.dot(left.load([m, k]), right.load([n, k]).T, total)
+        out.store([m, n], total.to(tl.float16))
+
+
+F, H, W, N, B = "*fp32", "*fp16", "*i32", "i32", "*u8"
 PRODUCT = {"BM": 64, "BN": 64, "BK": 32}
+SCALED = {"BM": 128, "BN": 64, "BK": 128}
 FLAT = {"BLOCK": 512}
 KERNELS = {  # name: function, types of arguments, constants, capabilities
     "add": (add, (F, F, F, N), FLAT, (80, 90)),
     "softmax": (softmax, (F, F, N, N), {"BLOCK": 256}, (80, 90)),
-    "matmul_f16": (matmul, (H, H, F, N, N), {**PRODUCT, "SUM": tl.float32}, (80, 90)),
+    "matmul_f16": (matmul, (H, H, F, N, N), {**PRODUCT, "SUM": tl.float32}, (80, 90, 100)),
     "matmul_bf16": (matmul, ("*bf16", "*bf16", F, N, N), {**PRODUCT, "SUM": tl.float32}, (80,)),
     "matmul_tf32": (matmul, (F, F, F, N, N), {**PRODUCT, "BM": 32, "SUM": tl.float32}, (80, 90)),
-    "matmul_e4m3": (matmul, ("*fp8e4nv", "*fp8e4nv", F, N, N), {**PRODUCT, "SUM": tl.float32}, (90,)),
+    "matmul_e4m3": (matmul, ("*fp8e4nv", "*fp8e4nv", F, N, N), {**PRODUCT, "SUM": tl.float32}, (90, 100)),
     "matmul_i8": (matmul, ("*i8", "*i8", W, N, N), {**PRODUCT, "SUM": tl.int32}, (80, 90)),
-    "attention": (attention, (H, H, H, F, N, "fp32"), {"BLOCK": 64, "D": 32}, (80, 90)),
+    "attention": (attention, (H, H, H, F, N, "fp32"), {"BLOCK": 64, "D": 32}, (80, 90, 100)),
+    "scaled_e4m3": (scaled, ("*fp8e4nv", B, "*fp8e4nv", B, F, N, N), {**SCALED, "FORM": "e4m3", "PACK": 1}, (100,)),
+    "scaled_e2m1": (scaled, (B, B, B, B, F, N, N), {**SCALED, "FORM": "e2m1", "PACK": 2}, (100,)),
+    "persistent": (persistent, (H, H, H, N, N, N), {"BM": 128, "BN": 64, "BK": 64}, (90, 100)),
     "total": (total, (F, F, N), FLAT, (80, 90)),
     "locked": (locked, (W, W), {"ROUNDS": 4}, (80, 90)),
     "histogram": (histogram, (W, W, N), {**FLAT, "BINS": 64}, (90,)),
@@ -181,10 +228,11 @@ def ptx(function, types, constants, capability):
     )  # fmt: skip
     made = triton.compile(source, target=GPUTarget("cuda", capability, 32))
     known = made.metadata
-    assert known.global_scratch_size == known.profile_scratch_size == 0
+    assert known.profile_scratch_size == 0
+    threads = int(re.search(r"\.reqntid (\d+)", made.asm["ptx"])[1])
     head = (
         f"// Triton {triton.__version__}, kernels.py; name {known.name}, "
-        f"threads {32 * known.num_warps}, shared {known.shared}\n"
+        f"threads {threads}, shared {known.shared}, scratch {known.global_scratch_size}\n"
     )
     text = re.sub(r"[ \t]*//.*\n", "\n", made.asm["ptx"])
     return head + re.sub(r"\n\s*\n+", "\n", text).lstrip()
