@@ -6,19 +6,27 @@
 #include <utility>
 
 namespace cupola::cpu::interpreter {
-namespace {
-
-constexpr unsigned row_of(std::string_view mnemonic) {
-    unsigned row = 0;
-    while (ptx::table::matrix[row].mnemonic != mnemonic) ++row;
-    return row;
-}
-constexpr unsigned row_of_commit = row_of("wgmma.commit_group.sync.aligned");
-
-}  // namespace
 
 using ptx::Matrix;
 using ptx::MatrixKind;
+
+namespace {
+
+constexpr bool orders_group[] = {
+#define FORM(mnemonic, semantics, ...) std::string_view(#semantics) == "OrderGroup",
+#include "ptx/table/matrix.inc"
+#undef FORM
+};
+
+// The rows of wgmma.fence, commit_group and wait_group are neighbours.
+constexpr unsigned row_of_commit() {
+    unsigned row = 0;
+    while (!orders_group[row]) ++row;
+    return row + 1;
+}
+static_assert(orders_group[row_of_commit()] && orders_group[row_of_commit() + 1]);
+
+}  // namespace
 
 void MatrixDecoder::decode(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
@@ -46,7 +54,7 @@ void MatrixDecoder::decode(const ptx::Instruction& i) {
             DecodedOp& code = code_.emit(matrix_control.wait_group);
             code.flags = flag::strong;
             code.imm = functions_.operand(i, 0).value;
-        } else if (i.form.row() == row_of_commit) {
+        } else if (i.form.row() == row_of_commit()) {
             code_.emit(matrix_control.commit_group);
         }
         return;

@@ -1,7 +1,6 @@
 // csrc/cpu/interpreter/tcgen05_decoder.cpp - decodes instructions on tensor memory.
 #include "cpu/interpreter/tcgen05_decoder.hpp"
 
-#include <string_view>
 #include <utility>
 
 namespace cupola::cpu::interpreter {
@@ -32,13 +31,15 @@ constexpr Tcgen05Kind kinds[] = {
 #undef FORM
 };
 
-constexpr unsigned row_of(std::string_view mnemonic) {
+// The rows of tcgen05.wait::ld and wait::st are the first two without semantics.
+constexpr unsigned first_wait() {
     unsigned row = 0;
-    while (ptx::table::tcgen05[row].mnemonic != mnemonic) ++row;
+    while (kinds[row] != Tcgen05Kind::Nothing) ++row;
     return row;
 }
-constexpr unsigned row_of_wait_for_loads = row_of("tcgen05.wait::ld"),
-                   row_of_wait_for_stores = row_of("tcgen05.wait::st");
+constexpr unsigned row_of_wait_for_loads = first_wait(),
+                   row_of_wait_for_stores = row_of_wait_for_loads + 1;
+static_assert(kinds[row_of_wait_for_stores] == Tcgen05Kind::Nothing);
 
 }  // namespace
 
