@@ -39,6 +39,13 @@ MISTAKES = {
 NEWER = {
     "ld.mmio.acquire": 93, "st.mmio.release": 93, "clmad": 93, ".ignore_oob": 92, ".scaled::n2": 92,
     ".2pi": 95,
+    # The type of bulk copies. The assembler of CUDA 13.5 takes it in older texts, too.
+    **dict.fromkeys(
+        (f"{word}.b128 [" for word in ("bulk_group", "cp_mask", "cache_hint", "multicast::cluster")), 93
+    ),
+    "shared::cta.global.mbarrier::complete_tx::bytes.b128": 93,
+    "shared::cluster.global.mbarrier::complete_tx::bytes.b128": 93,
+    "shared::cluster.shared::cta.mbarrier::complete_tx::bytes.b128": 93,
 }  # fmt: skip
 # Copies of tensors: each mode with each destination, several blocks and pairs of blocks, and orders.
 MODES = {
