@@ -211,6 +211,7 @@ inline constexpr ModifierSince modifiers_since[] = {
     {"multimem", "acc::f32", 82},
     {"cvt", "satfinite", 81},
     {"cp.async.bulk", "shared::cta.global", 86},
+    {"cp.async.bulk", "b128", 93},
     {"cp.async.bulk", "weak", 93},
     {"cp.async.bulk", "relaxed", 93},
     {"cp.reduce.async.bulk", "relaxed", 93},
