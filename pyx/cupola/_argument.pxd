@@ -43,7 +43,7 @@ cdef class Signature:
     cdef Signature before  # another thread may still use the one that a declaration replaced
     cdef object fitting  # dtypes of structs that had a parameter's layout when they were checked
 
-    # What a manifest tells of the parameters, one of each in `told`.
+    # Takes the description of each parameter from a manifest, in `told`.
     cdef int describe(self, str title, object told, object fixed) except -1
     cdef KeywordBinder names(self)
     # Writes arguments into the buffer; returns a set of Remainder. Only pack_array returns AWAIT

@@ -51,7 +51,7 @@ cdef extern from *:
     """
     # Whether another thread made the object.
     bint made_elsewhere "cupola_made_elsewhere"(PyObject* object) noexcept
-    # The object that this thread keeps, if nobody else has a reference to it, else NULL.
+    # The object that this thread keeps, if the thread has the only reference, else NULL.
     PyObject* kept "cupola_kept"() noexcept
     # Keep an object that this thread made, in place of the one before. The thread's dict has the
     # reference.
