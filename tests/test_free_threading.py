@@ -86,7 +86,7 @@ def test_grids_of_one_kernel():
 
 
 def test_configured_kernels_that_a_thread_keeps():
-    """A thread uses a configured kernel again where the thread alone has it: others stay as they are."""
+    """A thread uses a configured kernel again where it alone has it; others stay as they are."""
     first, second = (images.module()["increment"] for _ in range(2))
 
     def one(index):
