@@ -242,7 +242,7 @@ SHAPES = {
     "lines": [(16, 6), (24, 4), (8, 4, 3), (40,)],
     "quotients": [(16, 6), (24, 4), (40,), (256,)],
     "shuffles": [(64,), (32, 3)],
-    "shuffles_in_segments": [(64,), (40,)],
+    "shuffles_in_segments": [(64,), (128,)],  # threads that a block lacks have no values to read
     "inserted_lanes": [(64,), (40,), (256,)],
     "one_address": [(40,), (256,)],
     "strides": [(40,), (128,)],
