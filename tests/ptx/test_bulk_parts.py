@@ -23,6 +23,13 @@ st.async.release.gpu.b32 red.async.relaxed.gpu.add.u32 red.async.relaxed.gpu.min
 multimem.ld_reduce.add.e4m3x4 multimem.ld_reduce.add.v2.e4m3x4 multimem.ld_reduce.add.v2.e4m3x2 multimem.ld_reduce.add.v4.e4m3
 multimem.ld_reduce.min.e4m3x4 multimem.ld_reduce.min.v2.e4m3x4 multimem.ld_reduce.min.v2.e4m3x2 multimem.ld_reduce.min.v4.e4m3
 multimem.st.e4m3x4 multimem.st.v2.e4m3x4 multimem.st.v2.e4m3x2 multimem.st.v4.e4m3 fence.alias.sync_restrict::read.release.sys
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.b128 cp.async.bulk.relaxed.cta.shared::cta.global.mbarrier::complete_tx::bytes.b128
+cp.async.bulk.relaxed.cta.shared::cluster.global.mbarrier::complete_tx::bytes.b128 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.b128
+cp.async.bulk.relaxed.cta.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.b128 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.b128
+cp.async.bulk.global.shared::cta.bulk_group.b128 cp.async.bulk.global.shared::cta.bulk_group.cp_mask.b128 cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask.b128
+cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.b128 multimem.cp.async.bulk.global.shared::cta.bulk_group.b128
+multimem.cp.async.bulk.global.shared::cta.bulk_group.cp_mask.b128
+st.async.mbarrier::complete_tx::bytes.b128 st.async.cluster.mbarrier::complete_tx::bytes.b128 st.async.cluster.mbarrier::complete_tx::bytes.b64
 """
 
 
@@ -50,6 +57,7 @@ DONE = "cp.async.bulk.commit_group; cp.async.bulk.wait_group.sync_restrict::prox
 @pytest.mark.parametrize("copy", [
     "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1], [%r1], 64, %h0;",
     "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [%rd1], [%r1], 64, %rd3, %h0;",
+    "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask.b128 [%rd1], [%r1], 64, %rd3, %h0;",
     "multimem.cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1], [%r1], 64, %h0;",
 ])  # fmt: skip
 @pytest.mark.parametrize("mask", [0, 1, 0x8001, 0xA5F0, 0xFFFF])
@@ -82,7 +90,7 @@ def test_multimem_copies(newer_devices):
 
 
 INSIDE = """mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], {size}; mov.u32 %r4, {left}; mov.u32 %r5, {right};
-cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%rd1+{at}], {size}, %r4, %r5, [bar];
+cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob{unit} [%r1], [%rd1+{at}], {size}, %r4, %r5, [bar];
 WAIT: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; @!%p0 bra WAIT;"""
 OUT = "".join(
     f"ld.shared.b64 %rd2, [%r1+{8 * n}]; st.global.b64 [%rd0+{8 * n}], %rd2;" for n in range(8)
@@ -90,10 +98,11 @@ OUT = "".join(
 
 
 @pytest.mark.parametrize(("at", "size", "left", "right"), [(0, 64, 0, 3), (32, 32, 0, 15), (0, 48, 15, 0), (16, 32, 5, 7), (0, 16, 9, 9), (0, 0, 0, 0)])  # fmt: skip
-def test_bytes_out_of_bounds_are_left_out(at, size, left, right, newer_devices):
+@pytest.mark.parametrize("unit", ["", ".b128"])
+def test_bytes_out_of_bounds_are_left_out(unit, at, size, left, right, newer_devices):
     """The array has 61 bytes; of the copy, `left` and `right` bytes stay as they were."""
     a, b = np.full(64, 200, np.uint8), np.arange(1, 62, dtype=np.uint8)
-    text = kernel(INSIDE.format(at=at, size=size, left=left, right=right) + OUT)
+    text = kernel(INSIDE.format(at=at, size=size, left=left, right=right, unit=unit) + OUT)
     got, _ = newer_devices("10.0").run(run, text, a, b)
     expected = np.full(64, 200, np.uint8)
     expected[left : max(size - right, left)] = b[at + left : max(at + size - right, at + left)]
@@ -139,8 +148,8 @@ def test_multimem_stores_of_small_floats(newer_devices):
 
 
 @pytest.mark.parametrize(("body", "said"), [
-    (INSIDE.format(at=0, size=32, left=16, right=0), "at most 15 bytes"), ("mov.u64 %rd1, 4096;" + INSIDE.format(at=0, size=48, left=0, right=2), "illegal address"), (INSIDE.format(at=8, size=32, left=0, right=0), "aligned to 16 bytes"),
-    (INSIDE.format(at=0, size=1 << 20, left=0, right=0), "illegal address, written"), ("cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1+8], [%r1], 32, 1;", "aligned"),
+    (INSIDE.format(at=0, size=32, left=16, right=0, unit=""), "at most 15 bytes"), ("mov.u64 %rd1, 4096;" + INSIDE.format(at=0, size=48, left=0, right=2, unit=""), "illegal address"), (INSIDE.format(at=8, size=32, left=0, right=0, unit=""), "aligned to 16 bytes"),
+    (INSIDE.format(at=0, size=1 << 20, left=0, right=0, unit=""), "illegal address, written"), ("cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1+8], [%r1], 32, 1;", "aligned"),
     ("multimem.ld_reduce.add.e4m3x4 %r2, [%rd1];", "not a multicast address"),
 ])  # fmt: skip
 def test_hostile_operands(body, said, newer_devices):
@@ -176,6 +185,25 @@ def test_orders_of_loads(to, order, unit, newer_devices):
     copy = f"cp.async.bulk.{order}{to}.global.mbarrier::complete_tx::bytes{unit}"
     got, _ = newer_devices("10.0").run(run, kernel(LOAD.format(copy=copy) + OUT), a, b)
     assert (got == np.where(np.arange(64) < 48, b, 200)).all()
+
+
+@pytest.mark.parametrize("order", ["", "relaxed.cluster."])
+def test_multicast_of_16_bytes_each(order, newer_devices):
+    """The cluster has one block."""
+    a, b = np.full(64, 200, np.uint8), np.arange(64, dtype=np.uint8)
+    copy = f"cp.async.bulk.{order}shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.b128"
+    body = "mov.u16 %h0, 1;" + LOAD.format(copy=copy).replace(", [bar];\n", ", [bar], %h0;\n", 1)
+    got, _ = newer_devices("10.0").run(run, kernel(body + OUT), a, b)
+    assert (got == np.where(np.arange(64) < 48, b, 200)).all()
+
+
+def test_a_copy_in_shared_memory_of_16_bytes_each(newer_devices):
+    a = np.arange(64, dtype=np.uint8)
+    body = """mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 32;
+cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1+32], [%r1], 32, [bar];
+WAIT: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; @!%p0 bra WAIT;"""
+    got, _ = newer_devices("10.0").run(run, kernel(body + OUT), a.copy(), a)
+    assert got.tolist() == [*range(32), *range(32)]
 
 
 @pytest.mark.parametrize(("order", "unit"), ORDERS)
@@ -239,7 +267,7 @@ FAR = """.version 9.5
 .visible .entry k(.param .u64 pa, .param .u64 pb) .explicitcluster .reqnctapercluster 2 {{
 .shared .align 16 .b8 cells[16]; .shared .align 8 .b64 bar; .reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .b128 %q<2>; .reg .pred %p<2>;
 ld.param.u64 %rd0, [pa]; mov.u32 %r0, %cluster_ctarank; xor.b32 %r1, %r0, 1; mul.wide.u32 %rd1, %r0, 16; add.u64 %rd0, %rd0, %rd1;
-mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], {bytes}; fence.mbarrier_init.release.cluster;
+mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16; fence.mbarrier_init.release.cluster;
 barrier.cluster.arrive; barrier.cluster.wait; mov.u32 %r2, cells; mapa.shared::cluster.u32 %r2, %r2, %r1; mov.u32 %r3, bar; mapa.shared::cluster.u32 %r3, %r3, %r1;
 ld.global.v2.u64 {{%rd2, %rd3}}, [%rd0]; mov.b128 %q0, {{%rd2, %rd3}};
 st.async.{order}shared::cluster.mbarrier::complete_tx::bytes.{value}, [%r3];
@@ -254,9 +282,14 @@ def exchange(text, a):
 
 @pytest.mark.parametrize("order", ["", "weak.", "cluster."])
 @pytest.mark.parametrize(
-    ("value", "bytes_"), [("b128 [%r2], %q0", 16), ("v2.b64 [%r2], {{%rd2, %rd3}}", 16)]
+    "value",
+    [
+        "b128 [%r2], %q0",
+        "v2.b64 [%r2], {%rd2, %rd3}",
+        "b64 [%r2], %rd2, [%r3]; st.async.cluster.shared::cluster.mbarrier::complete_tx::bytes.b64 [%r2+8], %rd3",
+    ],
 )
-def test_blocks_exchange_16_bytes(order, value, bytes_, newer_devices):
+def test_blocks_exchange_16_bytes(order, value, newer_devices):
     a = np.arange(32, dtype=np.uint8)
-    text = FAR.format(bytes=bytes_, order=order, value=value.replace("{{", "{").replace("}}", "}"))
+    text = FAR.format(order=order, value=value)
     assert (newer_devices("9.0").run(exchange, text, a) == np.roll(a, 16)).all()
