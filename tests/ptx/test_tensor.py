@@ -212,6 +212,23 @@ def test_places_that_a_tile_does_not_begin_at(kind, corner, stores, load, driver
     assert error.value.code == 715
 
 
+def test_a_map_may_have_no_address_yet(driver):
+    """CUTLASS makes maps of groups so, and puts addresses and strides into them later."""
+    a = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), (1, 1), (0, 1))
+    assert encoded(driver, None, a, (128, 64), swizzle=3)[0] == 0
+    assert encoded(driver, 8, a, (128, 64), swizzle=3)[0] == driver_abi.INVALID_VALUE
+
+
+def test_a_copy_by_a_map_without_an_address_is_a_fault(load, driver):
+    if driver.on_hardware:
+        pytest.skip("a fault there is the end of the process's context")
+    _, tensor = encoded(driver, None, np.zeros((8, 64), np.uint8), (16, 4))
+    with pytest.raises(driver_abi.DriverError) as error:
+        load(kernel(2, 64, stores=False)).run("k", 1, 64, [Map.from_buffer_copy(tensor), np.zeros(3, np.int32), np.zeros(64, np.uint8)])  # fmt: skip
+    driver.reset()
+    assert error.value.code == driver_abi.ILLEGAL_ADDRESS
+
+
 def test_boxes_are_no_larger_than_shared_memory(driver):
     """As an H100 has it: 228 KiB, counted with the steps. The last box's size wraps in 32 bits."""
     a = np.zeros((2, 2, 2, 512, 512), np.uint8)

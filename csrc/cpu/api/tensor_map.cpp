@@ -77,7 +77,7 @@ struct Request {
 
 // Checks the tensor against the documented limits. The map already has the box.
 void describe(TensorMap& map, const Request& asked) {
-    require(asked.out && reinterpret_cast<std::uintptr_t>(asked.out) % 64 == 0 && asked.address &&
+    require(asked.out && reinterpret_cast<std::uintptr_t>(asked.out) % 64 == 0 &&
             reinterpret_cast<std::uintptr_t>(asked.address) % 16 == 0 && asked.sizes &&
             asked.steps && (asked.rank == 1 || asked.strides));
     map.known = TensorMap::mark;
