@@ -96,10 +96,9 @@ void FunctionBody::instruction(const Current& current) {
         if (f.registers[i.guard] != Type::pred)
             tokens_.fail(token, "guard " + quoted(token) + " is not a predicate");
     }
-    const Token& opcode = tokens_.peek();
-    if (opcode.kind != Token::Kind::word)
-        tokens_.fail(opcode, "expected an instruction, got " + quoted(opcode));
-    tokens_.take();
+    if (const Token& first = tokens_.peek(); first.kind != Token::Kind::word)
+        tokens_.fail(first, "expected an instruction, got " + quoted(first));
+    const Token opcode = tokens_.take_spaced();
     const std::vector<Candidate>& candidates = code_.candidates(opcode.text);
     if (candidates.empty()) {
         const std::string_view word = opcode.text.substr(0, opcode.text.find('.'));

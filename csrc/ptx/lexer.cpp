@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "ptx/error.hpp"
 
@@ -103,7 +104,7 @@ class Lexer {
         if (is(c, letter)) return word();
         if (c == '.' && is(peek(1), letter)) {
             ++at_;
-            while (at_ != end_ && is(*at_, letter | digit)) ++at_;
+            pass_part();
             return make(Token::Kind::directive, from);
         }
         if (c == '"') return quoted();
@@ -119,16 +120,21 @@ class Lexer {
     // A word includes its dotted parts: add.rn.f32, %tid.x, ld.global.L1::evict_last.
     Token word() {
         const char* from = at_;
-        for (; at_ != end_; ++at_) {
-            if (is(*at_, letter | digit)) continue;
-            if (*at_ == '.' && is(peek(1), letter | digit)) continue;
-            if (*at_ == ':' && peek(1) == ':' && is(peek(2), letter | digit)) {
-                ++at_;
-                continue;
-            }
-            break;
+        pass_part();
+        while (peek() == '.' && is(peek(1), letter | digit)) {
+            ++at_;
+            pass_part();
         }
         return make(Token::Kind::word, from);
+    }
+
+    // Up to the next dot: add, L1::evict_last.
+    void pass_part() {
+        for (; at_ != end_; ++at_) {
+            if (is(*at_, letter | digit)) continue;
+            if (*at_ != ':' || peek(1) != ':' || !is(peek(2), letter | digit)) return;
+            ++at_;
+        }
     }
 
     Token quoted() {
@@ -217,6 +223,14 @@ class Lexer {
 };
 
 }  // namespace
+
+Token SpacedWords::joined(Token word, const std::vector<Token>& tokens, std::size_t& at) {
+    std::string text(word.text);
+    for (; tokens[at].kind == Token::Kind::directive; ++at) text += tokens[at].text;
+    texts_.push_back(std::move(text));
+    word.text = texts_.back();
+    return word;
+}
 
 std::vector<Token> lex(std::string_view source, std::uint32_t line) {
     return Lexer(source, line).run();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +32,22 @@ std::vector<Token> lex(std::string_view source, std::uint32_t line = 1);
 
 // Removes the first token of a text, which is part of a longer one. Throws Error.
 Token take_token(std::string_view& text);
+
+// Blanks may separate a word from its modifiers: `add .s32` is `add.s32`.
+class SpacedWords {
+  public:
+    // The word before tokens[at], with the modifiers from there on; `at` moves behind them. The
+    // text of the result lives as long as this object.
+    Token whole(Token word, const std::vector<Token>& tokens, std::size_t& at) {
+        if (tokens[at].kind != Token::Kind::directive) return word;
+        return joined(word, tokens, at);
+    }
+
+  private:
+    Token joined(Token word, const std::vector<Token>& tokens, std::size_t& at);
+
+    std::deque<std::string> texts_;
+};
 
 // One line of the text for an error message, stripped and cut to 200 bytes.
 std::string_view line_text(std::string_view source, std::uint32_t line);

@@ -65,10 +65,8 @@ Operand OperandList::operand(Function& f) {
 
 Operand OperandList::primary(Function& f) {
     const Token& token = tokens_.peek();
-    if (token.kind == Token::Kind::word && !at_constant(tokens_)) {
-        tokens_.take();
-        return named(f, token);
-    }
+    if (token.kind == Token::Kind::word && !at_constant(tokens_))
+        return named(f, tokens_.take_spaced());
     if (tokens_.at_mark('{')) return vector_operand(f);
     if (tokens_.at_mark('[')) return memory_operand(f);
     return number_operand(f);
@@ -78,7 +76,7 @@ Operand OperandList::number_operand(Function& f) {
     if (tokens_.at_mark('-') && tokens_.peek(1).kind == Token::Kind::word &&
         !at_constant(tokens_, 1)) {
         tokens_.take();
-        Operand o = named(f, tokens_.take());
+        Operand o = named(f, tokens_.take_spaced());
         o.negated = true;
         return o;
     }

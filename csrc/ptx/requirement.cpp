@@ -58,6 +58,11 @@ class Reader {
 
   private:
     const Token& peek() const { return tokens_[at_]; }
+    // The next token; a word with its modifiers, which blanks may separate from it.
+    Token take_spaced() {
+        const Token& token = tokens_[at_++];
+        return token.kind == Token::Kind::word ? spaced_.whole(token, tokens_, at_) : token;
+    }
     bool at_mark(std::size_t at, char c) const {
         return at < tokens_.size() && tokens_[at].kind == Token::Kind::mark &&
                tokens_[at].mark == c;
@@ -266,24 +271,25 @@ class Reader {
     }
 
     void instruction() {
-        const Token& opcode = peek();
+        const Token opcode = take_spaced();
         std::size_t operands = 0, depth = 0;
-        for (++at_; peek().kind != Token::Kind::end && !at_mark(at_, ';'); ++at_) {
+        while (peek().kind != Token::Kind::end && !at_mark(at_, ';')) {
             if (operands == 0) operands = 1;
-            const Token& token = peek();
+            if (at_mark(at_, ',') && depth == 0) ++operands;
+            const std::string_view name = peek().text;  // outlives the text of `token`
+            const Token token = take_spaced();
             if (token.kind == Token::Kind::mark &&
                 (token.mark == '[' || token.mark == '{' || token.mark == '('))
                 ++depth;
             if (token.kind == Token::Kind::mark && depth &&
                 (token.mark == ']' || token.mark == '}' || token.mark == ')'))
                 --depth;
-            if (at_mark(at_, ',') && depth == 0) ++operands;
             if (token.kind == Token::Kind::directive) suffix(token);
             if (token.kind != Token::Kind::word) continue;
             if (token.text[0] == '%')
                 special(token);
             else
-                part().words.push_back(token.text);
+                part().words.push_back(name);
         }
         form(opcode, operands);
         modifiers(opcode);
@@ -333,6 +339,7 @@ class Reader {
 
     std::vector<Token> tokens_;
     std::size_t at_ = 0;
+    SpacedWords spaced_;
     unsigned written_ = 0;
     Requirements found_;
     std::size_t part_ = 0;           // the part of the statement at `at_`

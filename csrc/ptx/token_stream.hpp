@@ -28,6 +28,11 @@ class TokenStream {
         if (at_ + 1 < tokens_.size()) ++at_;
         return token;
     }
+    // A word with its modifiers, which blanks may separate from it.
+    Token take_spaced() {
+        const Token& word = take();
+        return words_.whole(word, tokens_, at_);
+    }
     bool at_mark(char c) const { return peek().kind == Token::Kind::mark && peek().mark == c; }
     bool at_directive(std::string_view name) const {
         return peek().kind == Token::Kind::directive && peek().text == name;
@@ -56,6 +61,7 @@ class TokenStream {
     std::string_view source_;
     std::vector<Token> tokens_;
     std::size_t at_ = 0;
+    SpacedWords words_;
 };
 
 // The token as messages print it.

@@ -4,12 +4,14 @@ import itertools
 import subprocess
 
 import driver_abi
+import numpy as np
 import pytest
 
 HEAD = """.version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k() {
 .reg .b64 %rd<4>; .reg .b32 %r<6>; .reg .f32 %f<6>; .reg .b16 %h<4>; .reg .pred %p<2>;
 .shared .align 8 .b64 m;
 """
+END = "\nDONE: ret; }\n"
 ANYHOW = {
     "ld.global.gpu.acquire.u32": "%r0, [%rd0]",
     "ld.global.ca.v2.u32": "{%r0, %r1}, [%rd0]",
@@ -28,7 +30,12 @@ MATRICES = {  # behind "sync.aligned"
     "stmatrix.m8n8.x2.trans.shared.b16": "[%rd0], {%r0, %r1}",
     "movmatrix.m8n8.trans.b16": "%r0, %r1",
 }
-WRONG = [  # a modifier twice, types in the wrong order, a modifier that the row lacks
+SPACED = [  # blanks before modifiers
+    "lop3 .b32 %r0, %r1, %r2, %r3, 106;", "add\n.s32 %r0, %r1, %r2;", "add /* of */ .sat .s32 %r0, %r1, %r2;",
+    "ld .global .L1::evict_last .u32 %r0, [%rd0];", "@%p0 bra .uni DONE;", "bar .sync 0;",
+    "mov.u32 %r0, %tid .x;", "mov .u32 %r1, %ntid // threads\n.x;", "membar .gl;",
+]  # fmt: skip
+WRONG = [  # blanks at other places, a modifier twice, types in the wrong order, a modifier that the row lacks
     "atom.gpu.gpu.add.u32 %r0, [%rd0], %r1;",
     "ld.global.global.u32 %r0, [%rd0];",
     "add.rn.rz.f32 %f0, %f1, %f2;",
@@ -39,6 +46,9 @@ WRONG = [  # a modifier twice, types in the wrong order, a modifier that the row
     "ld.u32.u32.global %r0, [%rd0];",
     "setp.lt.gt.f32 %p0, %f1, %f2;",
     "ldmatrix.sync.aligned.x1.m8n8.x1.shared.b16 {%r0}, [%rd0];",
+    "add. s32 %r0, %r1, %r2;",
+    "ld.global.L1 ::evict_last.u32 %r0, [%rd0];",
+    "ld.global .L1:: evict_last.u32 %r0, [%rd0];",
 ]
 
 REFUSED = [  # an order without a scope, a scope without an order, and what else goes not together
@@ -86,25 +96,36 @@ def statements():
 
 
 def test_modifiers_in_any_order(load):
-    load(HEAD + "\n".join([*statements(), *TAKEN]) + "\nret; }\n")
+    load(HEAD + "\n".join([*statements(), *TAKEN, *SPACED]) + END)
+
+
+def test_blanks_before_modifiers_change_nothing(load):
+    text = """.version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {
+    .reg .b64 %rd<4>; .reg .b32 %r<6>; ld .param .u64 %rd0, [out]; cvta.to .global .u64 %rd0, %rd0;
+    mov .u32 %r0, %tid .x; mul.wide .u32 %rd1, %r0, 4; add .u64 %rd0, %rd0, %rd1;
+    mad.lo // 3 x + 7
+    .u32 %r1, %r0, 3, 7; st .global .u32 [%rd0], %r1; ret; }"""
+    out = np.zeros(32, np.uint32)
+    load(text).run("k", 1, 32, [out])
+    np.testing.assert_array_equal(out, np.arange(32) * 3 + 7)
 
 
 @pytest.mark.cpu_only(reason="ptxas, and so NVIDIA's driver, refuses them")
 @pytest.mark.parametrize("statement", TAKEN_HERE)
 def test_volatile_accesses_of_local_memory(statement, load):
-    load(HEAD + statement + "\nret; }\n")
+    load(HEAD + statement + END)
 
 
 @pytest.mark.parametrize("statement", WRONG + REFUSED)
 def test_what_is_no_order_of_them(statement, driver):
     with pytest.raises(driver_abi.DriverError) as error:
-        driver.load(HEAD + statement + "\nret; }\n")
+        driver.load(HEAD + statement + END)
     assert error.value.code == driver_abi.INVALID_PTX
 
 
 def test_ptxas_takes_the_same(tmp_path, ptxas):
-    for part in [[*statements(), *TAKEN], *[[wrong] for wrong in WRONG + REFUSED + TAKEN_HERE]]:
-        (tmp_path / "k.ptx").write_text(HEAD + "\n".join(part) + "\nret; }\n")
+    for part in [[*statements(), *TAKEN, *SPACED], *[[wrong] for wrong in WRONG + REFUSED + TAKEN_HERE]]:
+        (tmp_path / "k.ptx").write_text(HEAD + "\n".join(part) + END)
         command = [ptxas, "-arch=sm_90a", "-O0", "k.ptx", "-o", "k.cubin"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode == 0) == (len(part) > 1), (part[:1], done.stderr)

@@ -49,7 +49,10 @@ NEVER = {
 }
 
 # Tests that have no recording yet. Remove them when the next recording has them.
-AWAITING = {"test_cluster_ranks.py": "newer than the recording"}
+AWAITING = {
+    "test_cluster_ranks.py": "newer than the recording",
+    "test_modifiers.py::test_blanks_before_modifiers_change_nothing": "newer than the recording",
+}
 
 
 def _entry(listed, name):
