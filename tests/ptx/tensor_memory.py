@@ -154,11 +154,11 @@ tensor_memory.run(sys.stdin.read(), [np.zeros(256, np.uint32)])
 """
 
 
-def checked(kernel, capability="10.0"):
-    """The messages of a process that runs a kernel with the initialisation check."""
+def checked(kernel, capability="10.0", check="init"):
+    """The messages of a process that runs a kernel with a check."""
     environment = {
         **os.environ,
-        "CUPOLA_CPU_CHECK": "init",
+        "CUPOLA_CPU_CHECK": check,
         "CUPOLA_CPU_COMPUTE_CAPABILITY": capability,
         "PYTHONPATH": str(pathlib.Path(__file__).parents[1]),
     }

@@ -241,9 +241,35 @@ def test_faults(body, code, said, newer_devices):
 
 
 def test_lanes_of_the_second_warp(newer_devices):
-    body = within(f"setp.eq.u32 %p1, %r2, 1; @%p1 {LD}, [%r3];")
+    body = within(f"add.u32 %r9, %r3, 0x400000; setp.eq.u32 %p1, %r2, 1; @%p1 {LD}, [%r9];")
     code, said = newer_devices("10.0").run(tensor_memory.fault, text(body), (), 64)
-    assert code == ILLEGAL_ADDRESS and "from lane 32; the address has lane 0" in said
+    assert code == ILLEGAL_ADDRESS and "from lane 32; the address has lane 64" in said
+
+
+OWN_LANES = """tcgen05.st.sync.aligned.32x32b.x1.b32 [{store}], {{%r0}};
+tcgen05.wait::st.sync.aligned;
+tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r9}}, [{load}];
+tcgen05.wait::ld.sync.aligned;
+mul.wide.u32 %d8, %r0, 4; add.u64 %d8, %d0, %d8; st.global.u32 [%d8], %r9;
+"""
+
+
+@pytest.mark.parametrize("store, load", [("%r3", "%r4"), ("%r4", "%r3"), ("%r3", "%r3")])
+def test_the_first_lanes_are_those_of_the_warp(store, load, newer_devices):
+    """%r4 has the lanes of the warp, and %r3 has lane 0, as kernels for GPUs use it."""
+    kernel = text(within(OWN_LANES.format(store=store, load=load)))
+    got = newer_devices("10.0").run(tensor_memory.run, kernel, [np.zeros(128, np.uint32)])[0]
+    np.testing.assert_array_equal(got, np.arange(128))
+
+
+@pytest.mark.parametrize("load", ["%r4", "%r3"])
+def test_the_synchronisation_check_finds_lanes_of_other_warps(load):
+    kernel = text(within(OWN_LANES.format(store="%r4", load=load)))
+    said = f"tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r9}}, [{load}];"
+    line = kernel.splitlines().index(said) + 1
+    stderr = tensor_memory.checked(kernel, check="sync")
+    assert stderr.count("sync: the address has lane 0 of tensor memory") == (load == "%r3"), stderr
+    assert load == "%r4" or f"PTX line {line} " in stderr
 
 
 def test_a_leak_names_the_line_of_the_allocation(newer_devices):

@@ -326,6 +326,11 @@ std::uint32_t BlockState::read_tensor_memory(const Warp& w, const DecodedOp* ip,
     return tensor_memory_->read(lane, column);
 }
 
+void BlockState::notify_other_lanes(const Warp& w, const DecodedOp* ip, unsigned lane,
+                                    unsigned first) const {
+    if (effects_are_seen_) notify([&](auto& each) { each.other_lanes(w, ip, lane, first); });
+}
+
 void BlockState::touch_columns(const Warp& w, const DecodedOp* ip, unsigned thread_lane,
                                unsigned lane, unsigned column, unsigned count,
                                observe::Touch how) const {

@@ -123,6 +123,10 @@ class BlockState final : public Block {
     std::uint32_t read_tensor_memory(const Warp& w, const DecodedOp* ip, unsigned thread_lane,
                                      unsigned lane, unsigned column) const;
 
+    // An address has another lane than those of the warp, which it uses.
+    void notify_other_lanes(const Warp& w, const DecodedOp* ip, unsigned lane,
+                            unsigned first) const;
+
     // Reports accesses to columns of tensor memory. Observers see the addresses of their cells.
     void touch_columns(const Warp& w, const DecodedOp* ip, unsigned thread_lane, unsigned lane,
                        unsigned column, unsigned count, observe::Touch how) const;

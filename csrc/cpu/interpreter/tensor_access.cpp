@@ -38,6 +38,17 @@ std::uint32_t address_of(const DecodedOp* ip, const Warp& w, std::byte* r) {
     return at<const std::uint32_t>(r, ip->op[1])[__builtin_ctz(w.mask)];
 }
 
+// A GPU uses a warp's own lanes if the address names the first 32. Kernels rely on it.
+TensorPlace own_place(const DecodedOp* ip, Warp& w, std::byte* r, const TensorAccess& access) {
+    TensorPlace place(address_of(ip, w, r) + access.offset);
+    const unsigned first = w.index % 4 * 32;
+    if (first != 0 && place.lane < 32) {
+        block_of(w).notify_other_lanes(w, ip, place.lane, first);
+        place.lane += first;
+    }
+    return place;
+}
+
 // Why the warp cannot access these places; empty if it can.
 std::string why_not(const DecodedOp* ip, Warp& w, std::byte* r, const TensorAccess& access,
                     TensorPlace place) {
@@ -140,7 +151,7 @@ std::string columns_text(unsigned first, unsigned count) {
 const DecodedOp* load_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     const TensorAccess& access = access_of(ip, w);
-    const TensorPlace place(address_of(ip, w, r) + access.offset);
+    const TensorPlace place = own_place(ip, w, r, access);
     if (const std::string why = why_not(ip, w, r, access, place); !why.empty())
         return stop_at_fault(ip, w, FaultKind::illegal_address, why);
     each_cell(w, access, place, [&](std::int32_t to, unsigned lane, Cell from) {
@@ -158,7 +169,7 @@ const DecodedOp* load_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
 const DecodedOp* store_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     const TensorAccess& access = access_of(ip, w);
-    const TensorPlace place(address_of(ip, w, r) + access.offset);
+    const TensorPlace place = own_place(ip, w, r, access);
     if (const std::string why = why_not(ip, w, r, access, place); !why.empty())
         return stop_at_fault(ip, w, FaultKind::illegal_address, why);
     TensorMemory& memory = block_of(w).tensor_memory();

@@ -58,6 +58,9 @@ class BlockObserver {
     // A place in tensor memory is read, and no thread wrote it since its columns were allocated.
     virtual void unwritten(const Warp&, const Op*, unsigned /*lane*/,
                            const std::string& /*place*/) {}
+    // An address of tensor memory has `lane`, and the warp's own lanes, which it uses, begin at
+    // `first`.
+    virtual void other_lanes(const Warp&, const Op*, unsigned /*lane*/, unsigned /*first*/) {}
     // malloc of device code returned these words, which may have been allocated before.
     virtual void allocated(std::uintptr_t /*begin*/, std::uint64_t /*bytes*/) {}
 

@@ -97,6 +97,15 @@ void BlockChecks::unwritten(const Warp& w, const Op* ip, unsigned lane, const st
            thread_text(number_, thread(w, lane))});
 }
 
+void BlockChecks::other_lanes(const Warp& w, const Op* ip, unsigned lane, unsigned first) {
+    if (!grid_.launch.checks.sync || !is_news(grid_.key("sync", ip->line))) return;
+    write("sync: the address has lane " + std::to_string(lane) +
+              " of tensor memory, and the warp has the lanes from " + std::to_string(first) +
+              " on; a GPU uses those, and reports a fault if the code was compiled with -G",
+          {"kernel " + title(grid_.kernel.name()) + ", " + block_.line_text(ip->line),
+           thread_text(number_, thread(w, 0))});
+}
+
 unsigned BlockChecks::thread(const Warp& w, unsigned lane) const { return w.index * lanes + lane; }
 
 const DecodedOp* BlockChecks::before(Warp& w, const DecodedOp* ip) {

@@ -71,6 +71,7 @@ class BlockChecks final : public observe::BlockObserver {
                std::uint64_t bytes, Touch how) override;
     void allocated(std::uintptr_t begin, std::uint64_t bytes) override;
     void unwritten(const Warp& w, const Op* ip, unsigned lane, const std::string& place) override;
+    void other_lanes(const Warp& w, const Op* ip, unsigned lane, unsigned first) override;
 
     // sync.cpp: the barriers of the block and the warp
     void arrive(const Warp& w, const Op* ip, std::uint32_t id, std::uint32_t count,
