@@ -141,9 +141,6 @@ NEWER = [
 # the first version of PTX, a target that has the form, and the statement. The sections are those
 # of PTX 9.1.
 MISSING = [
-    # The results f16 and bf16 of a comparison of other types.
-    ("9.7.7.1", 42, "sm_75", "set.ne.f16.s32 %h1, %r1, %r2;"),
-    ("9.7.7.1", 78, "sm_90", "set.ne.and.bf16.f32 %h1, %f1, %f2, %p1;"),
     # The manual requires a completion mechanism for .weak, and describes no store without one.
     ("9.7.9.12", 87, "sm_100", "st.async.weak.global.u32 [%d1], %r1;"),
     # The text of the manual does not say which random bits belong to which of two numbers.

@@ -52,7 +52,10 @@ NEVER = {
 AWAITING = {
     "test_cluster_ranks.py": "newer than the recording",
     "test_modifiers.py::test_blanks_before_modifiers_change_nothing": "newer than the recording",
+    "test_rows.py::test_row_without_a_recording": "newer than the recording",
 }
+# Rows that have no recording yet: mnemonic and types. The next recording has them, too.
+AWAITING_ROWS = {("set", ("f16",)), ("set", ("bf16",))}
 
 
 def _entry(listed, name):
@@ -62,6 +65,11 @@ def _entry(listed, name):
 
 def never(name):
     return _entry(NEVER, name)
+
+
+def awaits(row):
+    """Whether a row of the instruction table has no recording yet."""
+    return (row.mnemonic, row.types) in AWAITING_ROWS
 
 
 def reason(name):
