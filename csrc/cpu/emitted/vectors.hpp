@@ -17,7 +17,7 @@ template <class T>
 struct LaneBitMasks {
     alignas(64) T of[64 / sizeof(T)] = {};
     constexpr LaneBitMasks() {
-        for (unsigned i = 0; i < 64 / sizeof(T); ++i) of[i] = T{1} << i;
+        for (unsigned i = 0; i < 64 / sizeof(T); ++i) of[i] = static_cast<T>(1ull << i);
     }
 };
 template <class T>
@@ -32,6 +32,10 @@ CUPOLA_INLINE auto expand_mask(std::uint32_t bits) {
     constexpr unsigned each = Lanes<E>::size / E;
     return V((V{} + static_cast<Bytes<E>>(bits >> K * each)) & bit) != 0;
 }
+// Whether vectors can take one bit for each lane of E bytes.
+template <unsigned E>
+inline constexpr bool takes_lane_bits =
+    E >= 2 && (blends_by_bits<Bytes<E>, Lanes<E>::size> || Lanes<E>::size / E <= 8 * E);
 // Whether an operand can be taken vector by vector. E is the size of the instruction's type.
 template <class T, unsigned E, class O>
 inline constexpr bool is_vector_operand = false;
@@ -41,12 +45,12 @@ template <class T, unsigned E, class W>
 inline constexpr bool is_vector_operand<T, E, Uniform<W>> =
     sizeof(T) == sizeof(W) && (sizeof(T) == E || (sizeof(T) < E && std::is_unsigned_v<T>));
 template <unsigned E>
-inline constexpr bool is_vector_operand<void, E, Predicate> = E >= 4;
+inline constexpr bool is_vector_operand<void, E, Predicate> = takes_lane_bits<E>;
 template <class T, unsigned E, bool Masked>
-inline constexpr bool is_vector_operand<T, E, LanesOutput<Masked, E>> = sizeof(T) == E &&
-                                                                        (!Masked || E >= 4);
+inline constexpr bool is_vector_operand<T, E, LanesOutput<Masked, E>> =
+    sizeof(T) == E && (!Masked || takes_lane_bits<E>);
 template <unsigned E, bool Masked>
-inline constexpr bool is_vector_operand<void, E, PredicateOutput<Masked>> = E >= 4;
+inline constexpr bool is_vector_operand<void, E, PredicateOutput<Masked>> = E >= 2;
 
 template <class T, unsigned E, unsigned K>
 CUPOLA_INLINE auto vector_operand(const Lanes<E>& o) {
@@ -90,7 +94,7 @@ CUPOLA_INLINE void merge_vectors(std::index_sequence<K...>, const Lanes<E>& made
 template <class T>
 CUPOLA_INLINE void merge_masked(const Lanes<sizeof(T)>& made, std::uint32_t mask,
                                 Lanes<sizeof(T)>& v) {
-    if constexpr (sizeof(T) >= 4)
+    if constexpr (takes_lane_bits<sizeof(T)>)
         return merge_vectors(typename Lanes<sizeof(T)>::Each(), made, mask, v);
     alignas(64) T x[lanes], old[lanes], now[lanes];
     unpack(made, x);
@@ -122,7 +126,9 @@ CUPOLA_INLINE std::uint32_t run_predicate_vector(Types<T...>, const O&... from) 
         Sem::template lane<M>(made, vector_operand<T, E, K>(from)...);
         bits = made.of;
     } else {
-        VectorOfLanes<std::conditional_t<E == 8, std::int64_t, std::int32_t>, E> made;
+        using Sign = std::conditional_t<E == 8, std::int64_t,
+                                        std::conditional_t<E == 4, std::int32_t, std::int16_t>>;
+        VectorOfLanes<Sign, E> made;
         Sem::template lane<M>(made, vector_operand<T, E, K>(from)...);
         bits = signs(made);
     }
@@ -218,7 +224,7 @@ template <class Sem, class M, bool Masked, unsigned G, std::size_t... K, unsigne
 CUPOLA_INLINE void run_mixed(std::uint32_t mask, std::index_sequence<K...>, Types types,
                              Lanes<E>& to, const O&... from) {
     constexpr unsigned count = Lanes<E>::size / (G * E);
-    if constexpr (Masked && E < 4) {
+    if constexpr (Masked && !takes_lane_bits<E>) {
         Lanes<E> made;
         ((made.v[K] = run_mixed_vectors<Sem, M, G, K * count, count>(types, from...)), ...);
         merge_masked<Bytes<E>>(made, mask, to);

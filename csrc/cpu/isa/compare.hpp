@@ -98,7 +98,8 @@ V all_bits(V is) {
 
 struct SetPredicate {
     template <class M, class T>
-    static constexpr bool vectors = sizeof(T) >= 4 && !M::ftz;
+    static constexpr bool vectors =
+        (sizeof(T) >= 4 || (sizeof(T) == 2 && std::is_integral_v<T>)) && !M::ftz;
     template <class M, class V>
     static void lane(MaskBits& p, V a, V b) {
         p.of = bits_where<relation<M::compare, Each<V>>()>(a, b);
@@ -118,7 +119,7 @@ struct SetPredicate {
 };
 struct Select {
     template <class M, class T>
-    static constexpr bool vectors = sizeof(T) >= 4;
+    static constexpr bool vectors = sizeof(T) >= 4 || (sizeof(T) == 2 && std::is_integral_v<T>);
     template <class M, class T, class C>
     static void lane(T& d, T a, T b, C c) {
         if constexpr (std::is_same_v<C, MaskBits>)

@@ -40,27 +40,44 @@ template <class Bits, class Mask>
 }
 #endif
 
-// Each lane's sign as a bit, for lanes of 32 or 64 bits that are 0 or -1.
+// Each lane's sign as a bit, for lanes of 16, 32 or 64 bits that are 0 or -1.
 template <class V>
 [[gnu::always_inline]] inline std::uint32_t signs(V v) {
     constexpr std::size_t each = sizeof(Each<V>);
 #if defined(__AVX512DQ__)
     if constexpr (sizeof(V) == 64 && each == 8)
         return widened<std::uint8_t>(__builtin_ia32_cvtq2mask512(VectorOf<long long, 64>(v)));
-    else if constexpr (sizeof(V) == 64)
+    else if constexpr (sizeof(V) == 64 && each == 4)
         return widened<std::uint16_t>(__builtin_ia32_cvtd2mask512(VectorOf<int, 64>(v)));
+#endif
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(V) == 64 && each == 2)
+        return widened<std::uint32_t>(__builtin_ia32_cvtw2mask512(VectorOf<short, 64>(v)));
+#endif
+#if defined(__AVX2__)
+    // The instruction packs each half of the vector by itself.
+    if constexpr (sizeof(V) == 32 && each == 2) {
+        const auto packed = __builtin_ia32_packsswb256(VectorOf<short, 32>(v), VectorOf<short, 32>{});
+        const auto bits =
+            static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(VectorOf<char, 32>(packed)));
+        return (bits & 0xff) | (bits >> 8 & 0xff00);
+    }
 #endif
 #if defined(__AVX__)
     if constexpr (sizeof(V) == 32 && each == 8)
         return static_cast<std::uint32_t>(__builtin_ia32_movmskpd256(VectorOf<double, 32>(v)));
-    else if constexpr (sizeof(V) == 32)
+    else if constexpr (sizeof(V) == 32 && each == 4)
         return static_cast<std::uint32_t>(__builtin_ia32_movmskps256(VectorOf<float, 32>(v)));
 #endif
 #if defined(__SSE2__)
     if constexpr (sizeof(V) == 16 && each == 8)
         return static_cast<std::uint32_t>(__builtin_ia32_movmskpd(VectorOf<double, 16>(v)));
-    else if constexpr (sizeof(V) == 16)
+    else if constexpr (sizeof(V) == 16 && each == 4)
         return static_cast<std::uint32_t>(__builtin_ia32_movmskps(VectorOf<float, 16>(v)));
+    if constexpr (sizeof(V) == 16 && each == 2) {
+        const auto packed = __builtin_ia32_packsswb128(VectorOf<short, 16>(v), VectorOf<short, 16>{});
+        return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128(VectorOf<char, 16>(packed)));
+    }
 #endif
     std::uint32_t bits = 0;
     for (unsigned i = 0; i < sizeof(V) / each; ++i)
@@ -238,20 +255,26 @@ struct MaskBits {
 // Selects lanes of two vectors, by one bit each.
 #if defined(__AVX512F__)
 template <class T, unsigned Bytes>
-inline constexpr bool blends_by_bits = Bytes == 64 && (sizeof(T) == 4 || sizeof(T) == 8);
+inline constexpr bool blends_by_bits =
+    Bytes == 64 && (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
 template <class V>
 [[gnu::always_inline]] inline V blend(std::uint32_t bits, V yes, V no) {
+    using Short = VectorOf<short, 64>;
     using Int = VectorOf<int, 64>;
     using Long = VectorOf<long long, 64>;
     const auto few = static_cast<std::uint8_t>(bits);
     const auto many = static_cast<std::uint16_t>(bits);
 #if defined(__clang__)
-    if constexpr (sizeof(Each<V>) == 4)
+    if constexpr (sizeof(Each<V>) == 2)
+        return V(__builtin_ia32_selectw_512(bits, Short(yes), Short(no)));
+    else if constexpr (sizeof(Each<V>) == 4)
         return V(__builtin_ia32_selectd_512(many, Int(yes), Int(no)));
     else
         return V(__builtin_ia32_selectq_512(few, Long(yes), Long(no)));
 #else
-    if constexpr (sizeof(Each<V>) == 4)
+    if constexpr (sizeof(Each<V>) == 2)
+        return V(__builtin_ia32_movdquhi512_mask(Short(yes), Short(no), bits));
+    else if constexpr (sizeof(Each<V>) == 4)
         return V(__builtin_ia32_movdqa32_512_mask(Int(yes), Int(no), many));
     else
         return V(__builtin_ia32_movdqa64_512_mask(Long(yes), Long(no), few));
@@ -261,6 +284,7 @@ template <class V>
 template <int How, class V>
 [[gnu::always_inline]] inline std::uint32_t bits_where(V a, V b) {
     using T = Each<V>;
+    using Short = VectorOf<short, 64>;
     using Int = VectorOf<int, 64>;
     using Long = VectorOf<long long, 64>;
     constexpr int as_set = 4;
@@ -270,6 +294,12 @@ template <int How, class V>
     else if constexpr (std::is_same_v<T, double>)
         return widened<std::uint8_t>(
             __builtin_ia32_cmppd512_mask(a, b, How, static_cast<std::uint8_t>(-1), as_set));
+    else if constexpr (sizeof(T) == 2 && std::is_signed_v<T>)
+        return widened<std::uint32_t>(
+            __builtin_ia32_cmpw512_mask(Short(a), Short(b), How, ~std::uint32_t{0}));
+    else if constexpr (sizeof(T) == 2)
+        return widened<std::uint32_t>(
+            __builtin_ia32_ucmpw512_mask(Short(a), Short(b), How, ~std::uint32_t{0}));
     else if constexpr (sizeof(T) == 4 && std::is_signed_v<T>)
         return widened<std::uint16_t>(
             __builtin_ia32_cmpd512_mask(Int(a), Int(b), How, static_cast<std::uint16_t>(-1)));
