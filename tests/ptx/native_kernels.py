@@ -230,6 +230,16 @@ BODIES = {
     "sweeping_counts": """ld.global.u32 %r5, [%rd4]; and.b32 %r5, %r5, 7; mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd2, %rd6; setp.ge.u32 %p0, %r1, 50; @%p0 bra OUT; red.global.add.u32 [%rd7], %r4; OUT:""",
     "sweeping_planes": """mov.u32 %r5, %tid.y; mov.u32 %r6, %ntid.y; mov.u32 %r7, %ctaid.y; mad.lo.u32 %r8, %r7, %r6, %r5; mov.u32 %r9, %tid.z; mad.lo.u32 %r10, %r9, 7, %r8; setp.lt.u32 %p0, %r4, 1; setp.lt.u32 %p1, %r10, 1; or.pred %p2, %p0, %p1; setp.gt.u32 %p3, %r10, 12; or.pred %p4, %p2, %p3; @%p4 bra OUT;
     mad.lo.u32 %r11, %r10, 480, %r4; mul.wide.u32 %rd6, %r11, 4; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6; ld.global.u32 %r12, [%rd7+-4]; ld.global.u32 %r13, [%rd7+1920]; ld.global.u32 %r14, [%rd8]; mad.lo.u32 %r15, %r12, 3, %r13; mad.lo.u32 %r16, %r14, 5, %r15; add.u32 %r17, %r16, %r9; st.global.u32 [%rd8], %r17; OUT:""",
+    "sweeping_search": """setp.eq.u32 %p3, %r4, 77; @%p3 bra OUT; setp.lt.u32 %p4, %r1, 3; @%p4 bra OUT; cvt.u64.u32 %rd6, %r4; mov.u32 %r5, 0; mul.lo.u32 %r10, %r0, 13;
+    NEXT: cvt.s64.s32 %rd7, %r5; add.s64 %rd8, %rd6, %rd7; add.s64 %rd9, %rd1, %rd8; add.s64 %rd10, %rd1, %rd7; ld.global.u8 %r6, [%rd10]; ld.global.u8 %r7, [%rd9]; xor.b32 %r8, %r6, %r7; and.b32 %r8, %r8, 3;
+    setp.ne.u32 %p0, %r8, 0; @%p0 bra FOUND; add.s32 %r5, %r5, 1; setp.lt.s32 %p1, %r5, %r10; @%p1 bra NEXT; FOUND: setp.eq.s32 %p2, %r5, %r10; selp.u32 %r9, 77, %r5, %p2; st.global.u32 [%rd5], %r9; OUT:""",
+    "sweeping_searches": """mov.u32 %r9, 0; mov.u32 %r10, %r4; mov.u32 %r13, 1; MORE: mul.wide.u32 %rd7, %r9, 20; add.u64 %rd6, %rd4, %rd7; mov.u32 %r5, 0;
+    NEXT: ld.global.u32 %r6, [%rd6]; ld.global.v2.u32 {%r11, %r12}, [%rd1]; mad.lo.u32 %r10, %r10, 3, %r6; add.u32 %r13, %r13, %r12; add.u64 %rd6, %rd6, 4; add.u32 %r5, %r5, 1; xor.b32 %r7, %r6, %r11; and.b32 %r7, %r7, 7;
+    setp.eq.u32 %p0, %r7, 5; @%p0 bra FOUND; ld.global.u32 %r14, [%rd6]; xor.b32 %r10, %r10, %r14; setp.lt.u32 %p1, %r5, 6; @%p1 bra NEXT; FOUND: mad.lo.u32 %r10, %r10, 5, %r5; setp.gt.u32 %p3, %r10, 0xd0000000; @%p3 bra DONE;
+    add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, %r0; @%p2 bra MORE; DONE: mad.lo.u32 %r10, %r10, 7, %r9; xor.b32 %r10, %r10, %r13; st.global.u32 [%rd5], %r10;""",
+    "sweeping_sums": """mov.f32 %f1, 0f00000000; mov.u64 %rd6, %rd4; mov.u32 %r7, 0; SUM: ld.global.u32 %r8, [%rd6]; or.b32 %r9, %r8, 0x7f800001; and.b32 %r10, %r8, 7; setp.eq.u32 %p1, %r10, 5; selp.b32 %r9, %r9, %r8, %p1; mov.b32 %f3, %r9;
+    add.f32 %f1, %f1, %f3; add.u64 %rd6, %rd6, 4; add.u32 %r7, %r7, %r10; setp.lt.u32 %p0, %r7, 20; @%p0 bra SUM; mov.b32 %r8, %f1; st.global.u32 [%rd5], %r8; cvt.u32.u64 %r9, %rd6; cvt.u32.u64 %r11, %rd4; sub.u32 %r9, %r9, %r11; st.global.u32 [%rd5+16384], %r9;""",
+    "searching_for_long": """mov.u32 %r5, 0; mov.u64 %rd6, %rd4; NEXT: ld.global.u32 %r6, [%rd6]; shr.u32 %r6, %r6, 31; add.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r6, 0; @%p0 bra FOUND; setp.lt.u32 %p1, %r5, 40000; @%p1 bra NEXT; FOUND: st.global.u32 [%rd5], %r5;""",
 }  # fmt: skip
 # Kernels whose loops run several iterations with one check.
 ROUNDS = ["rounds", "rounds_down", "rounds_around", "rounds_in_shared", "rounds_of_atomics", "rounds_in_turn"]  # fmt: skip
@@ -256,6 +266,9 @@ SHAPES = {
     "sweeping_bytes": [(32, 3), (256,)],
     "sweeping_counts": [(32, 3), (256,)],
     "sweeping_quotients": [(32,), (64,), (80,), (48, 2)],
+    "sweeping_search": [(32, 3), (80,), (256,)],
+    "sweeping_searches": [(32, 3), (256,)],
+    "sweeping_sums": [(32, 3), (256,)],
     "sweeping_planes": [(32, 4), (96, 2, 3), (64, 5), (16, 6), (32, 1, 5)],
     "sweeping": [(32, 3), (80,), (128,), (1024,)],
     "rounds": [(40,), (16, 4), (480,)],
@@ -287,6 +300,8 @@ FAULTS = {
     "pieces_out": "rem.u32 %r6, %r4, 25; setp.eq.u32 %p0, %r6, 24; @%p0 bra OUT; add.u64 %rd6, %rd4, 14784; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5; OUT:",
     "going_out": "mov.u32 %r5, %r4; GO: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; add.u32 %r9, %r9, %r8; add.u32 %r5, %r5, 501; setp.lt.u32 %p0, %r5, 100000; @%p0 bra GO; st.global.u32 [%rd5], %r9;",
     "row_beyond": "ld.global.u32 %r5, [%rd4]; and.b32 %r5, %r5, 7; mul.wide.u32 %rd6, %r5, 4; add.u64 %rd6, %rd1, %rd6; mov.u32 %r10, 0; ROW: ld.global.u32 %r8, [%rd6]; add.u32 %r9, %r9, %r8; add.u64 %rd6, %rd6, %rd3; add.u32 %r10, %r10, 1; setp.lt.u32 %p0, %r10, 10000; @%p0 bra ROW; st.global.u32 [%rd5], %r9;",
+    "search_beyond": "add.u64 %rd6, %rd4, 14776; mov.u32 %r5, 0; NEXT: ld.global.u32 %r6, [%rd6]; add.u64 %rd6, %rd6, 4; add.u32 %r5, %r5, 1; and.b32 %r7, %r6, 0x70000000; setp.eq.u32 %p0, %r7, 0; @%p0 bra FOUND; setp.lt.u32 %p1, %r5, 3; @%p1 bra NEXT; FOUND: st.global.u32 [%rd5], %r5;",
+    "search_for_ever": "mov.u32 %r5, 0; NEXT: ld.global.u32 %r6, [%rd4]; shr.u32 %r6, %r6, 31; setp.ne.u32 %p0, %r6, 0; @%p0 bra FOUND; add.u32 %r5, %r5, 1; bra NEXT; FOUND: st.global.u32 [%rd5], %r5;",
     "meeting_for_ever": "ON: bar.sync 0; bra ON;",
     "endless": "ON: add.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, %r4; bra ON;",
 }  # fmt: skip

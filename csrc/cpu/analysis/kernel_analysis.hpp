@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,19 @@ struct PathStep {
     bool taken;       // for a branch: whether the path takes the branch
     bool is_uniform;  // its predicate is the same for all threads of a piece of a row
     bool exits;       // for a branch: threads that do not follow the path exit, without effects
+    bool scalar = false;  // its result, or the address of an access, is a scalar of 32 threads
+    bool leaves = false;  // for a branch: threads that do not follow the path leave the loop
+};
+
+// A loop on that path. Its steps have no effects outside of registers.
+struct PathLoop {
+    std::size_t first, end;  // steps
+    std::uint32_t header;    // block
+    bool diverges = false;   // threads may leave it in different iterations
+    // Registers that are scalars after the loop, and those that the loop has as scalars but that
+    // differ between threads afterwards.
+    std::set<std::int32_t> scalars_after = {};
+    std::vector<std::int32_t> results = {};
 };
 
 // The operations and values of a kernel, which the passes fill in.
@@ -140,7 +154,8 @@ class KernelAnalysis {
     std::vector<std::uint32_t> invariant_affine;
     // Operations that are executed once, definitions before uses.
     std::vector<std::uint32_t> hoisted;
-    std::vector<PathStep> batch_path;  // the path of whole thread blocks; empty: none
+    std::vector<PathStep> batch_path;   // the path of whole thread blocks; empty: none
+    std::vector<PathLoop> batch_loops;  // an outer loop before those in it
     // Slots of accesses that must be of other allocations than a deferred update.
     std::vector<std::uint32_t> observing_slots;
     // The step of an operation's result, where its sources have these steps. Returns false if the

@@ -81,6 +81,28 @@ CUPOLA_INLINE bool compare_piece(std::uint32_t& p, A a, B b) {
     return same && holds(a) && holds(b) && is_monotonic<T>(a) && is_monotonic<T>(b);
 }
 
+// ---- loops ------------------------------------------------------------------------------------
+
+// The iterations of 32 threads in a batch. A loop with more ends the batch, since a time limit
+// applies to ordinary code only.
+inline constexpr std::uint32_t max_batch_iterations = 1 << 14;
+// `size` threads of a piece, from thread `from` on.
+template <class V, std::int64_t S>
+CUPOLA_INLINE BlockAffine<V, S> of_threads(BlockAffine<V, S> affine, std::uint32_t from,
+                                           std::uint32_t size) {
+    const auto step = static_cast<V>(static_cast<std::uint64_t>(S));
+    const V first = static_cast<V>(affine.first + static_cast<V>(step * static_cast<V>(from)));
+    return {first, static_cast<V>(first + static_cast<V>(step * static_cast<V>(size - 1))), true};
+}
+template <class T>
+CUPOLA_INLINE Uniform<T> first_value(Uniform<T> o) {
+    return o;
+}
+template <class V, std::int64_t S>
+CUPOLA_INLINE Uniform<V> first_value(BlockAffine<V, S> affine) {
+    return {affine.first};
+}
+
 // ---- shorter pieces -------------------------------------------------------------------------
 
 template <class T>

@@ -43,6 +43,9 @@ std::int64_t predictable_compare(const KernelAnalysis& analysis, std::uint32_t b
 AffineName AddressChecks::affine_operand(const Access& access) {
     const Register* r = analysis_.at(access.offset);
     if (!r || r->constant || r->uniform) return {operands_.input(access), 0, true};
+    if (operands_.is_scalar(r->offset)) return {scalar_name(*r), r->step, false};
+    if (r->invariant_affine && operands_.in_batch_statements())
+        return {"of_threads(l" + to_string(r->offset) + ", from, size)", r->step, false};
     if (r->invariant_affine) return {"l" + to_string(r->offset), r->step, false};
     const auto found = affine_.find(r->offset);
     if (found != affine_.end()) return found->second;
@@ -148,6 +151,13 @@ AffineResult AddressChecks::affine_result(std::uint32_t n, const std::string& na
     const std::string begin = "const auto " + name + " = ";
     if (!operands_.in_block_batch())
         return {name, begin + "apply_affine<" + types + text + ");", affine, widens, uniform};
+    if (operands_.in_batch_statements()) {
+        const bool tested = widens || affine.proof != Proof::linear;
+        return {name,
+                name + " = apply_block_affine<" + types + "size, " + text + ");" +
+                    (tested ? " if (__builtin_expect(!" + name + ".holds, 0))" + end_of_batch : ""),
+                affine, widens, uniform};
+    }
     std::string block = begin + "apply_block_affine<" + types + "threads, " + text + ");";
     if (affine.proof == Proof::endpoints || affine.proof == Proof::low_bits)
         block += " if (__builtin_expect(!" + name + ".holds, 0)) { threads = affine_threads<" +

@@ -13,6 +13,9 @@
 
 namespace cupola::cpu::compiler {
 
+// Ends a block batch before the 32 threads whose statements run.
+inline const std::string end_of_batch = " return end_block_batch(w, threads_done + begin + from);";
+
 // A variable with an affine result. Without a name, the result is not affine.
 struct AffineResult {
     std::string name = {}, text = {};

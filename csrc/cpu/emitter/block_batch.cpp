@@ -4,6 +4,8 @@
 // piece without checks.
 #include "cpu/emitter/block_batch.hpp"
 
+#include <algorithm>
+
 #include "cpu/analysis/passes.hpp"
 
 namespace cupola::cpu::compiler {
@@ -24,10 +26,15 @@ void BlockBatch::emit_piece_values() {
                       (r.tid_dimension == 0 ? "thread_index_affine<1>(begin, threads);"
                                             : "BlockAffine<std::uint32_t, 0>{" + index_of(r) +
                                                   ", " + index_of(r) + ", true};"));
-    for (const PathStep& each : analysis_.batch_path) {
+    for (std::size_t k = 0; k < analysis_.batch_path.size(); ++k) {
+        const PathStep& each = analysis_.batch_path[k];
         const OpEffects& op = analysis_.ops[each.op];
+        if (each.scalar) continue;
         if (op.kind == Kind::load || op.kind == Kind::store) addresses_.add_to_group(each.op);
-        if (op.kind == Kind::branch) {
+        const bool in_loop =
+            std::any_of(analysis_.batch_loops.begin(), analysis_.batch_loops.end(),
+                        [k](const PathLoop& loop) { return k >= loop.first && k < loop.end; });
+        if (op.kind == Kind::branch && !in_loop) {
             const bool negate =
                 (analysis_.kernel.code[each.op].flags & interpreter::flag::negate) != 0;
             out_.emit("if (" + operands_.input(op.accesses[0]) + ".bits " +
@@ -53,44 +60,201 @@ void BlockBatch::emit_piece_values() {
     }
 }
 
+// Whether the statements of 32 threads compute the step's results.
+bool BlockBatch::is_statement(const PathStep& step) const {
+    const OpEffects& op = analysis_.ops[step.op];
+    return !step.is_uniform &&
+           (op.kind == Kind::load || op.kind == Kind::store || is_computation(op));
+}
+
+// A loop's registers outlive its scope.
+void BlockBatch::declare_results() {
+    std::set<std::string> declared;
+    const auto declare = [&](const std::string& type, const std::string& name) {
+        if (declared.insert(name).second) out_.emit(type + " " + name + ";");
+    };
+    for (const PathStep& each : analysis_.batch_path) {
+        if (!is_statement(each)) continue;
+        const OpEffects& op = analysis_.ops[each.op];
+        for (const Access& to : op.accesses) {
+            const Register* r = to.write ? analysis_.at(to.offset) : nullptr;
+            if (!r || r->uniform || r->invariant_affine) continue;
+            if (r->bytes == 0)
+                declare("std::uint32_t", r->name());
+            else if (each.scalar && op.kind == Kind::lanes)
+                declare("BlockAffine<" + word_type(r->bytes) + ", " + to_string(r->step) + ">",
+                        scalar_name(*r));
+            else
+                declare("Lanes<" + to_string(r->bytes) + ">", r->name());
+        }
+    }
+    for (const PathLoop& loop : analysis_.batch_loops)
+        for (const std::int32_t offset : loop.results)
+            declare("Lanes<" + to_string(analysis_.at(offset)->bytes) + ">",
+                    analysis_.at(offset)->name());
+}
+
+// Emits an operation on scalars of 32 threads.
+void BlockBatch::emit_scalar(std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const Register& to = *analysis_.at(op.accesses[0].offset);
+    if (to.bytes == 0) {
+        const auto value = [&](const Access& access) {
+            return "first_value(" + addresses_.affine_operand(access).name + ")";
+        };
+        out_.emit("apply_uniform<" + row_type(op) + ">(" + to.name() + ", " +
+                  value(op.accesses[2]) + ", " + value(op.accesses[3]) + ");");
+    } else {
+        out_.emit(addresses_.affine_result(n, scalar_name(to)).text);
+    }
+    operands_.set_scalar(to.offset, true);
+}
+
+// Emits a load in a loop, or from an address that is a scalar, which is checked here.
+void BlockBatch::emit_load(std::uint32_t n) {
+    const OpEffects& op = analysis_.ops[n];
+    const DecodedOp& c = analysis_.kernel.code[n];
+    const unsigned element = ptx::bytes_of(op.origin.key.type);
+    std::string address, offset = "0", values, after;
+    std::int64_t step = 0;
+    bool uniform = false;
+    if (const AccessGroup* const group = addresses_.group_of(n)) {
+        address = group->name, offset = to_string(c.imm - group->begin);
+        step = group->step, uniform = group->uniform;
+    } else {
+        const AffineName from = addresses_.affine_operand(op.accesses[0]);
+        const std::string bytes = to_string(element * c.count), checked = "c" + out_.next_number();
+        address = "g" + out_.next_number(), step = from.step, uniform = step == 0;
+        out_.emit("const CheckedAddress " + checked + " = check_block_affine(w, " +
+                  to_string(c.slot) + ", " + from.name + ", " + to_string(c.imm) + ", " + bytes +
+                  ", " + bytes + ", false);");
+        out_.emit("if (__builtin_expect(!" + checked + ".holds, 0))" + end_of_batch);
+        out_.emit("const CheckedAddress " + address + " = warp_address<" + to_string(step) + ">(" +
+                  checked + ", 0);");
+    }
+    for (std::size_t k = 1; k < op.accesses.size(); ++k) {
+        const Access& access = op.accesses[k];
+        const Register* const r = analysis_.at(access.offset);
+        const bool kept = r && operands_.masked(*r, false);
+        const std::string to = r && !kept ? r->name() : out_.temporary(access.bytes);
+        if (kept)
+            after += " merge_masked<" + word_type(access.bytes) + ">(" + to + ", mask, " +
+                     r->name() + ");";
+        if (r) operands_.set_scalar(r->offset, false);
+        values += ", " + to;
+    }
+    const bool first = operands_.has_first_lanes() && step != 0;
+    out_.emit(std::string("load_") + (uniform ? "uniform<" : first ? "first<" : "affine<") +
+              word_type(element) + ", " + to_string(step) + ">(" + address + ", " + offset +
+              (first && !uniform ? ", count" : "") + values + ");" + after);
+}
+
+void BlockBatch::emit_begin(const PathLoop& loop) {
+    open_.push_back(&loop);
+    if (loop.diverges) {
+        for (const std::int32_t offset : loop.results)
+            out_.emit(analysis_.at(offset)->name() + " = {};");
+        operands_.set_path(Path::checked);
+        out_.emit("{ const std::uint32_t entered = mask; { std::uint32_t mask = entered;");
+    }
+    out_.emit("for (std::uint32_t left = max_batch_iterations;;) {");
+    out_.emit("if (__builtin_expect(left-- == 0, 0))" + end_of_batch);
+}
+
+// Writes the scalars that differ between threads after the loop, for threads that leave it.
+void BlockBatch::emit_leave(const std::string& leaving) {
+    for (const std::int32_t offset : open_.back()->results) {
+        const Register& r = *analysis_.at(offset);
+        out_.emit("merge_masked<" + word_type(r.bytes) + ">(expand_affine(" + scalar_name(r) +
+                  ", 0), " + leaving + ", " + r.name() + ");");
+    }
+}
+
+void BlockBatch::emit_branch(const PathStep& step) {
+    const Access& predicate = analysis_.ops[step.op].accesses[0];
+    const bool negate = (analysis_.kernel.code[step.op].flags & interpreter::flag::negate) != 0;
+    const std::string others = (negate != step.taken ? "~" : "") + operands_.input(predicate) +
+                               ".bits";
+    const Register* const r = analysis_.at(predicate.offset);
+    const bool together = !open_.back()->diverges || !r || r->constant || r->uniform ||
+                          operands_.is_scalar(r->offset);
+    if (!step.leaves) return out_.emit("if ((" + others + " & mask) != 0)" + end_of_batch);
+    if (together) {
+        out_.emit("if ((" + others + " & mask) != 0) {");
+        emit_leave("mask");
+        return out_.emit("break; }");
+    }
+    out_.emit("if (const std::uint32_t leaving = " + others + " & mask; leaving != 0) {");
+    emit_leave("leaving");
+    out_.emit("mask &= ~leaving; if (mask == 0) break; }");
+}
+
+void BlockBatch::emit_end(const PathLoop& loop) {
+    out_.emit("}");
+    open_.pop_back();
+    for (const std::uint32_t r : analysis_.blocks[loop.header].sums)
+        out_.emit("make_nans_canonical(" + std::string(loop.diverges ? "entered" : "mask") + ", " +
+                  analysis_.registers[r].name() + ");");
+    if (loop.diverges) out_.emit("} }");
+    const bool diverges = std::any_of(open_.begin(), open_.end(),
+                                      [](const PathLoop* each) { return each->diverges; });
+    operands_.set_path(diverges ? Path::checked : Path::all_lanes);
+    operands_.set_scalars(loop.scalars_after);
+}
+
+void BlockBatch::emit_step(std::size_t k) {
+    const PathStep& each = analysis_.batch_path[k];
+    const OpEffects& op = analysis_.ops[each.op];
+    if (op.kind == Kind::count || op.kind == Kind::count_branch)
+        return computations_.emit_count(each.op);
+    if (op.kind == Kind::branch && !open_.empty()) return emit_branch(each);
+    if (op.kind == Kind::atomic)
+        return out_.emit("if (__builtin_expect(!" + accesses_.deferred_atomic(each.op) + ", 0))" +
+                         end_of_batch);
+    if (!is_statement(each)) return;
+    bool needed = op.kind == Kind::store;
+    for (const Access& to : op.accesses) {
+        const Register* r = to.write ? analysis_.at(to.offset) : nullptr;
+        needed |= r && !r->uniform && !r->invariant_affine;
+    }
+    if (!needed) return;
+    if (op.kind == Kind::load && (each.scalar || !open_.empty())) {
+        out_.emit("{");
+        emit_load(each.op);
+        return out_.emit("}");
+    }
+    if (op.kind == Kind::load || op.kind == Kind::store)
+        return accesses_.emit_access(0, each.op);
+    out_.emit("{");
+    if (each.scalar) {
+        emit_scalar(each.op);
+    } else {
+        computations_.emit(each.op);
+        for (const Access& to : op.accesses)
+            if (to.write) operands_.set_scalar(to.offset, false);
+    }
+    out_.emit("}");
+}
+
 // Emits the statements whose results differ between groups of 32 threads.
 void BlockBatch::emit_statements() {
     for (const AccessGroup& g : addresses_.groups())
         out_.emit("const CheckedAddress " + g.name + " = warp_address<" + to_string(g.step) +
                   ">(all_" + g.name + ", from);");
-    std::set<std::int32_t> declared;
-    for (const PathStep& each : analysis_.batch_path) {
-        const OpEffects& op = analysis_.ops[each.op];
-        const bool access = op.kind == Kind::load || op.kind == Kind::store;
-        if (op.kind == Kind::count || op.kind == Kind::count_branch) {
-            computations_.emit_count(each.op);
-            continue;
-        }
-        if (op.kind == Kind::atomic) {
-            out_.emit("if (__builtin_expect(!" + accesses_.deferred_atomic(each.op) +
-                      ", 0)) return end_block_batch(w, threads_done + begin + from);");
-            continue;
-        }
-        if (each.is_uniform || (!access && !is_computation(op))) continue;
-        bool needed = op.kind == Kind::store;
-        for (const Access& to : op.accesses) {
-            const Register* r = to.write ? analysis_.at(to.offset) : nullptr;
-            if (!r || r->uniform || r->invariant_affine) continue;
-            needed = true;
-            if (!declared.insert(r->offset).second) continue;
-            out_.emit((r->bytes == 0 ? std::string("std::uint32_t ")
-                                     : "Lanes<" + to_string(r->bytes) + "> ") +
-                      r->name() + ";");
-        }
-        if (!needed) continue;
-        if (access) {
-            accesses_.emit_access(0, each.op);
-            continue;
-        }
-        out_.emit("{");
-        computations_.emit(each.op);
-        out_.emit("}");
+    out_.emit(operands_.has_first_lanes() ? "const std::uint32_t size = count; (void)size;"
+                                          : "constexpr std::uint32_t size = lanes; (void)size;");
+    declare_results();
+    operands_.set_batch_statements(true);
+    operands_.set_scalars({});
+    const auto& loops = analysis_.batch_loops;
+    for (std::size_t k = 0; k < analysis_.batch_path.size(); ++k) {
+        for (const PathLoop& loop : loops)
+            if (loop.first == k) emit_begin(loop);
+        emit_step(k);
+        while (!open_.empty() && open_.back()->end == k + 1) emit_end(*open_.back());
     }
+    operands_.set_scalars({});
+    operands_.set_batch_statements(false);
 }
 
 void BlockBatch::emit() {

@@ -1,6 +1,9 @@
 // csrc/cpu/emitter/block_batch.hpp - the path that whole thread blocks take as a function.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "cpu/analysis/kernel_analysis.hpp"
 #include "cpu/emitter/kernel_variables.hpp"
 #include "cpu/emitter/memory_accesses.hpp"
@@ -25,7 +28,16 @@ class BlockBatch {
 
   private:
     void emit_piece_values();
+    bool is_statement(const PathStep& step) const;
+    void declare_results();
     void emit_statements();
+    void emit_step(std::size_t k);
+    void emit_scalar(std::uint32_t n);
+    void emit_load(std::uint32_t n);
+    void emit_begin(const PathLoop& loop);
+    void emit_branch(const PathStep& step);
+    void emit_leave(const std::string& leaving);
+    void emit_end(const PathLoop& loop);
 
     const KernelAnalysis& analysis_;
     CppText& out_;
@@ -34,6 +46,7 @@ class BlockBatch {
     Computations& computations_;
     MemoryAccesses& accesses_;
     KernelVariables& variables_;
+    std::vector<const PathLoop*> open_;  // loops that the current statement is in
 };
 
 }  // namespace cupola::cpu::compiler

@@ -57,6 +57,11 @@ std::string Operands::input(const Access& access) {
     if (!r) return "uniform(" + literal(0, access.bytes) + ")";
     if (r->constant) return "uniform(" + literal(r->value, access.bytes) + ")";
     if (r->uniform) return "uniform(" + r->name() + ")";
+    if (is_scalar(r->offset)) {
+        const std::string t = out_.temporary(access.bytes);
+        out_.emit(t + " = expand_affine(" + scalar_name(*r) + ", 0);");
+        return t;
+    }
     if (block_batch_ && r->invariant_affine) {
         const std::string t = out_.temporary(access.bytes);
         out_.emit(t + " = expand_affine(l" + to_string(r->offset) + ", from);");
