@@ -38,6 +38,7 @@ READERS += (
     "csrc/cpu/observe/",
     "csrc/cpu/base/sha256",
     "csrc/cpu/base/seeded_order",
+    "csrc/cpu/base/tensor_map",
 )
 # Comparisons are not traced: tracing would take a third of the time, and seeds have the words.
 ALSO = {"run_fuzz": "ptx_fuzz"}  # whose inputs are this one's, too

@@ -116,14 +116,13 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("which", CHANGES)
-def test_changed_maps(which, load, driver, memory):
+def changed_tile(which, load, memory, make):
+    """The tile after changes, and the expected one. `make`: a map of an array at an address."""
     changes, tile = CHANGES[which]
     a, b = np.zeros((20, 32), np.uint32), np.arange(640, dtype=np.uint32).reshape(20, 32)
     there, _ = memory(a)
     other, _ = memory(b)
-    code, tensor = encoded(driver, there, a, (8, 4))
-    assert code == 0
+    tensor = make(there, a)
     fields = [("global_address", "%rd2"), *(c for c in changes if c[0] != "global_address")]
     rank = 1 if which == "rank" else 2
     text = changing("\n".join(change(*c) for c in fields), rank, 128)
@@ -135,6 +134,17 @@ def test_changed_maps(which, load, driver, memory):
     if which == "swizzle":  # pieces of 16 bytes change places every second row of 128
         at = np.arange(128)
         expected = expected.view(np.uint8)[np.argsort(at ^ (at >> 7 & 1) << 4)].view(np.uint32)
+    return out, expected
+
+
+@pytest.mark.parametrize("which", CHANGES)
+def test_changed_maps(which, load, driver, memory):
+    def make(address, a):
+        code, tensor = encoded(driver, address, a, (8, 4))
+        assert code == 0
+        return tensor
+
+    out, expected = changed_tile(which, load, memory, make)
     assert (out == expected).all()
 
 

@@ -10,7 +10,7 @@ from ctypes import c_int, c_uint32, c_uint64, c_void_p
 import numpy as np
 import pytest
 
-from . import device_process
+from . import device_process, gpu_tensor_map
 from .native_kernels import last_fault
 from .test_tensor import TYPES, Map
 
@@ -55,6 +55,14 @@ def tiled(driver, address, kind, shape, strides, box, swizzle=0):
         (c_uint32 * 5)(*box), (c_uint32 * 5)(*[1] * 5), c_int(0), c_int(swizzle), c_int(0), c_int(0),
     )  # fmt: skip
     return code, Map.from_buffer_copy(ctypes.string_at(at, 128))
+
+
+def written(driver, address, kind, shape, strides, box, swizzle=0):
+    """The same map in the layout of a GPU."""
+    tensor = gpu_tensor_map.words(
+        kind, address, shape, strides, box, [1] * 5, swizzle, newer=gpu_tensor_map.NEWER
+    )
+    return 0, Map.from_buffer_copy(tensor)
 
 
 def wide(driver, address, a, lower, upper, channels, pixels, mode=0, step=1, swizzle=2):
@@ -237,21 +245,24 @@ def test_wide_columns(mode, lower, upper, start, step, halo, offset, newer_devic
 TILE = f"cp.async.bulk.tensor.2d.{WHERE}.tile.{DONE} [box], [%rd0, {{%c0, %c1}}], [bar];"
 
 
-@pytest.mark.parametrize("swizzle", [3, 4, 5, 6])
-def test_larger_pieces_are_swizzled(swizzle, newer_devices):
+@pytest.mark.parametrize(
+    ("maker", "swizzle"), [*(("tiled", n) for n in range(3, 7)), ("written", 3), ("written", 4)]
+)
+def test_larger_pieces_are_swizzled(maker, swizzle, newer_devices):
     a = np.random.default_rng(4).integers(0, 256, (16, 256)).astype(np.uint8)
-    make = "tiled", (TYPES["u1"], (256, 16), (256,), (128, 12), swizzle)
+    make = maker, (TYPES["u1"], (256, 16), (256,), (128, 12), swizzle)
     code, out, _ = newer_devices("10.0").run(run, kernel(1536, TILE), make, a, (64, 2), 1536)
     assert code == 0
     assert (out[placed(1536, swizzle)] == a[2:14, 64:192].reshape(-1)).all()
 
 
 @pytest.mark.parametrize(("name", "bits", "swizzle"), [("16u4_align8b", 4, 0), ("16u4_align16b", 4, 4), ("16u6_align16b", 6, 3)])  # fmt: skip
-def test_packed_elements(name, bits, swizzle, newer_devices):
+@pytest.mark.parametrize("maker", ["tiled", "written"])
+def test_packed_elements(maker, name, bits, swizzle, newer_devices):
     """Elements are counted; in shared memory, padding follows each sixteen of two of the types."""
     row = 256 * bits // 8
     a = np.random.default_rng(5).integers(0, 256, (8, row)).astype(np.uint8)
-    make = "tiled", (PACKED[name], (256, 8), (row,), (128, 4), swizzle)
+    make = maker, (PACKED[name], (256, 8), (row,), (128, 4), swizzle)
     padded = name != "16u4_align8b"
     size = 4 * (128 if padded else 64)
     # An mbarrier does not count padding.

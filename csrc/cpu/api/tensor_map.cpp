@@ -191,10 +191,9 @@ CUPOLA_API CUresult cuTensorMapEncodeIm2colWide(
 
 CUPOLA_API CUresult cuTensorMapReplaceAddress(CUtensorMap* out, void* address) {
     return entry([&] {
-        TensorMap map;
         if (!out || !address || reinterpret_cast<std::uintptr_t>(address) % 16 != 0)
             return CUDA_ERROR_INVALID_VALUE;
-        std::memcpy(static_cast<void*>(&map), out, sizeof map);
+        TensorMap map = read_tensor_map(reinterpret_cast<const std::byte*>(out));
         if (map.known != TensorMap::mark) return CUDA_ERROR_INVALID_VALUE;
         map.address = reinterpret_cast<std::uintptr_t>(address);
         std::memcpy(out, &map, sizeof map);

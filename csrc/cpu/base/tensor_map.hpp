@@ -1,4 +1,4 @@
-// csrc/cpu/base/tensor_map.hpp - the content of a tensor map of the CPU device.
+// csrc/cpu/base/tensor_map.hpp - the content of a tensor map of the CPU device, and of a GPU.
 // cuTensorMapEncodeTiled, -Im2col and -Im2colWide write its 128 bytes, and kernels read them from
 // any memory.
 #pragma once
@@ -76,7 +76,12 @@ struct TensorMap {
     std::uint64_t row_bytes() const { return std::uint64_t{box[0]} * shared_bits() / 8; }
     bool is_wide() const { return access == Access::wide || access == Access::wide_128; }
 };
-static_assert(sizeof(TensorMap) <= 128);
+inline constexpr std::size_t tensor_map_bytes = 128;
+static_assert(sizeof(TensorMap) <= tensor_map_bytes);
 static_assert(offsetof(TensorMap, known) == 8 && (TensorMap::mark >> 21 & 1) == 0);
+
+// Reads the 128 bytes of a map. Compilers such as the CuTe DSL write maps themselves, in the layout
+// that GPUs read. Of those, tiled maps are read. `known` is not the mark if it is no map.
+TensorMap read_tensor_map(const std::byte* bytes);
 
 }  // namespace cupola::cpu

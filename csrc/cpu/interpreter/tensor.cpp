@@ -69,9 +69,9 @@ unsigned signalled(const DecodedOp* ip, const BlockState& block, unsigned rank,
 }
 
 // Kernels of Triton make a map of zero bytes, and then set its fields.
-bool is_blank(const TensorMap& map) {
-    constexpr std::byte zeros[sizeof map] = {};
-    return std::memcmp(&map, zeros, sizeof map) == 0;
+bool is_blank(const std::byte* map) {
+    constexpr std::byte zeros[sizeof(TensorMap)] = {};
+    return std::memcmp(map, zeros, sizeof zeros) == 0;
 }
 // Its tensor has one axis, and its steps are 1. The box has no elements until its sizes are set.
 TensorMap blank_map() {
@@ -92,14 +92,11 @@ TensorMap blank_map() {
     const auto field = static_cast<Field>(ip->imm & 255);
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-        TensorMap map;
-        std::byte* memory =
-            block_of(w).reach(w, ip, lane, address[lane], sizeof map, 64, observe::Touch::atomic);
+        std::byte* memory = block_of(w).reach(w, ip, lane, address[lane], tensor_map_bytes, 64,
+                                              observe::Touch::atomic);
         if (!memory) return stop_faulted(w);
-        std::memcpy(&map, memory, sizeof map);
-        if (is_blank(map)) {
-            map = blank_map();
-        } else if (map.known != TensorMap::mark) {
+        TensorMap map = is_blank(memory) ? blank_map() : read_tensor_map(memory);
+        if (map.known != TensorMap::mark) {
             w.block->fault(w, ip, Fault::Kind::illegal_instruction, lane,
                            "the address is not a tensor map", address[lane]);
             return stop_faulted(w);

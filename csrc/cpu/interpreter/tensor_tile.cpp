@@ -74,9 +74,9 @@ bool Tile::fault(const char* what, std::uint64_t value) const {
 
 bool Tile::begin(std::uint64_t map, const std::vector<std::int32_t>& coordinates, std::byte* r) {
     const std::byte* bytes =
-        block_of(w_).reach(w_, ip_, lane_, map, sizeof map_, 16, observe::Touch::read);
+        block_of(w_).reach(w_, ip_, lane_, map, tensor_map_bytes, 16, observe::Touch::read);
     if (!bytes) return false;
-    std::memcpy(&map_, bytes, sizeof map_);
+    map_ = read_tensor_map(bytes);
     if (const char* why = why_unsound(coordinates.size())) return fault(why, map_.rank);
     const auto coordinate = [&](unsigned n) {
         return at<const std::int32_t>(r, coordinates[n])[lane_];
