@@ -229,6 +229,14 @@ def test_a_text_that_the_driver_cannot_take(old, tmp_path, text, why):
 
 
 @pytest.mark.cpu_only("a wrapped CPU device stands for the old driver")
+def test_a_function_without_an_end_is_left_out_as_a_whole(old, tmp_path):
+    text = HEAD + kernel("k", 5) + HELPER.removesuffix("}\n")
+    said, written = loaded(old(), text, "print(value(module['k']))", tmp_path)
+    assert said == "5\n"
+    assert FENCE not in written and "helper" not in written
+
+
+@pytest.mark.cpu_only("a wrapped CPU device stands for the old driver")
 def test_hints_are_left_out(old, tmp_path):
     hints = '.pragma "used_bytes_mask 15";\n.pragma "later";\n.pragma "nounroll";'
     text = HEAD + kernel("k", 5, hints)

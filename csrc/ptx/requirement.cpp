@@ -53,6 +53,7 @@ class Reader {
         open("", {});
         note_registers();
         while (at_ < tokens_.size() && peek().kind != Token::Kind::end) statement();
+        if (part_) close();  // a function without an end
         return std::move(found_);
     }
 

@@ -261,6 +261,8 @@ class Grammar {
             case S::a2:
             case S::ar2:
                 return source(type2);
+            case S::four_a2:
+                return list(4, &Grammar::source, type2);
             case S::w:
                 return width(4);
             case S::h:
