@@ -120,6 +120,17 @@ def test_sequences(seed, load):
     assert list(b[: len(expected)]) == expected
 
 
+def test_an_object_is_invalidated_twice(load):
+    b = np.zeros(2, np.uint64)
+    inval = "mbarrier.inval.shared.b64 [%r1];"
+    init = "mbarrier.init.shared.b64 [%r1], 1; mbarrier.arrive.shared.b64 %rd8, [%r1];"
+    wait = "mbarrier.test_wait.shared.b64 %p0, [%r1], %rd8; selp.u32 %r4, 1, 0, %p0;"
+    load(text_of(f"{inval} {init} {inval} {inval} {init} {wait} st.global.u32 [%rd0], %r4;")).run(
+        "k", 1, 1, [b, np.zeros(2, np.uint64)]
+    )
+    assert b[0] == 1
+
+
 WAITS = {
     "state": "mbarrier.arrive.shared.b64 %rd4, [%r1];\n{label}: mbarrier.test_wait.shared.b64 %p0, [%r1], %rd4; @!%p0 bra {label};",
     "try": "mbarrier.arrive.release.cta.shared::cta.b64 %rd4, [%r1];\n{label}: mbarrier.try_wait.acquire.cta.shared::cta.b64 %p0, [%r1], %rd4, 1000; @!%p0 bra {label};",
