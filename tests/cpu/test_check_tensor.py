@@ -6,71 +6,24 @@ has to name the lines of both accesses.
 """
 
 import os
-import pathlib
-import re
-import subprocess
-import sys
+from functools import partial
 
 import numpy as np
 import pytest
 from ptx import tensor_memory
 from ptx.test_tensor_product import Case
 
+from .race_runs import by_line, changed, messages, named
+
 pytestmark = pytest.mark.skipif(
     "CUPOLA_TEST_DRIVER" in os.environ, reason="asks devices of several compute capabilities"
 )
-RUN = """
-import sys
-import numpy as np
-from ptx import device_process
-with np.load(sys.argv[1]) as kept:
-    arrays = [kept[name] for name in kept.files]
-blocks, threads = map(int, sys.argv[2:4])
-device_process.driver().load(sys.stdin.read()).run("k", blocks, threads, arrays)
-"""
 
 
 @pytest.fixture
 def check(tmp_path):
     """Runs a kernel under the race check, and returns the messages."""
-
-    def run(kernel, arrays, threads=128, blocks=1, capability="10.0"):
-        np.savez(tmp_path / "arrays.npz", *arrays)
-        environment = {
-            **os.environ,
-            "CUPOLA_CPU_CHECK": "race",
-            "CUPOLA_CPU_COMPUTE_CAPABILITY": capability,
-            "PYTHONPATH": str(pathlib.Path(__file__).parents[1]),
-        }
-        done = subprocess.run(
-            [sys.executable, "-c", RUN, tmp_path / "arrays.npz", str(blocks), str(threads)],
-            input=kernel, env=environment, capture_output=True, text=True,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stderr
-
-    return run
-
-
-def by_line(kernel):
-    """The kernel with one statement a line."""
-    return kernel.replace("; ", ";\n").replace(": ", ":\n")
-
-
-def changed(kernel, old, new=""):
-    assert kernel.count(old) >= 1, old
-    return kernel.replace(old, new, 1)
-
-
-def lines_of(report, kernel):
-    """The statements whose lines a report names."""
-    text = kernel.splitlines()
-    return [text[int(n) - 1] for n in re.findall(r"line (\d+)", report)]
-
-
-def named(report, kernel, *wanted):
-    statements = lines_of(report, kernel)
-    return all(any(part in statement for statement in statements) for part in wanted)
+    return partial(messages, tmp_path)
 
 
 CASE = Case(n=16, steps=2)
