@@ -132,27 +132,22 @@ def put_into(view: Array, before: int, positions: Positions, values: Array) -> N
     """
     axes = len(positions.sizes)
     shape = (*view.shape[:before], *positions.shape, *view.shape[before + axes :])
-    values = broadcast_to(values, shape)
-    if values.size == 0 or view.itemsize == 0:
-        positions.check()
+    source = _source(view, positions, values, shape)
+    if source is None:
         return
-    if overlap(view, values):
-        values = values.copy()
-    positions.copy_if_overlapping(view)
     rows = rows_of(view, before, axes)
-    sources = rows_of(values, before, len(positions.shape), join=True)
-    if sources is None or (rows is not None and width_of([view, values], [rows, sources]) is None):
-        values = values.copy()
-        sources = rows_of(values, before, len(positions.shape), join=True)
-    assert sources is not None
-    if rows is None or width_of([view, values], [rows, sources]) is None:
+    sources = rows_of(source, before, len(positions.shape), join=True)
+    width = _width(view, rows, source, sources)
+    if sources is None or (rows is not None and width is None):
+        source = source.copy()
+        sources = rows_of(source, before, len(positions.shape), join=True)
+        width = _width(view, rows, source, sources)
+    if rows is None or sources is None or width is None:
         copied = view.copy()
-        put_into(copied, before, positions, values)
+        put_into(copied, before, positions, source)
         view[...] = copied
         return
-    width = width_of([view, values], [rows, sources])
-    assert width is not None
-    _put(view, rows, values, sources, width, positions, along=False)
+    _put(view, rows, source, sources, width, positions, along=False)
 
 
 def put_along(view: Array, axis: int, positions: Positions, values: Array) -> None:
@@ -167,23 +162,38 @@ def put_along(view: Array, axis: int, positions: Positions, values: Array) -> No
     values : Array
         Of the view's dtype, and a shape that broadcasts to that of the positions.
     """
-    values = broadcast_to(values, positions.shape)
-    if values.size == 0 or view.itemsize == 0:
-        positions.check()
+    source = _source(view, positions, values, positions.shape)
+    if source is None:
         return
-    if overlap(view, values):
-        values = values.copy()
-    positions.copy_if_overlapping(view)
     if not _moves_whole(view, axis):
-        words, values = _words(view), values.copy()
-        of_words = values.reshape(-1).view(words.dtype).reshape(*values.shape, words.shape[-1])
+        words, source = _words(view), source.copy()
+        of_words = source.reshape(-1).view(words.dtype).reshape(*source.shape, words.shape[-1])
         put_along(words, axis, positions.repeated(words.shape[-1]), of_words)
         return
-    if not _moves_whole(values, axis):
-        values = values.copy()
-    rows, sources = rows_of(view, axis, 1), rows_of(values, axis, 1)
+    if not _moves_whole(source, axis):
+        source = source.copy()
+    rows, sources = rows_of(view, axis, 1), rows_of(source, axis, 1)
     assert rows is not None and sources is not None
-    _put(view, rows, values, sources, view.itemsize, positions, along=True)
+    _put(view, rows, source, sources, view.itemsize, positions, along=True)
+
+
+def _source(
+    view: Array, positions: Positions, values: Array, shape: tuple[int, ...]
+) -> Array | None:
+    """The values in a shape, without memory of the view; None where nothing is written."""
+    values = broadcast_to(values, shape)
+    if values.size == 0 or view.itemsize == 0:
+        positions.check()
+        return None
+    positions.copy_if_overlapping(view)
+    return values.copy() if overlap(view, values) else values
+
+
+def _width(view: Array, rows: Rows | None, source: Array, sources: Rows | None) -> int | None:
+    """As `width_of`; None where one of the arrays has no rows."""
+    if rows is None or sources is None:
+        return None
+    return width_of([view, source], [rows, sources])
 
 
 class _Equal(NamedTuple):
