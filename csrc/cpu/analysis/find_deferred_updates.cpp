@@ -7,7 +7,6 @@
 // order does not matter. A thread must not see that its update is missing. So no fence and no
 // operation with unknown effects may be in the kernel. Plain accesses that may follow an update are
 // the observers: emitted code tests that they access other allocations.
-#include <algorithm>
 
 #include "cpu/analysis/passes.hpp"
 

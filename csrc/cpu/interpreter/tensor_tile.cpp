@@ -131,8 +131,7 @@ const char* Tile::why_unsound(std::size_t coordinates) const {
     if (map_.swizzle == TensorMap::in_96_bytes &&
         (map_.row_bytes() > 96 || map_.is_padded() || mode_ == TensorMode::im2col_w_128))
         return "swizzling in 96 bytes needs a row of at most 96 bytes, elements without padding, "
-               "and "
-               "no mode im2col::w::128";
+               "and no mode im2col::w::128";
     if (map_.atom != Atom::b16 && map_.swizzle != 3)
         return "pieces of more than 16 bytes need swizzling in 128 bytes";
     if (is_wide(mode_) && (map_.swizzle < 2 || map_.atom > Atom::b32))
