@@ -31,17 +31,20 @@ def stub(tmp_path_factory):
     return libraries.Library(str(path), "the test", ctypes.CDLL(str(path)))
 
 
-class Waiting(cublas.Cublas):
-    """The library computes at once, not in the order of a stream."""
+class Waiting:
+    """A lock for a library that computes at once, not in the order of a stream."""
 
-    def call(self, name, *arguments):
+    def __enter__(self):
         cupola.Stream.current().synchronize()
-        super().call(name, *arguments)
+
+    def __exit__(self, *exception):
+        pass
 
 
 @pytest.fixture
 def library(stub, driver, monkeypatch):
-    made = Waiting(stub)
+    made = cublas.Cublas(stub)
+    made.lock = Waiting()
     monkeypatch.setattr(cublas, "_installed", lambda: made)
     monkeypatch.setattr(cublas, "is_cpu", lambda device: False)
     monkeypatch.setattr(cublas, "LEAST_WORK", 0)
@@ -121,6 +124,21 @@ def test_repeated_products_have_their_own_operands(library):
     stream.synchronize()
     check(got, a, b)
     assert calls(library) == before + 4 * 3 * 7 + 1
+
+
+def test_a_repeated_product_runs_no_code_of_the_function(library, monkeypatch):
+    a, b = numbers((6, 4), "f4", 1), numbers((4, 5), "f4", 2)
+    x, y = cupola.to_device(a), cupola.to_device(b)
+    for _ in range(2):
+        check(x @ y, a, b)
+        check(cupola.matmul(x, y), a, b)
+        check(cupola.dot(x, y), a, b)
+    monkeypatch.setattr(cublas, "usable", None)
+    before = calls(library)
+    check(x @ cupola.to_device(2 * b), a, 2 * b)
+    check(cupola.matmul(cupola.to_device(3 * a), y), 3 * a, b)
+    check(cupola.dot(x, y), a, b)
+    assert calls(library) == before + 3
 
 
 def test_own_kernels_do_the_rest(library):

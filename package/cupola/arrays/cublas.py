@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import functools
-from ctypes import POINTER, byref, c_double, c_float, c_int, c_longlong, c_void_p
+from ctypes import POINTER, byref, c_int, c_longlong, c_void_p, cast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cupola.array import note_use
+from cupola.arrays.gemm_call import GemmCall
 from cupola.arrays.planned_call import refuse_plan
-from cupola.creation import empty
 from cupola.device import Device, is_cpu
 from cupola.exceptions import Error
 from cupola.stream import Stream
@@ -36,36 +35,23 @@ _DEFAULT = -1  # CUBLAS_GEMM_DEFAULT
 
 
 class _Type(NamedTuple):
-    """cudaDataType, cublasComputeType_t, and 1 and 0 for the factors."""
+    """cudaDataType, cublasComputeType_t, and the bytes of 1 and 0 for the factors."""
 
     data: int
     compute: int
-    one: Any
-    zero: Any
+    one: bytes
+    zero: bytes
 
 
 _TYPES = {
-    np.dtype("f2"): _Type(2, 68, c_float(1), c_float(0)),
-    np.dtype("f4"): _Type(0, 68, c_float(1), c_float(0)),
-    np.dtype("f8"): _Type(1, 70, c_double(1), c_double(0)),
-    np.dtype("c8"): _Type(4, 68, (c_float * 2)(1, 0), (c_float * 2)(0, 0)),
-    np.dtype("c16"): _Type(5, 70, (c_double * 2)(1, 0), (c_double * 2)(0, 0)),
-}
+    np.dtype(code): _Type(data, compute, np.ones((), factor).tobytes(), bytes(16))
+    for code, data, compute, factor in [
+        ("f2", 2, 68, "f4"), ("f4", 0, 68, "f4"), ("f8", 1, 70, "f8"), ("c8", 4, 68, "c8"),
+        ("c16", 5, 70, "c16"),
+    ]
+}  # fmt: skip
 
-_MOST_FORMS = 256  # forms of operands whose calls are kept
 LEAST_WORK = 1 << 21  # multiplications of a product; smaller ones use cupola's own kernels
-
-
-class Product(NamedTuple):
-    """A call of cuBLAS without its addresses, for operands of one form."""
-
-    shape: tuple[int, ...]  # of the result
-    dtype: np.dtype[Any]
-    # The arguments before and between the addresses of b, of a and of the result, and after these.
-    first: tuple[Any, ...]
-    of_b: tuple[Any, ...]
-    of_a: tuple[Any, ...]
-    last: tuple[Any, ...]
 
 
 class Cublas(MathLibrary):
@@ -78,17 +64,21 @@ class Cublas(MathLibrary):
 
     def __init__(self, found: libraries.Library) -> None:
         super().__init__(found, "cuBLAS", _PROTOTYPES, "cuBLAS 12")
-        self._handles: dict[int, c_void_p] = {}
-        self._products: dict[tuple[Any, ...], Product] = {}
+        self._handles: dict[int, int] = {}
+        set_stream, multiply = (
+            cast(self._calls[name], c_void_p).value or 0
+            for name in ("cublasSetStream_v2", "cublasGemmStridedBatchedEx")
+        )
+        self._functions = set_stream, multiply
 
     def multiply(
         self, out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], count: int
-    ) -> Product | None:
+    ) -> GemmCall | None:
         """Queue ``out = a @ b`` on the current stream; the arguments of `matrix_product.multiply`.
 
         Returns
         -------
-        Product or None
+        GemmCall or None
             None, with nothing queued, where cuBLAS does not take the operands: other types, steps
             that are negative or overlap, lengths above 2**31 - 1, an empty sum.
         """
@@ -101,60 +91,26 @@ class Cublas(MathLibrary):
             return None
         if max(rows, columns, inner, count, left, right) > _MOST or min(a.batch, b.batch) < 0:
             return None
-        product = Product(
-            out.shape, out.dtype,
-            (int(b.deep), int(not a.deep), columns, rows, inner, byref(kind.one)),
-            (kind.data, left, b.batch), (kind.data, right, a.batch, byref(kind.zero)),
-            (kind.data, columns, rows * columns, count, kind.compute, _DEFAULT),
+        product = GemmCall(
+            self._functions, self._handle(out.device_index), self.lock, out.shape, out.dtype,
+            kind.one, kind.zero,
+            (
+                kind.data, int(b.deep), int(not a.deep), columns, rows, inner, left, b.batch,
+                right, a.batch, columns, rows * columns, count, kind.compute, _DEFAULT,
+            ),
         )  # fmt: skip
-        note_use(out)
-        self._queue(product, out, a.first, b.first)
+        refuse_plan()
+        product.queue(a.first, b.first, out)
         return product
 
-    def _queue(self, product: Product, out: Array, a: Array, b: Array) -> None:
-        refuse_plan()
-        device = out.device_index
-        stream = Stream.current(device)
-        note_use(a)
-        note_use(b)
-        with self.lock, Device(device):
-            handle = self._handle(device)
-            self.call("cublasSetStream_v2", handle, stream.handle)
-            self.call(
-                "cublasGemmStridedBatchedEx", handle, *product.first, b.ptr, *product.of_b, a.ptr,
-                *product.of_a, out.ptr, *product.last,
-            )  # fmt: skip
-
-    def keep(self, a: Array, b: Array, product: Product) -> None:
-        """Note the product of arrays whose own memory `multiply` got, for `repeated`."""
-        if len(self._products) >= _MOST_FORMS:
-            self._products.clear()
-        self._products[_form(a, b)] = product
-
-    def repeated(self, a: Array, b: Array) -> Array | None:
-        """The product of operands, where arrays of this form were multiplied before."""
-        product = self._products.get(_form(a, b))
-        if product is None:
-            return None
-        out: Array = empty(product.shape, product.dtype, device=a.device_index)
-        self._queue(product, out, a, b)
-        return out
-
-    def _handle(self, device: int) -> c_void_p:
-        if device not in self._handles:
-            made = c_void_p()
-            self.call("cublasCreate_v2", byref(made))
-            self._handles[device] = made
-        return self._handles[device]
-
-
-def _form(a: Array, b: Array) -> tuple[Any, ...]:
-    """All of two operands that a product depends on but their addresses."""
-    alignment = a.ptr % a.itemsize, b.ptr % b.itemsize
-    return (
-        a.dtype, a.shape, a.strides, b.dtype, b.shape, b.strides, alignment,
-        a.device_index == b.device_index,
-    )  # fmt: skip
+    def _handle(self, device: int) -> int:
+        with self.lock:
+            if device not in self._handles:
+                made = c_void_p()
+                with Device(device):
+                    self.call("cublasCreate_v2", byref(made))
+                self._handles[device] = made.value or 0
+            return self._handles[device]
 
 
 def _leading(x: Matrices, lines: int, inner: int) -> int | None:

@@ -24,6 +24,7 @@ from cupola.kernel_constants import (
 )
 
 if TYPE_CHECKING:
+    from cupola.arrays.gemm_call import GemmCall
     from cupola.declare.family import Variant
     from cupola.tuning.family import Family
 
@@ -59,7 +60,7 @@ FORMS = {
 
 def multiply(
     out: Array, a: Matrices, b: Matrices, shape: tuple[int, int, int], count: int
-) -> cublas.Product | None:
+) -> GemmCall | None:
     """Queue ``out = a @ b`` for matrices of rows x inner and inner x columns.
 
     Parameters
@@ -74,8 +75,8 @@ def multiply(
 
     Returns
     -------
-    Product or None
-        That of cuBLAS; None where cupola's own kernels multiply.
+    GemmCall or None
+        The product by cuBLAS; None where cupola's own kernels multiply.
     """
     rows, columns, inner = shape
     if count > 1 and b.batch == 0 and a.deep and a.batch == rows * a.step:

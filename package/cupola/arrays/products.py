@@ -6,16 +6,17 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from cupola.array import Array
-from cupola.arrays import cublas
 from cupola.arrays.arguments import require_device, require_writable, result
 from cupola.arrays.layouts import overlap
 from cupola.arrays.matrix_product import FORMS, multiply
 from cupola.arrays.matrix_stacks import matrices
+from cupola.arrays.planned_call import offer_product
 from cupola.arrays.plans import planned
 from cupola.arrays.rows import array_of, axis_of
 from cupola.creation import empty
@@ -24,7 +25,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 __all__ = ["dot", "inner", "matmul", "outer", "tensordot", "vdot"]
 
 
-@planned
+@partial(planned, products=True)
 def matmul(x1: Any, x2: Any, out: Any = None) -> Array:
     """The product of matrices, as ``numpy.matmul`` and ``x1 @ x2``.
 
@@ -69,7 +70,7 @@ def matmul(x1: Any, x2: Any, out: Any = None) -> Array:
     return _product("matmul", a, b, out)
 
 
-@planned
+@partial(planned, products=True)
 def dot(a: Any, b: Any, out: Any = None) -> Array:
     """The sums of products over the last axis of `a` and the last but one of `b`.
 
@@ -209,12 +210,6 @@ def _contracted(title: str, x: Array, y: Array, over: Sequence[int], by: Sequenc
 
 def _product(title: str, a: Array, b: Array, out: Any) -> Array:
     """The product of two stacks of matrices."""
-    large = a.size * b.shape[-1] >= cublas.LEAST_WORK
-    library = cublas.usable(a.device_index) if large and out is None else None
-    if library is not None:
-        repeated = library.repeated(a, b)
-        if repeated is not None:
-            return repeated
     require_device(title, "x2", b, a.device_index)
     (rows, n), (other, columns) = a.shape[-2:], b.shape[-2:]
     try:
@@ -238,8 +233,8 @@ def _product(title: str, a: Array, b: Array, out: Any) -> Array:
         left, right = matrices(x, lead, -1), matrices(y, lead, -2)
         product = multiply(target, left, right, (rows, columns, n), math.prod(lead))
         own = left.first.ptr == a.ptr and right.first.ptr == b.ptr  # not of a copy
-        if library is not None and product is not None and own:
-            library.keep(a, b, product)
+        if product is not None and own and out is None:
+            offer_product(product, a, b)
     return target if target is out else result(title, target, out)
 
 

@@ -9,8 +9,10 @@ to the device. Words that differ between the two records are addresses. A plan h
 calls queue its work for their own addresses, without the function's code.
 
 A call has no plan where it copies from or to the host, waits, or uses other libraries, so work that
-depends on the elements is never planned.
+depends on the elements is never planned. Instead of a plan, a form can have a product by cuBLAS.
 """
+
+import threading
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint64_t
@@ -27,6 +29,7 @@ from cupola._work cimport (
 from cupola.abi cimport require
 from cupola.array_data cimport ARRAY, ArrayData, lay, owner_of
 from cupola.arrays.call_form cimport ALIGNMENT, Form, describe
+from cupola.arrays.gemm_call cimport GemmCall
 from cupola.error cimport check
 from cupola.memory cimport Memory, allocate
 from cupola.stream cimport Stream, current_stream
@@ -37,6 +40,7 @@ cdef enum:
 
 cdef object SEEN = object()  # one call had arguments of this form
 cdef object REFUSED = object()  # the call can't be planned
+cdef object OFFERS = threading.local()  # `wanted` in a record, and the `product` that is offered
 
 
 cdef class Result:
@@ -145,13 +149,16 @@ cdef class PlannedCalls:
         It takes and returns arrays of one device. For arguments of one form it queues the same
         work: its other arguments are numbers, texts, types, None, slices, and tuples and lists of
         these.
+    products : bool
+        Whether a product that the function offers is all of its work.
     """
 
     cdef object function
-    cdef dict plans  # by the words of a form: SEEN, REFUSED or a Plan
+    cdef bint products
+    cdef dict plans  # by the words of a form: SEEN, REFUSED, a Plan or a GemmCall
 
-    def __init__(self, function not None):
-        self.function, self.plans = function, {}
+    def __init__(self, function not None, bint products=False):
+        self.function, self.products, self.plans = function, products, {}
 
     def __len__(self):
         """How many plans there are."""
@@ -166,6 +173,9 @@ cdef class PlannedCalls:
         plan = self.plans.get(key)
         if type(plan) is Plan:
             return run(<Plan>plan, &form)
+        if type(plan) is GemmCall:
+            return (<GemmCall>plan).again(
+                <ArrayData>form.operands[0], <ArrayData>form.operands[form.count - 1])
         if plan is REFUSED:
             return self.function(*args, **kwargs)
         if plan is SEEN:
@@ -187,12 +197,17 @@ cdef class PlannedCalls:
         check(cupola_work_begin(queue.native, False, &work.native))
         if work.native == NULL:  # the next call tries again
             return self.function(*args, **kwargs)
+        OFFERS.product, OFFERS.wanted = None, self.products and len(args) >= 2
         try:
             returned = self.function(*args, **kwargs)
         finally:
             cupola_work_end(work.native)
+            offer, OFFERS.product, OFFERS.wanted = OFFERS.product, None, False
         plan = REFUSED
-        if cupola_work_usable(work.native) and work.take(returned):
+        if offer is not None:
+            if offer[1] is args[0] and offer[2] is args[1]:
+                plan = offer[0]
+        elif cupola_work_usable(work.native) and work.take(returned):
             try:
                 other = self.repeated(work, args, kwargs, queue)
                 plan = planned(work, other, tuple(held))
@@ -334,6 +349,12 @@ cdef object returned(Result result, Form* form, Plan plan, list made):
 def refuse_plan():
     """Mark the call that this thread records: it queues work that cupola's records lack."""
     cupola_work_refuse()
+
+
+def offer_product(GemmCall product not None, x1 not None, x2 not None):
+    """Tell the call that this thread records: its work is this product of its two arrays."""
+    if getattr(OFFERS, "wanted", False):
+        OFFERS.product = product, x1, x2
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
