@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from ptx.test_tensor_pairs import CASES, PLAIN, SYNC, Pair
+from ptx.test_tensor_pairs import ALLOCATE, FREE, PLAIN, SYNC, Pair, text
 
 from .race_runs import by_line, changed, messages, named
 
@@ -135,3 +135,71 @@ def test_a_register_is_used_before_its_load_is_complete(rank, check):
     said = check(kernel, arrays)
     assert "a register is used before tcgen05.ld is complete" in said
     assert named(said, kernel, "tcgen05.ld", "st.global"), said
+
+
+# A ring of one stage. Each block copies a part of its rows of A, twice, into the same bytes. The
+# first block waits for the bytes of both, multiplies, and tells both blocks that the bytes are free.
+COPY = "@%p1 cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%r5], [%d1, {%r13}], [%r14];"
+STEP = """@%p5 mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 2048; {copy} @%p6 bra multiplied{n};
+full{n}: mbarrier.try_wait.parity.shared.b64 %p3, [%r9], {n}; @!%p3 bra full{n};
+@%p5 tcgen05.mma.cta_group::2.kind::f16 [%r3], %d12, %d13, %r12, %p4; {commit}
+multiplied{n}: """
+COMMIT_BYTES = "@%p5 tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r10], %h1;"
+
+
+def ring():
+    """%d0: D; %d1: a map of each block, of zero bytes; %d2: A."""
+    steps = [STEP.format(n=n, copy=COPY, commit=COMMIT_BYTES) for n in range(2)]
+    body = f""".shared .align 8 .b64 empty; mov.u32 %r9, bar; mov.u32 %r10, empty; setp.eq.u32 %p1, %r0, 0;
+setp.eq.and.u32 %p5, %r30, 0, %p1; setp.ne.u32 %p6, %r30, 0; setp.ne.u32 %p4, %r0, 999; mov.u16 %h1, 3;
+@%p1 mbarrier.init.shared.b64 [%r9], 1; @%p1 mbarrier.init.shared.b64 [%r10], 1; fence.mbarrier_init.release.cluster;
+mul.wide.u32 %d9, %r30, 128; add.u64 %d1, %d1, %d9; mul.wide.u32 %d9, %r30, 1024; add.u64 %d2, %d2, %d9;
+@!%p1 bra made; tensormap.replace.tile.global_address.global.b1024.b64 [%d1], %d2; tensormap.replace.tile.elemtype.global.b1024.b32 [%d1], 2;
+tensormap.replace.tile.global_dim.global.b1024.b32 [%d1], 0, 256; tensormap.replace.tile.box_dim.global.b1024.b32 [%d1], 0, 256;
+fence.proxy.tensormap::generic.acquire.gpu [%d1], 128; made: {SYNC} mov.u32 %r13, 0; mov.u32 %r12, {1 << 4 | 4 << 17 | 16 << 24};
+mov.u32 %r5, room; mapa.shared::cluster.u32 %r14, %r9, 0; cvt.u64.u32 %d12, %r5; shr.u64 %d12, %d12, 4; and.b64 %d12, %d12, 0x3fff;
+add.u64 %d12, %d12, {1 << 46 | 8 << 16 | 16 << 32}; add.u64 %d13, %d12, 256;
+{steps[0]}free: mbarrier.try_wait.parity.shared.b64 %p3, [%r10], 0; @!%p3 bra free; {steps[1]}
+last: mbarrier.try_wait.parity.shared.b64 %p3, [%r10], 1; @!%p3 bra last;
+tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r200}}, [%r4]; tcgen05.wait::ld.sync.aligned; shl.b32 %r6, %r30, 9;
+shl.b32 %r7, %r0, 2; add.u32 %r6, %r6, %r7; cvt.u64.u32 %d9, %r6; add.u64 %d0, %d0, %d9; st.global.u32 [%d0], %r200; """
+    kernel = text(ALLOCATE.format(columns=32) + body + FREE.format(columns=32), 3, room=8192)
+    arrays = [np.zeros(256, np.uint32), np.zeros(256, np.uint8), np.zeros(512, np.uint32)]
+    return by_line(kernel), arrays
+
+
+def test_a_right_ring_is_not_blamed(check):
+    assert check(*ring()) == ""
+
+
+def test_a_product_before_the_bytes_have_arrived(check):
+    kernel, arrays = ring()
+    kernel = changed(kernel, "mbarrier.try_wait.parity.shared.b64 %p3, [%r9], 0;\n@!%p3 bra full0;")
+    said = check(kernel, arrays)
+    assert "in shared memory" in said
+    assert named(said, kernel, "cp.async.bulk.tensor", "tcgen05.mma"), said
+
+
+@RANKS
+def test_a_copy_before_the_bytes_are_free(rank, check):
+    """The first block has waited for its copy, so its product is named. In the second block no thread
+    waits for the bytes, so the copy before is named.
+    """
+    kernel, arrays = ring()
+    copy = by_line(COPY)
+    before, after = kernel.split("free:\n")
+    kernel = f"{before}{only_in(rank, copy, 'early')}free:\n{changed(after, copy, but_in(rank, copy))}"
+    said = check(kernel, arrays)
+    assert "in shared memory" in said
+    assert len(set(re.findall(r"line (\d+)", said))) == 2
+    assert named(said, kernel, "cp.async.bulk.tensor"), said
+    assert named(said, kernel, "tcgen05.mma") == (rank == 0), said
+
+
+def test_bytes_are_free_before_the_product(check):
+    kernel, arrays = ring()
+    commit = COMMIT_BYTES.replace("; ", ";\n")
+    mma = "@%p5 tcgen05.mma"
+    kernel = changed(changed(kernel, commit), mma, commit + "\n" + mma)
+    said = check(kernel, arrays)
+    assert named(said, kernel, "cp.async.bulk.tensor", "tcgen05.mma"), said

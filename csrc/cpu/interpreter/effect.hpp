@@ -19,9 +19,6 @@ enum class Copies : std::uint8_t {
     tensor_stores,  // tcgen05.st: tcgen05.wait::st
 };
 
-// Operations of the tensor cores, whose accesses are never strong.
-constexpr bool is_of_tensor_cores(Copies copies) { return copies >= Copies::products; }
-
 struct Effect {
     enum class Kind : std::uint8_t {
         none,

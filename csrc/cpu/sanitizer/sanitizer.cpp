@@ -193,9 +193,10 @@ void BlockChecks::touch(const Warp& w, const DecodedOp* ip, unsigned lane, std::
     }
     const bool atomic =
         how == Touch::atomic || (effect.kind == Kind::bulk_atomic && how == Touch::write);
+    // An asynchronous access is weak, whatever the flag, which also ends a loop that polls.
     touch_plain(w, ip, effect, lane, address, bytes, atomic ? Touch::atomic : how,
                 atomic || ((ip->flags & interpreter::flag::strong) != 0 &&
-                           !interpreter::is_of_tensor_cores(effect.copies)),
+                           effect.step != Effect::Step::access),
                 nullptr);
 }
 
