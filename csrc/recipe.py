@@ -56,6 +56,7 @@ AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxp
 APART = {
     "csrc/cpu/base/sha256.cpp",
     "csrc/cpu/base/seeded_order.cpp",
+    "csrc/cpu/base/tensor_map.cpp",
     "csrc/cpu/api/symbols.cpp",
     "csrc/cpu/isa/convert.cpp",
     "csrc/cpu/isa/real.cpp",
