@@ -298,8 +298,10 @@ std::string OperandCheck::mask(const Operand& o) const {
 }
 
 std::string OperandCheck::columns(const Operand& o) const {
-    if (o.kind == Kind::integer && !is_column_count(static_cast<std::uint64_t>(o.value)))
-        return "expected 32, 64, 128, 256 or 512 columns";
+    const bool exclusive = field::exclusive.get(c_.modifiers) != 0;
+    if (o.kind == Kind::integer && !is_column_count(static_cast<std::uint64_t>(o.value), exclusive))
+        return exclusive ? "expected a multiple of 32 columns"
+                         : "expected 32, 64, 128, 256 or 512 columns";
     return source(o, Type::b32, false);
 }
 

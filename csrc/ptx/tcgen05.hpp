@@ -7,8 +7,10 @@
 
 namespace cupola::ptx {
 
-// Whether tcgen05.alloc can allocate so many columns.
-constexpr bool is_column_count(std::uint64_t count) {
+// Whether tcgen05.alloc can allocate so many columns. ptxas takes any multiple of 32 for an
+// exclusive allocation; the device checks the number against its tensor memory.
+constexpr bool is_column_count(std::uint64_t count, bool exclusive) {
+    if (exclusive) return count != 0 && count % 32 == 0;
     return count >= 32 && count <= 512 && (count & (count - 1)) == 0;
 }
 
@@ -41,7 +43,7 @@ enum class TensorScales : std::uint8_t { none, one, two, four, block16, block32 
 namespace field {
 inline constexpr Field tensor_shape{16, 3}, log_repetitions{19, 3}, halves{22, 1},
     tensor_kind{23, 3}, tensor_scales{26, 3}, shifts_rows{29, 1}, copy_shape{16, 3},
-    copy_format{19, 2}, column_reduction{30, 2}, pair{43, 1};
+    copy_format{19, 2}, column_reduction{30, 2}, pair{43, 1}, exclusive{44, 1};
 // .kind and .scale_vec are one modifier of the table, which has both fields.
 inline constexpr Field scaled_kind{23, 6};
 }  // namespace field

@@ -10,6 +10,9 @@ namespace cupola::ptx::words {
 // One block, or the pair of blocks whose ranks in their cluster differ in the lowest bit.
 inline constexpr ModifierSlot cta_group =
     slot(field::pair, false, true, false, is("cta_group::1", 0), is("cta_group::2", 1));
+// An allocation beside which the multiprocessor has no other one.
+inline constexpr ModifierSlot exclusive =
+    slot(field::exclusive, false, true, false, is("exclusive", 1));
 // Forms of one block alone.
 inline constexpr ModifierSlot cta_group_1 =
     slot(field::pair, false, true, false, is("cta_group::1", 0));

@@ -154,7 +154,6 @@ MISSING = [
     ("9.7.13.15.9", 93, "sm_90", "mbarrier.init.layout::v0.shared.b64 [%r1], %r2;"),
     ("9.7.13.15.16", 93, "sm_90", "mbarrier.test_wait.phase_type::primary.acquire.cta.shared::cta.b64 %p1|%p2, [%r2], %d3;"),
     ("9.7.9.15", 94, "sm_90", "prefetch.global.L1::32B.valid_addr [%d1];"),
-    ("9.7.16.7.1", 94, "sm_100a", "tcgen05.alloc.exclusive.cta_group::1.sync.aligned.shared::cta.b32 [%r0], %r1;"),
     # The manual has no scale of D for integers.
     ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r3, %p1, 3;"),
 ]  # fmt: skip

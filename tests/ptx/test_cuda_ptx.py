@@ -22,7 +22,6 @@ LACKING = {
     "fence.proxy.alias.": "not in the manual at hand",
     "sync_restrict::shared::cluster::read": "not in the manual at hand",
     ".valid_addr": "not in the manual at hand",
-    "tcgen05.alloc.exclusive": "not in the manual at hand",
 }
 NEWEST = 95  # the version of PTX that the CPU device's modules have here
 

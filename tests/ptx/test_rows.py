@@ -313,6 +313,7 @@ def test_every_row_has_a_test():
         test_tensor,
         test_tensor_changes,
         test_tensor_copy,
+        test_tensor_exclusive,
         test_tensor_kinds,
         test_tensor_memory,
         test_tensor_modes,
@@ -331,7 +332,8 @@ def test_every_row_has_a_test():
     tensors = (test_columns, test_tensor, test_tensor_changes, test_tensor_modes)
     matrices = (test_matrix_bytes, test_matrix_kinds)
     tensors += (test_tensor_memory, test_tensor_product, test_tensor_copy, test_tensor_kinds)
-    tensors += (test_tensor_pairs, test_tensor_reduction, test_tensor_sparse)
+    tensors += (test_tensor_exclusive, test_tensor_pairs, test_tensor_reduction)
+    tensors += (test_tensor_sparse,)
     chapters = (*tensors, test_blackwell, test_multimem, test_registers, test_video, test_warp)
     texts = "".join(m.COVERED for m in (*modules, *memory, *matrices, *chapters))
     missing = [

@@ -62,7 +62,8 @@ struct TensorCopy {
 };
 
 struct TensorMemoryControl {
-    // op: [1] generic address of the result, [2] columns; imm: 1 for a pair of blocks.
+    // op: [1] generic address of the result, [2] columns; imm: bit 0 for a pair of blocks, bit 1
+    // for an exclusive allocation.
     Handler allocate;
     // op: [1] address in tensor memory, [2] columns; imm: as above.
     Handler release;

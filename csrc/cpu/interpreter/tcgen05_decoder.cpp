@@ -41,6 +41,10 @@ constexpr unsigned row_of_wait_for_loads = first_wait(),
                    row_of_wait_for_stores = row_of_wait_for_loads + 1;
 static_assert(kinds[row_of_wait_for_stores] == Tcgen05Kind::Nothing);
 
+std::int64_t allocation_bits(ptx::Bits modifiers) {
+    return field::pair.get(modifiers) | field::exclusive.get(modifiers) << 1;
+}
+
 }  // namespace
 
 void Tcgen05Decoder::decode(const ptx::Instruction& i) {
@@ -55,14 +59,14 @@ void Tcgen05Decoder::decode(const ptx::Instruction& i) {
                                count = word(1);
             DecodedOp& code = code_.emit(tensor_memory_control.allocate, 0, to, count);
             code.flags = flag::strong;
-            code.imm = field::pair.get(i.modifiers);
+            code.imm = allocation_bits(i.modifiers);
             break;
         }
         case Tcgen05Kind::FreeColumns: {
             const std::int32_t address = word(0), count = word(1);
             DecodedOp& code = code_.emit(tensor_memory_control.release, 0, address, count);
             code.flags = flag::strong;
-            code.imm = field::pair.get(i.modifiers);
+            code.imm = allocation_bits(i.modifiers);
             break;
         }
         case Tcgen05Kind::RelinquishPermit:

@@ -9,27 +9,33 @@
 namespace cupola::cpu::interpreter {
 namespace {
 
-// The number of columns in op[2]; 0: a fault has been noted.
-unsigned columns_of(const DecodedOp* ip, Warp& w, std::byte* r) {
+// imm of an allocation: a pair of blocks, an exclusive allocation.
+bool is_pair(const DecodedOp* ip) { return (ip->imm & 1) != 0; }
+bool is_exclusive(const DecodedOp* ip) { return (ip->imm & 2) != 0; }
+
+// The columns in op[2]; nothing: a fault has been noted.
+std::optional<TensorMemory::Wanted> wanted_by(const DecodedOp* ip, Warp& w, std::byte* r) {
     const auto* count = at<const std::uint32_t>(r, ip->op[2]);
     const std::uint32_t first = count[__builtin_ctz(w.mask)];
-    if (is_uniform(w, count) && ptx::is_column_count(first)) return first;
+    const bool exclusive = is_exclusive(ip);
+    if (is_uniform(w, count) && ptx::is_column_count(first, exclusive) &&
+        first <= TensorMemory::column_count)
+        return TensorMemory::Wanted{first, exclusive};
+    const std::string numbers =
+        exclusive ? "a multiple of 32 up to 512" : "32, 64, 128, 256 or 512";
     stop_at_fault(ip, w, FaultKind::illegal_instruction,
-                  "the lanes of a warp must have the same number of columns, which must be 32, 64, "
-                  "128, 256 or 512; the first lane has " +
-                      std::to_string(first));
-    return 0;
+                  "the lanes of a warp must have the same number of columns, which must be " +
+                      numbers + "; the first lane has " + std::to_string(first));
+    return std::nullopt;
 }
 
 // Each kind of wait has a handler of its own, by which the race check tells them apart.
 enum class TensorWait : std::uint8_t { loads, stores };
 
-bool is_pair(const DecodedOp* ip) { return ip->imm != 0; }
-
 // The columns that a warp of each block of the pair allocates; nothing: the warp has to wait, or
 // `why` says what is wrong. The warp that comes second allocates for both.
-std::optional<unsigned> allocate_with_peer(const DecodedOp* ip, Warp& w, unsigned count,
-                                           std::string& why) {
+std::optional<unsigned> allocate_with_peer(const DecodedOp* ip, Warp& w,
+                                           const TensorMemory::Wanted& wanted, std::string& why) {
     TensorMemory& own = block_of(w).tensor_memory();
     BlockState* const peer = peer_of(block_of(w));
     if (!peer) {
@@ -43,16 +49,18 @@ std::optional<unsigned> allocate_with_peer(const DecodedOp* ip, Warp& w, unsigne
         block_of(w).wake(free_columns);
         return first;
     }
-    own.request = TensorMemory::Request{w.index, count, std::nullopt};
+    own.request = TensorMemory::Request{w.index, wanted, std::nullopt};
     TensorMemory& other = peer->tensor_memory();
     if (!other.request || other.request->first) return std::nullopt;
-    if (other.request->count != count) {
+    const TensorMemory::Wanted& theirs = other.request->wanted;
+    if (theirs.count != wanted.count)
         why = "the warps of a pair must allocate the same number of columns, got " +
-              std::to_string(count) + " and " + std::to_string(other.request->count);
-        return std::nullopt;
-    }
+              std::to_string(wanted.count) + " and " + std::to_string(theirs.count);
+    else if (theirs.exclusive != wanted.exclusive)
+        why = "one warp of a pair allocates with .exclusive, the other one without";
+    if (!why.empty()) return std::nullopt;
     const auto first =
-        TensorMemory::allocate_both(own, w.index, other, other.request->warp, count, ip);
+        TensorMemory::allocate_both(own, w.index, other, other.request->warp, wanted, ip);
     if (!first) return first;
     other.request->first = first;
     own.request.reset();
@@ -64,8 +72,8 @@ std::optional<unsigned> allocate_with_peer(const DecodedOp* ip, Warp& w, unsigne
 [[gnu::noinline]] const DecodedOp* allocate_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     BlockState& block = block_of(w);
-    const unsigned count = columns_of(ip, w, r);
-    if (count == 0) return stop_faulted(w);
+    const auto wanted = wanted_by(ip, w, r);
+    if (!wanted) return stop_faulted(w);
     if (block.tensor_memory().relinquished())
         return stop_at_fault(ip, w, FaultKind::illegal_instruction,
                              "tcgen05.alloc after tcgen05.relinquish_alloc_permit");
@@ -77,30 +85,32 @@ std::optional<unsigned> allocate_with_peer(const DecodedOp* ip, Warp& w, unsigne
         return stop_at_fault(ip, w, FaultKind::illegal_address,
                              "tcgen05.alloc writes to the shared memory of its block alone");
     std::string why;
-    const auto first = is_pair(ip) ? allocate_with_peer(ip, w, count, why)
-                                   : block.tensor_memory().allocate(count, w.index, ip);
+    const auto first = is_pair(ip) ? allocate_with_peer(ip, w, *wanted, why)
+                                   : block.tensor_memory().allocate(*wanted, w.index, ip);
     if (!why.empty()) return stop_at_fault(ip, w, FaultKind::illegal_instruction, why);
     if (!first) {
         w.waiting[w.waiting_count++] = {w.mask, ip, ip, free_columns, 0};
         return pick(w);
     }
     std::memcpy(result, &*first, 4);
-    block.forget_columns(*first, count);
+    block.forget_columns(*first, wanted->count);
     return ip + 1;
 }
 
 [[gnu::noinline]] const DecodedOp* release_columns(const DecodedOp* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     BlockState& block = block_of(w);
-    const unsigned count = columns_of(ip, w, r);
-    if (count == 0) return stop_faulted(w);
+    const auto wanted = wanted_by(ip, w, r);
+    if (!wanted) return stop_faulted(w);
     const auto* address = at<const std::uint32_t>(r, ip->op[1]);
     const TensorPlace place(address[__builtin_ctz(w.mask)]);
     if (!is_uniform(w, address) || place.lane != 0 ||
-        !block.tensor_memory().release(place.column, count))
-        return stop_at_fault(ip, w, FaultKind::illegal_address,
-                             "tcgen05.dealloc of " + columns_text(place.column, count) +
-                                 ", which no tcgen05.alloc of the block returned");
+        !block.tensor_memory().release(place.column, *wanted))
+        return stop_at_fault(
+            ip, w, FaultKind::illegal_address,
+            std::string("tcgen05.dealloc") + (wanted->exclusive ? ".exclusive" : "") + " of " +
+                columns_text(place.column, wanted->count) + ", which no tcgen05.alloc" +
+                (wanted->exclusive ? ".exclusive" : "") + " of the block returned");
     block.wake(free_columns);
     if (BlockState* const peer = is_pair(ip) ? peer_of(block) : nullptr) peer->wake(free_columns);
     return ip + 1;

@@ -23,8 +23,13 @@ std::optional<unsigned> TensorMemory::find_free(const Columns& owned, unsigned c
     return std::nullopt;
 }
 
+bool TensorMemory::permits(const Wanted& wanted) const {
+    return allocations_.empty() || !(wanted.exclusive || allocations_[0].exclusive);
+}
+
 // New columns have all bits set, which is a NaN in each format: a missing first store shows.
-void TensorMemory::take(unsigned first, unsigned count, unsigned warp, const DecodedOp* by) {
+void TensorMemory::take(unsigned first, const Wanted& wanted, unsigned warp, const DecodedOp* by) {
+    const unsigned count = wanted.count;
     for (unsigned n = 0; n < count / granule; ++n) owned_.set(first / granule + n);
     if (!cells_) cells_.reset(new std::uint32_t[lane_count * column_count]);
     for (unsigned lane = 0; lane < lane_count; ++lane) {
@@ -32,31 +37,35 @@ void TensorMemory::take(unsigned first, unsigned count, unsigned warp, const Dec
         std::fill_n(&cells_[from], count, ~0u);
         for (unsigned n = 0; n < count; ++n) written_.reset(from + n);
     }
-    allocations_.push_back({first, count, warp, by});
+    allocations_.push_back({first, count, warp, wanted.exclusive, by});
 }
 
-std::optional<unsigned> TensorMemory::allocate(unsigned count, unsigned warp, const DecodedOp* by) {
-    const auto first = find_free(owned_, count);
-    if (first) take(*first, count, warp, by);
+std::optional<unsigned> TensorMemory::allocate(const Wanted& wanted, unsigned warp,
+                                               const DecodedOp* by) {
+    if (!permits(wanted)) return std::nullopt;
+    const auto first = find_free(owned_, wanted.count);
+    if (first) take(*first, wanted, warp, by);
     return first;
 }
 
 std::optional<unsigned> TensorMemory::allocate_both(TensorMemory& a, unsigned warp_a,
                                                     TensorMemory& b, unsigned warp_b,
-                                                    unsigned count, const DecodedOp* by) {
-    const auto first = find_free(a.owned_ | b.owned_, count);
+                                                    const Wanted& wanted, const DecodedOp* by) {
+    if (!a.permits(wanted) || !b.permits(wanted)) return std::nullopt;
+    const auto first = find_free(a.owned_ | b.owned_, wanted.count);
     if (!first) return first;
-    a.take(*first, count, warp_a, by);
-    b.take(*first, count, warp_b, by);
+    a.take(*first, wanted, warp_a, by);
+    b.take(*first, wanted, warp_b, by);
     return first;
 }
 
-bool TensorMemory::release(unsigned first, unsigned count) {
+bool TensorMemory::release(unsigned first, const Wanted& given) {
     const auto found =
-        std::find_if(allocations_.begin(), allocations_.end(),
-                     [&](const Allocation& a) { return a.first == first && a.count == count; });
+        std::find_if(allocations_.begin(), allocations_.end(), [&](const Allocation& a) {
+            return a.first == first && a.count == given.count && a.exclusive == given.exclusive;
+        });
     if (found == allocations_.end()) return false;
-    for (unsigned n = 0; n < count / granule; ++n) owned_.reset(first / granule + n);
+    for (unsigned n = 0; n < given.count / granule; ++n) owned_.reset(first / granule + n);
     allocations_.erase(found);
     return true;
 }

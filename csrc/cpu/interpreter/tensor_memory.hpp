@@ -20,29 +20,37 @@ class TensorMemory {
   public:
     static constexpr unsigned lane_count = 128, column_count = 512, granule = 32;
 
+    // The columns that a tcgen05.alloc wants. While an exclusive allocation is live, the tensor
+    // memory has no other one.
+    struct Wanted {
+        unsigned count;
+        bool exclusive;
+    };
     struct Allocation {
         unsigned first, count, warp;
+        bool exclusive;
         const DecodedOp* by;  // the instruction that allocated the columns
     };
 
     // The block begins: no column is allocated.
     void begin();
-    // Allocates columns side by side, and returns the first of them. Nothing: so many are not free.
-    std::optional<unsigned> allocate(unsigned count, unsigned warp, const DecodedOp* by);
+    // Allocates columns side by side, and returns the first of them. Nothing: the warp has to wait.
+    std::optional<unsigned> allocate(const Wanted& wanted, unsigned warp, const DecodedOp* by);
     // As allocate(), for the same columns of a pair of blocks.
     static std::optional<unsigned> allocate_both(TensorMemory& a, unsigned warp_a, TensorMemory& b,
-                                                 unsigned warp_b, unsigned count,
+                                                 unsigned warp_b, const Wanted& wanted,
                                                  const DecodedOp* by);
-    // A warp that waits for a warp of the peer, with the number of columns that it wants, or with
-    // the first of those that the peer has allocated for both.
+    // A warp that waits for a warp of the peer, with the columns that it wants, or with the first
+    // of those that the peer has allocated for both.
     struct Request {
-        unsigned warp, count;
+        unsigned warp;
+        Wanted wanted;
         std::optional<unsigned> first;
     };
     std::optional<Request> request;
 
     // False: that is not an allocation.
-    bool release(unsigned first, unsigned count);
+    bool release(unsigned first, const Wanted& given);
     // After this call the block must not allocate.
     void relinquish() { relinquished_ = true; }
     bool relinquished() const { return relinquished_; }
@@ -76,7 +84,8 @@ class TensorMemory {
     using Columns = std::bitset<column_count / granule>;
 
     static std::optional<unsigned> find_free(const Columns& owned, unsigned count);
-    void take(unsigned first, unsigned count, unsigned warp, const DecodedOp* by);
+    bool permits(const Wanted& wanted) const;
+    void take(unsigned first, const Wanted& wanted, unsigned warp, const DecodedOp* by);
 
     Columns owned_;
     std::vector<Allocation> allocations_;
