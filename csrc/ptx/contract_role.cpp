@@ -143,6 +143,7 @@ bool is_destination(OperandConstraint constraint) {
         case OperandConstraint::d:
         case OperandConstraint::dw:
         case OperandConstraint::d32:
+        case OperandConstraint::d8:
         case OperandConstraint::dr:
         case OperandConstraint::p:
         case OperandConstraint::pq:

@@ -16,6 +16,7 @@ enum class OperandConstraint : std::uint8_t {
     d,        // destination register of T
     dw,       // destination twice as wide as T
     d32,      // destination of 32 bits
+    d8,       // destination register of 8 bits, never '_'
     dr,       // destination of T; the register may be wider
     p,        // destination predicate
     pq,       // destination predicates p|q

@@ -188,6 +188,7 @@ inline constexpr OpcodeOfMnemonic opcodes[] = {
     {"mbarrier.arrive_drop", Opcode::mbarrier},
     {"mbarrier.arrive_drop.expect_tx", Opcode::mbarrier},
     {"mbarrier.arrive_drop.noComplete", Opcode::mbarrier},
+    {"mbarrier.check_layout", Opcode::mbarrier},
     {"mbarrier.complete_tx", Opcode::mbarrier},
     {"mbarrier.expect_tx", Opcode::mbarrier},
     {"mbarrier.init", Opcode::mbarrier},

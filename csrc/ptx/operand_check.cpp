@@ -160,6 +160,8 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
             return destination(o, doubled(type), false);
         case OperandConstraint::d32:
             return destination(o, Type::b32, false);
+        case OperandConstraint::d8:
+            return o.kind == Kind::reg ? destination(o, Type::b8, false) : "expected a register";
         case OperandConstraint::dr:
             return destination(o, type, true);
         case OperandConstraint::p:

@@ -36,7 +36,8 @@ inline constexpr Type u8 = Type::u8, u16 = Type::u16, u32 = Type::u32, u64 = Typ
 
 inline constexpr OperandConstraint
     d = OperandConstraint::d,
-    dw = OperandConstraint::dw, d32 = OperandConstraint::d32, dr = OperandConstraint::dr,
+    dw = OperandConstraint::dw, d32 = OperandConstraint::d32, d8 = OperandConstraint::d8,
+    dr = OperandConstraint::dr,
     p = OperandConstraint::p, pq = OperandConstraint::pq, dp = OperandConstraint::dp,
     a = OperandConstraint::a, aw = OperandConstraint::aw, a2 = OperandConstraint::a2,
     fetched = OperandConstraint::fetched, texel = OperandConstraint::texel,
@@ -250,6 +251,15 @@ inline constexpr ModifierSlot test_order = slot(
     field::order, true, false, false, is("acquire", Order::acquire), is("relaxed", Order::relaxed));
 inline constexpr ModifierSlot wait_order =
     slot(field::order, true, false, false, is("acquire", Order::acquire));
+// The layout of an mbarrier object, and the phase that a wait tests.
+inline constexpr ModifierSlot barrier_layout =
+    slot(field::mode, false, false, false, is("layout::v0", 0), is("layout::v1", 1));
+inline constexpr ModifierSlot first_layout =
+    slot(field::none, false, false, false, is("layout::v0", 0));
+inline constexpr ModifierSlot primary_phase =
+    slot(field::none, false, false, false, is("phase_type::primary", 0));
+inline constexpr ModifierSlot conditional_phase =
+    slot(field::none, false, false, false, is("phase_type::conditional", 0));
 inline constexpr ModifierSlot scope =
     slot(field::scope, true, false, false, is("cta", Scope::cta), is("cluster", Scope::cluster),
          is("gpu", Scope::gpu), is("sys", Scope::sys));

@@ -35,7 +35,7 @@ INDEX = """
 9.7.13.13 griddepcontrol | 9.7.13.14 elect | 9.7.13.15.9 mbarrier.init | 9.7.13.15.10 mbarrier.inval
 9.7.13.15.11 mbarrier.expect_tx | 9.7.13.15.12 mbarrier.complete_tx | 9.7.13.15.13 mbarrier.arrive
 9.7.13.15.14 mbarrier.arrive_drop | 9.7.13.15.15 cp.async.mbarrier.arrive | 9.7.13.15.16 mbarrier.test_wait mbarrier.try_wait
-9.7.13.15.17 mbarrier.pending_count | 9.7.13.16 tensormap.cp_fenceproxy
+9.7.13.15.17 mbarrier.pending_count | 9.7.13.15.18 mbarrier.check_layout | 9.7.13.16 tensormap.cp_fenceproxy
 9.7.13.17 clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel
 9.7.14.4.3 wmma.load | 9.7.14.4.4 wmma.store | 9.7.14.4.5 wmma.mma | 9.7.14.5.14 mma | 9.7.14.5.15 ldmatrix
 9.7.14.5.16 stmatrix | 9.7.14.5.17 movmatrix | 9.7.14.6.3 mma
@@ -73,7 +73,7 @@ FORMS = [
     "fma.rn.oob.relu.bf16x2 %r1, %r2, %r3, %r4;",
     "ex2.approx.f32.ftz %f1, %f2;", "max.s16x2.relu %r1, %r2, %r3;", "min.s32.relu %r1, %r2, %r3;", "add.f32.ftz.sat %f1, %f2, %f3;", "vote.ballot.sync.b32 %r1, %p1, -1;",
     # comparison, selection, logic
-    "set.lt.and.ftz.u32.f32 %r1, %f1, %f2, !%p1;", "set.eq.f16.f16 %h1, %h2, %h3;", "set.ne.u16.bf16 %h1, %h2, %h3;", "set.gtu.or.bf16x2.bf16x2 %r1, %r2, %r3, %p1;",
+    "set.lt.and.ftz.u32.f32 %r1, %f1, %f2, !%p1;", "set.eq.f16.f16 %h1, %h2, %h3;", "set.ne.f16.s32 %h1, %r1, %r2;", "set.nan.and.bf16.f16 %h1, %h2, %h3, %p1;", "set.ne.u16.bf16 %h1, %h2, %h3;", "set.gtu.or.bf16x2.bf16x2 %r1, %r2, %r3, %p1;",
     "set.le.u32.f16x2 %r1, %r2, %r3;", "setp.num.f16x2 %p1|%p2, %r1, %r2;", "setp.lo.xor.u64 %p1|%p2, %d1, %d2, %p3;", "setp.nan.and.bf16 %p1, %h1, %h2, %p2;",
     "selp.f64 %g1, %g2, %g3, %p1;", "slct.ftz.u64.f32 %d1, %d2, %d3, %f1;", "lop3.b32 %r1, %r2, %r3, %r4, 0x3f;", "lop3.or.b32 %r1|%p1, %r2, %r3, %r4, 0x3f, %p2;",
     "lop3.and.b32 _|%p1, %r2, %r3, %r4, 0x3f, !%p2;", "shf.r.clamp.b32 %r1, %r2, %r3, %r4;", "shr.b16 %h1, %h2, 3;", "cnot.b64 %d1, %d2;", "and.pred %p1, %p2, !%p3;",
@@ -146,13 +146,11 @@ MISSING = [
     # The text of the manual does not say which random bits belong to which of two numbers.
     ("9.7.9.21", 87, "sm_100a", "cvt.rs.satfinite.e2m1x4.f32 %h1, {%f1,%f2,%f3,%f4}, %r2;"),
     ("9.7.9.21", 87, "sm_100a", "cvt.rs.relu.satfinite.e2m1x4.f32 %h1, {%f1,%f2,%f3,%f4}, %r2;"),
-    # No manual of PTX 9.3 or newer is at hand. libcu++ has functions for all but the first of these.
+    # The instructions of the fabric address logical endpoints, which the CPU device does not have.
     ("9.7.11", 95, "sm_100", "fabric.submit.commit_group;"),
     ("9.7.11", 93, "sm_100", "fabric.submit;"),
     ("9.7.13.4", 94, "sm_90", "fence.proxy.alias.acquire.sys;"),
     ("9.7.13.4", 94, "sm_90", "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cta;"),
-    ("9.7.13.15.9", 93, "sm_90", "mbarrier.init.layout::v0.shared.b64 [%r1], %r2;"),
-    ("9.7.13.15.16", 93, "sm_90", "mbarrier.test_wait.phase_type::primary.acquire.cta.shared::cta.b64 %p1|%p2, [%r2], %d3;"),
     ("9.7.9.15", 94, "sm_90", "prefetch.global.L1::32B.valid_addr [%d1];"),
     # The manual has no scale of D for integers.
     ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r3, %p1, 3;"),

@@ -16,9 +16,7 @@ CHOICE = ("SM_100a", "SM_103a", "SM_110a", "SM_90a")
 # Words of statements that the CPU device lacks, with reasons. Only headers of CUDA 13.3 and newer
 # have them.
 LACKING = {
-    "fabric": "the manual at hand describes no fabric",
-    ".phase_type::primary": "mbarrier objects of PTX 9.3, which also report to the fabric",
-    ".layout::v0": "mbarrier objects of PTX 9.3, which also report to the fabric",
+    "fabric": "these address logical endpoints, which the CPU device does not have",
     "fence.proxy.alias.": "not in the manual at hand",
     "sync_restrict::shared::cluster::read": "not in the manual at hand",
     ".valid_addr": "not in the manual at hand",

@@ -305,6 +305,7 @@ def test_every_row_has_a_test():
         test_matrix,
         test_matrix_bytes,
         test_matrix_kinds,
+        test_mbarrier_phases,
         test_memory,
         test_multimem,
         test_registers,
@@ -327,7 +328,7 @@ def test_every_row_has_a_test():
     )
 
     modules = (test_async, test_async_cluster, test_bulk_parts, test_cluster, test_cluster_launch)
-    modules += (test_control, test_matrix)
+    modules += (test_control, test_matrix, test_mbarrier_phases)
     memory = (test_atomics, test_memory, test_stack, test_surface, test_texture)
     tensors = (test_columns, test_tensor, test_tensor_changes, test_tensor_modes)
     matrices = (test_matrix_bytes, test_matrix_kinds)

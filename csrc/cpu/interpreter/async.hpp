@@ -32,6 +32,7 @@ enum class AsyncKind : std::uint8_t {
     MbarrierTry,
     MbarrierTryParity,
     MbarrierPending,
+    MbarrierCheckLayout,
     CopyAsync,
     CommitGroup,
     WaitGroup,
@@ -78,13 +79,15 @@ constexpr bool is_of_group(AsyncKind kind) {
     return kind >= AsyncKind::CommitGroup && kind <= AsyncKind::WaitBulkRead;
 }
 
-// op: [0] result, [1] generic address of the object, [2] count, state or parity. Returns nullptr
-// where `kind` is not of an mbarrier.
+// op: [0] result, [1] generic address of the object, [2] count, state or parity; imm: 1 for
+// .layout::v1. Returns nullptr where `kind` is not of an mbarrier.
 Handler mbarrier_handler(AsyncKind kind);
 
 struct AsyncControl {
     // op: [1] generic address of an mbarrier, [2] bytes that have arrived.
     Handler complete;
+    // The report of a phase. op: [0] whether there is one, [2] its value of 8 bits.
+    Handler report;
     // op: [1] generic destination, [2] source, [3] bytes read, [4] predicate: read none; imm: bytes
     // written.
     Handler copy;

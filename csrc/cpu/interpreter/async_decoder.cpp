@@ -342,10 +342,11 @@ void AsyncDecoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
     code.imm = static_cast<std::int64_t>(field) | (axis ? functions_.operand(i, 1).value << 8 : 0);
 }
 
-// op: as for mbarrier_handler(); a missing count is 1.
+// op: as for mbarrier_handler(); a missing count is 1. The report is written first: a guarded wait
+// has to be the last operation of its instruction.
 void AsyncDecoder::mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space) {
     const ptx::Form& form = i.form.form();
-    std::int32_t result = 0, object = 0, other = 0;
+    std::int32_t result = 0, object = 0, other = 0, reported = 0, report = 0;
     for (unsigned n = 0; n < form.operands.count; ++n) {
         const ptx::Operand& o = functions_.operand(i, n);
         switch (form.operands.list[n]) {
@@ -353,6 +354,13 @@ void AsyncDecoder::mbarrier(const ptx::Instruction& i, Handler run, ptx::Space s
             case OperandConstraint::d32:
             case OperandConstraint::p:
                 result = operands_.destination(o);
+                break;
+            case OperandConstraint::pq:
+                result = operands_.destination(o);
+                if (o.second != ptx::absent) reported = operands_.reg(o.second);
+                break;
+            case OperandConstraint::d8:
+                report = operands_.destination(o);
                 break;
             case OperandConstraint::m:
                 object = addresses_.host_address(
@@ -367,7 +375,10 @@ void AsyncDecoder::mbarrier(const ptx::Instruction& i, Handler run, ptx::Space s
         }
     }
     if (other == 0) other = registers_.constant(4, 1);
-    code_.emit(part(i, run), result, object, other).flags = flag::strong;
+    if (reported != 0 || report != 0) code_.emit(async_control.report, reported, 0, report);
+    DecodedOp& code = code_.emit(part(i, run), result, object, other);
+    code.flags = flag::strong;
+    code.imm = field::mode.get(i.modifiers);
 }
 
 }  // namespace cupola::cpu::interpreter

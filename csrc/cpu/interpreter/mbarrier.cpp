@@ -12,11 +12,11 @@ namespace {
 
 struct Mbarrier {
     // From the lowest bit: pending arrivals; expected arrivals of a phase; pending bytes, which may
-    // be negative for a while; parity of the phase; a valid bit.
-    static constexpr unsigned counts = 20, bytes = 21;
+    // be negative for a while; parity of the phase; whether the layout is v1; a valid bit.
+    static constexpr unsigned counts = 20, bytes = 21, counts_of_v1 = 9;
     static constexpr std::uint64_t count_mask = (1u << counts) - 1, byte_mask = (1u << bytes) - 1,
                                    phase = std::uint64_t{1} << (2 * counts + bytes),
-                                   valid = std::uint64_t{1} << 63;
+                                   v1 = phase << 1, valid = std::uint64_t{1} << 63;
     std::uint64_t bits;
 
     std::uint64_t pending() const { return bits & count_mask; }
@@ -38,8 +38,8 @@ struct Mbarrier {
     }
 };
 
-Mbarrier initialised(std::uint64_t count) {
-    Mbarrier b{Mbarrier::valid};
+Mbarrier initialised(std::uint64_t count, bool v1) {
+    Mbarrier b{Mbarrier::valid | (v1 ? Mbarrier::v1 : 0)};
     b.set_expected(count);
     b.set_pending(count);
     return b;
@@ -91,15 +91,30 @@ const std::uint32_t* words(const DecodedOp* ip, std::byte* r) {
 
 [[gnu::noinline]] const DecodedOp* init(const DecodedOp* ip, Warp& w, std::byte* r) {
     const std::uint32_t* count = words(ip, r);
+    const bool v1 = ip->imm != 0;
+    const std::uint32_t most = (1u << (v1 ? Mbarrier::counts_of_v1 : Mbarrier::counts)) - 1;
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-        if (count[lane] != 0 && count[lane] <= Mbarrier::count_mask) continue;
+        if (count[lane] != 0 && count[lane] <= most) continue;
         w.block->fault(w, ip, Fault::Kind::illegal_instruction, lane,
-                       "mbarrier.init needs a count from 1 to 2^20 - 1", count[lane]);
+                       v1 ? "mbarrier.init.layout::v1 needs a count from 1 to 2^9 - 1"
+                          : "mbarrier.init needs a count from 1 to 2^20 - 1",
+                       count[lane]);
         return stop_faulted(w);
     }
     return each_object(
-        ip, w, r, [&](Mbarrier& b, unsigned lane) { b = initialised(count[lane]); }, true);
+        ip, w, r, [&](Mbarrier& b, unsigned lane) { b = initialised(count[lane], v1); }, true);
+}
+
+[[gnu::noinline]] const DecodedOp* check_layout(const DecodedOp* ip, Warp& w, std::byte* r) {
+    std::uint32_t same = 0;
+    const DecodedOp* next = each_object(ip, w, r, [&](Mbarrier& b, unsigned lane) {
+        const bool v1 = (b.bits & Mbarrier::v1) != 0;
+        same |= static_cast<std::uint32_t>(v1 == (ip->imm != 0)) << lane;
+    });
+    std::uint32_t& p = bits_at(r, ip->op[0]);
+    p = (p & ~w.mask) | (same & w.mask);
+    return next;
 }
 
 [[gnu::noinline]] const DecodedOp* inval(const DecodedOp* ip, Warp& w, std::byte* r) {
@@ -144,6 +159,15 @@ template <bool Drop, bool Expect>
         b.set_pending(b.pending() - 1);
         b.settle();
     });
+}
+
+// No operation of this device reports to an mbarrier. So the report of a phase is zero in both
+// layouts, and the conditional phase ends with the primary phase.
+[[gnu::noinline]] const DecodedOp* report(const DecodedOp* ip, Warp& w, std::byte* r) {
+    bits_at(r, ip->op[0]) &= ~w.mask;
+    auto* value = at<std::uint8_t>(r, ip->op[2]);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) value[__builtin_ctz(m)] = 0;
+    return ip + 1;
 }
 
 // A wait yields the time slice, a successful wait as well. Copies and products are done at once. So
@@ -362,15 +386,23 @@ Handler mbarrier_handler(AsyncKind kind) {
             return &threaded<&test<true, true>>;
         case AsyncKind::MbarrierPending:
             return &threaded<&pending>;
+        case AsyncKind::MbarrierCheckLayout:
+            return &threaded<&check_layout>;
         default:
             return nullptr;
     }
 }
 
 const AsyncControl async_control{
-    &threaded<&transactions<-1>>, &threaded<&copy>,  &threaded<&bulk>,
-    &threaded<&multicast>,        &threaded<&zeros>, &threaded<&masked>,
-    &threaded<&inside>,           &threaded<&group>,
+    &threaded<&transactions<-1>>,
+    &threaded<&report>,
+    &threaded<&copy>,
+    &threaded<&bulk>,
+    &threaded<&multicast>,
+    &threaded<&zeros>,
+    &threaded<&masked>,
+    &threaded<&inside>,
+    &threaded<&group>,
 };
 
 }  // namespace cupola::cpu::interpreter

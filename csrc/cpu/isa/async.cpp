@@ -21,6 +21,7 @@ using MbarrierTestParity = Lowered;
 using MbarrierTry = Lowered;
 using MbarrierTryParity = Lowered;
 using MbarrierPending = Lowered;
+using MbarrierCheckLayout = Lowered;
 using CopyAsync = Lowered;
 using CommitGroup = Lowered;
 using WaitGroup = Lowered;
