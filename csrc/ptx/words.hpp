@@ -295,6 +295,8 @@ inline constexpr ModifierSlot cache_hint =
 inline constexpr ModifierSlot prefetch_level =
     slot(field::none, false, false, false, is("L1", 0), is("L2", 0), is("L2::evict_last", 0),
          is("L2::evict_normal", 0));
+inline constexpr ModifierSlot valid_sector =
+    slot(field::none, false, false, false, is("L1::32B.valid_addr", 0));
 inline constexpr ModifierSlot space_if_global =
     slot(field::space, true, false, false, is("global", Space::global));
 inline constexpr ModifierSlot evict_normal =
@@ -390,6 +392,13 @@ inline constexpr ModifierSlot in_cluster = slot(field::none, false, false, false
 inline constexpr ModifierSlot proxy =
     slot(field::none, false, false, false, is("alias", 0), is("async.global", 0),
          is("async.shared::cta", 0), is("async.shared::cluster", 0), is("async", 0));
+// Fences of accesses through several proxies, in one direction.
+inline constexpr ModifierSlot alias_one_way =
+    slot(field::none, false, false, false, is("alias.acquire.sys", 0), is("alias.release.sys", 0));
+inline constexpr ModifierSlot release_reads =
+    slot(field::none, false, false, false,
+         is("async::generic.release.sync_restrict::shared::cluster::read.cta", 0),
+         is("async::generic.release.sync_restrict::shared::cluster::read.cluster", 0));
 inline constexpr ModifierSlot uni = slot(field::none, true, false, false, is("uni", 0));
 inline constexpr ModifierSlot aligned = slot(field::aligned, true, false, false, is("aligned", 1));
 inline constexpr ModifierSlot cta = slot(field::none, true, false, false, is("cta", 0));

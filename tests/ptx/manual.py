@@ -149,9 +149,6 @@ MISSING = [
     # The instructions of the fabric address logical endpoints, which the CPU device does not have.
     ("9.7.11", 95, "sm_100", "fabric.submit.commit_group;"),
     ("9.7.11", 93, "sm_100", "fabric.submit;"),
-    ("9.7.13.4", 94, "sm_90", "fence.proxy.alias.acquire.sys;"),
-    ("9.7.13.4", 94, "sm_90", "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cta;"),
-    ("9.7.9.15", 94, "sm_90", "prefetch.global.L1::32B.valid_addr [%d1];"),
     # The manual has no scale of D for integers.
     ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r3, %p1, 3;"),
 ]  # fmt: skip

@@ -1,11 +1,14 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
 """Asynchronous copies: cp.async, bulk copies and reductions that report to an mbarrier."""
 
+import os
+
 import driver_abi
 import numpy as np
 import pytest
 
 from . import driver as ptx
+from . import tensor_memory
 from .async_text import REDUCTIONS, WAIT, text_of
 
 COVERED = """
@@ -31,6 +34,8 @@ fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster
 fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster
 fence.acquire.sync_restrict::shared::cluster.cluster
 fence.release.sync_restrict::shared::cta.cluster
+fence.proxy.alias.acquire.sys prefetch.L1::32B.valid_addr
+fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cta
 applypriority.L2::evict_normal discard.L2 createpolicy.fractional.L2::evict_last.b64
 createpolicy.range.L2::evict_last.b64 createpolicy.cvt.L2.b64
 """
@@ -174,6 +179,38 @@ def test_fences(load):
     b = np.zeros(32, np.uint32)
     load(text_of(body + "st.global.u32 [%rd1], 5;")).run("k", 1, 32, [b, b])
     assert b[0] == 5
+
+
+@pytest.mark.skipif("CUPOLA_TEST_DRIVER" in os.environ, reason="PTX 9.4 needs a newer driver")
+@pytest.mark.parametrize("order", ["alias.{}.sys", "{}.alias.sys"])
+def test_fences_of_aliases_order_a_message(order, newer_devices):
+    """Block 1 reads what block 0 wrote before its release; a prefetch is a hint."""
+    body = f"""
+    mov.u32 %r3, %ctaid.x; setp.ne.u32 %p0, %r3, 0; @%p0 bra WAIT; @!%p7 bra END; st.global.u32 [%rd0], 42;
+    fence.proxy.{order.format("release")}; st.relaxed.sys.global.u32 [%rd0+4], 1; bra END;
+    WAIT: ld.relaxed.sys.global.u32 %r4, [%rd0+4]; setp.ne.u32 %p1, %r4, 1; @%p1 bra WAIT;
+    fence.proxy.{order.format("acquire")}; prefetch.global.L1::32B.valid_addr [%rd0]; prefetch.valid_addr.L1::32B [%rd0];
+    fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster;
+    fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cta;
+    ld.global.u32 %r5, [%rd0]; st.global.u32 [%rd1], %r5; END:"""
+    text = text_of(body).replace(".version 8.6", ".version 9.4")
+    given, out = np.zeros(2, np.uint32), np.zeros(1, np.uint32)
+    _, out = newer_devices("9.0").run(tensor_memory.run, text, [given, out], 32, 2)
+    assert out[0] == 42
+
+
+@pytest.mark.skipif("CUPOLA_TEST_DRIVER" in os.environ, reason="PTX 9.4 needs a newer driver")
+@pytest.mark.parametrize("statement", [
+    "fence.proxy.alias.acquire.gpu;", "fence.proxy.alias.acq_rel.sys;", "fence.proxy.alias.acquire;",
+    "fence.proxy.async.release.sys;", "membar.proxy.alias.acquire.sys;",
+    "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.gpu;",
+    "fence.release.sync_restrict::shared::cluster::read.cluster;",
+    "prefetch.local.L1::32B.valid_addr [%rd0];", "prefetch.global.L1::32B [%rd0];", "prefetch.global.L2.valid_addr [%rd0];",
+])  # fmt: skip
+def test_orders_that_no_fence_or_prefetch_has(statement, newer_devices):
+    text = text_of(statement).replace(".version 8.6", ".version 9.4")
+    code, said = newer_devices("9.0").run(tensor_memory.fault, text)
+    assert code == driver_abi.INVALID_PTX, said
 
 
 def test_cache_hints_do_not_change_results(load):

@@ -15,12 +15,7 @@ HEADERS = "cuda/__ptx/instructions/generated"
 CHOICE = ("SM_100a", "SM_103a", "SM_110a", "SM_90a")
 # Words of statements that the CPU device lacks, with reasons. Only headers of CUDA 13.3 and newer
 # have them.
-LACKING = {
-    "fabric": "these address logical endpoints, which the CPU device does not have",
-    "fence.proxy.alias.": "not in the manual at hand",
-    "sync_restrict::shared::cluster::read": "not in the manual at hand",
-    ".valid_addr": "not in the manual at hand",
-}
+LACKING = {"fabric": "these address logical endpoints, which the CPU device does not have"}
 NEWEST = 95  # the version of PTX that the CPU device's modules have here
 
 
