@@ -217,6 +217,7 @@ inline constexpr ModifierSince modifiers_since[] = {
     {"cp.reduce.async.bulk", "relaxed", 93},
     {"multimem.cp", "weak", 93},
     {"multimem.cp", "relaxed", 93},
+    {"", "multicast::cluster::16b", 94},
 };
 
 }  // namespace cupola::ptx

@@ -385,8 +385,10 @@ inline constexpr ModifierSlot reduce_far =
          is("release.gpu", 0), is("release.sys", 0), is("mmio.release.sys", 0));
 inline constexpr ModifierSlot bulk_group =
     slot(field::none, false, false, false, is("bulk_group", 0));
+// To the blocks of the cluster whose bits are set in a mask of 16 bits.
 inline constexpr ModifierSlot to_several =
-    slot(field::none, false, false, false, is("multicast::cluster", 0));
+    slot(field::none, false, false, false, is("multicast::cluster", 0),
+         is("multicast::cluster::16b", 0));
 inline constexpr ModifierSlot weak = slot(field::none, true, false, false, is("weak", 0));
 inline constexpr ModifierSlot in_cluster = slot(field::none, false, false, false, is("cluster", 0));
 inline constexpr ModifierSlot proxy =

@@ -149,6 +149,15 @@ MISSING = [
     # The instructions of the fabric address logical endpoints, which the CPU device does not have.
     ("9.7.11", 95, "sm_100", "fabric.submit.commit_group;"),
     ("9.7.11", 93, "sm_100", "fabric.submit;"),
+    # Of PTX 9.3 to 9.5; libcu++ uses none of these.
+    ("9.7.9.8", 94, "sm_90", "ld.global.u32.proxy::readonly %r1, [%d1];"),
+    ("9.7.13.5", 94, "sm_90", "atom.global.add.noftz.f32 %f1, [%d1], %f2;"),
+    ("9.7.13.6", 94, "sm_90", "red.global.add.noftz.v4.f32 [%d1], {%f1,%f2,%f3,%f4};"),
+    ("9.7.9.25.4.2", 94, "sm_90", "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f32 [%d1], [%r1], 16;"),
+    ("9.7.14.5.15", 94, "sm_100a", "ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4 {%r1}, [%r2];"),
+    ("9.7.9.14", 93, "sm_100", "multimem.st.async.release.sys.global.u32 [%d1], %r1;"),
+    ("9.7.9.14", 93, "sm_100", "multimem.red.async.release.sys.global.add.u32 [%d1], %r1;"),
+    ("10", 95, "sm_100", "mov.u32 %r1, %locality_domain_id;"),
     # The manual has no scale of D for integers.
     ("9.7.16.10.9.1", 86, "sm_100a", "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r3, %p1, 3;"),
 ]  # fmt: skip

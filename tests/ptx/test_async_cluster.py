@@ -1,9 +1,12 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
 """Asynchronous copies, stores and reductions to other blocks of a cluster."""
 
+import os
+
 import numpy as np
 import pytest
 
+from . import tensor_memory
 from .async_text import REDUCTIONS, WAIT, text_of
 
 COVERED = """
@@ -61,14 +64,28 @@ def test_bulk_to_a_neighbour(expect, load):
     assert (in_cluster(load, body) == before()).all()
 
 
-def test_multicast(load):
-    """Block 0 of each cluster sends to blocks 1 and 3."""
-    body = f"""mov.b16 %h0, 10; setp.eq.u32 %p1, %r5, 0; and.pred %p1, %p1, %p7; and.b32 %r17, %r5, 1; setp.eq.u32 %p2, %r17, 1;
+# Block 0 of each cluster sends to blocks 1 and 3.
+MULTICAST = f"""mov.b16 %h0, 10; setp.eq.u32 %p1, %r5, 0; and.pred %p1, %p1, %p7; and.b32 %r17, %r5, 1; setp.eq.u32 %p2, %r17, 1;
     mov.u32 %r20, cells; @%p7 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 1024;
     @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r20+2048], [%rd0], 1024, [bar], %h0;
     @!%p2 bra DONE; {WAIT} DONE: {SYNC}"""
+
+
+def test_multicast(load):
     a = np.arange(256, dtype=np.uint32) * np.uint32(77777777)
-    got = in_cluster(load, body, a)
+    got = in_cluster(load, MULTICAST, a)
+    assert (got[:, [1, 3]] == a).all() and (got[:, [0, 2]] == 1000).all()
+
+
+@pytest.mark.skipif("CUPOLA_TEST_DRIVER" in os.environ, reason="PTX 9.4 needs a newer driver")
+def test_multicast_by_a_mask_of_16_bits(newer_devices):
+    """PTX 9.4 also spells the width of the mask."""
+    text = text_of(RANK + MULTICAST.replace("::cluster [", "::cluster::16b [") + STORE, CLUSTER)
+    text = text.replace(".version 8.6", ".version 9.4")
+    assert "multicast::cluster::16b [" in text
+    a = np.arange(256, dtype=np.uint32) * np.uint32(77777777)
+    out = np.zeros((2, 4, 256), np.uint32)
+    _, got = newer_devices("9.0").run(tensor_memory.run, text, [a, out], 256, 8)
     assert (got[:, [1, 3]] == a).all() and (got[:, [0, 2]] == 1000).all()
 
 
