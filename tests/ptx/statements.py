@@ -72,7 +72,8 @@ def operand(constraint, opcode, t, t2, number):
         listed = [register(t, n % 8) for n in range(int(found[1]) if found else 1)]
         return listed[0] if len(listed) == 1 else "{" + ", ".join(listed) + "}"
     fixed = {
-        "d32": "%r1", "d8": "%c1", "w": "%r2", "vd": "%r1", "va": "%r2", "h": "%h1", "p": "%p1", "pq": "%p1|%p2",
+        "d32": "%r1", "d8": "%c1", "w": "%r2", "vd": "%r1", "va": "%r2", "h": "%h1", "p": "%p1",
+        "pq": "%p1|%p2",
         "np": "%p3", "number": "0.5", "m": "[%d1]", "md": "%d2", "imm": str(number_of(opcode)),
         "sd": "%r3", "sa": "{0, 1}", "sb": "{0, 3}", "few": "3",
         "tm": "[%r1]", "columns": "32", "tr": "%r139", "halvings": "3",

@@ -288,9 +288,8 @@ tcgen05.fence::after_thread_sync; mul.wide.u32 %d8, %r0, 4; add.u64 %d8, %d0, %d
 
 @pytest.mark.parametrize("several", ["", ".multicast::cluster", ".multicast::cluster::16b"])
 def test_each_thread_of_a_commit_arrives_once(several, newer_devices):
-    kernel = text(
-        COMMIT.format(several=several, mask=", %h1" if several else ""), version="9.4"
-    )
+    body = COMMIT.format(several=several, mask=", %h1" if several else "")
+    kernel = text(body, version="9.4")
     out = newer_devices("10.0").run(tensor_memory.run, kernel, [np.zeros(128, np.uint32)])[0]
     assert (out == 7).all()
 
