@@ -244,6 +244,7 @@ class PathFinder {
     bool open_loop(std::uint32_t b);
     bool close_loop();
     bool leave_loop(std::uint32_t to);
+    std::vector<std::uint32_t> comparisons_after(const OpenLoop& loop, std::int32_t offset) const;
     bool step_over(std::uint32_t n);
     bool branch(std::uint32_t n);
     bool branch_in_loop(std::uint32_t n);
@@ -254,6 +255,7 @@ class PathFinder {
     std::vector<PathStep> steps_;
     std::vector<PathLoop> loops_;
     std::vector<OpenLoop> open_;
+    std::set<std::uint32_t> compared_;  // comparisons that are made where threads leave a loop
     std::uint32_t next_ = 0;
 };
 
@@ -281,6 +283,30 @@ bool PathFinder::leave_loop(std::uint32_t to) {
     return true;
 }
 
+// The operations that read a result of the loop, if all compare it with uniform values. Then the
+// result needs no vector: threads that leave together have one value.
+std::vector<std::uint32_t> PathFinder::comparisons_after(const OpenLoop& loop,
+                                                         std::int32_t offset) const {
+    std::vector<std::uint32_t> found;
+    if (!open_.empty()) return {};
+    for (std::uint32_t n = loop.after; n < analysis_.ops.size(); ++n) {
+        const OpEffects& op = analysis_.ops[n];
+        bool reads = false, others = true;
+        for (const Access& access : op.accesses) {
+            if (access.write && access.offset == offset) return {};
+            if (access.write) continue;
+            reads |= access.offset == offset;
+            others &= access.offset == offset || path_.is_uniform(access.offset);
+        }
+        if (!reads) continue;
+        if (!others || !compares_integers(op) ||
+            analysis_.at(op.accesses[0].offset)->writes != 1)
+            return {};
+        found.push_back(n);
+    }
+    return found;
+}
+
 // After the branch back to the loop's header, the path continues after the loop.
 bool PathFinder::close_loop() {
     OpenLoop loop = std::move(open_.back());
@@ -303,8 +329,12 @@ bool PathFinder::close_loop() {
             if (!access.write || loop.scalars_after.erase(access.offset) == 0) continue;
             // The predicate has the value of the last iteration for all threads.
             if (access.bytes == 0) return false;
-            made.results.push_back(access.offset);
+            const auto comparisons = comparisons_after(loop, access.offset);
+            compared_.insert(comparisons.begin(), comparisons.end());
+            made.comparisons.insert(made.comparisons.end(), comparisons.begin(),
+                                    comparisons.end());
             path_.written.insert(access.offset);
+            if (comparisons.empty()) made.results.push_back(access.offset);
         }
     }
     path_.scalars = made.scalars_after = std::move(loop.scalars_after);
@@ -393,6 +423,7 @@ bool PathFinder::step_over(std::uint32_t n) {
     const bool decided =
         !op.accesses.empty() && path_.uniform.count(op.accesses[0].offset) != 0;
     steps_.push_back({n, false, decided, false, scalar});
+    steps_.back().at_exits = compared_.count(n) != 0;
     next_ = n + 1;
     return open_.empty() || open_.back().contains(next_);
 }
@@ -411,6 +442,12 @@ void PathFinder::find() {
                                                      : step_over(n);
         if (!follows) return;
     }
+    const auto is_on_path = [this](std::uint32_t n) {
+        return std::any_of(steps_.begin(), steps_.end(),
+                           [n](const PathStep& step) { return step.op == n; });
+    };
+    for (const std::uint32_t n : compared_)
+        if (!is_on_path(n)) return;
     const auto diverges = [](const PathLoop& loop) { return loop.diverges; };
     if (!loops_.empty() && std::none_of(loops_.begin(), loops_.end(), diverges)) return;
     analysis_.batch_path = std::move(steps_);

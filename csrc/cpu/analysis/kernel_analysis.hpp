@@ -124,6 +124,7 @@ struct PathStep {
     bool exits;       // for a branch: threads that do not follow the path exit, without effects
     bool scalar = false;  // its result, or the address of an access, is a scalar of 32 threads
     bool leaves = false;  // for a branch: threads that do not follow the path leave the loop
+    bool at_exits = false;  // a comparison whose result is known where threads leave the loop
 };
 
 // A loop on that path. Its steps have no effects outside of registers.
@@ -135,6 +136,8 @@ struct PathLoop {
     // differ between threads afterwards.
     std::set<std::int32_t> scalars_after = {};
     std::vector<std::int32_t> results = {};
+    // Comparisons of such registers with uniform values. Only these read the registers.
+    std::vector<std::uint32_t> comparisons = {};
 };
 
 // The operations and values of a kernel, which the passes fill in.

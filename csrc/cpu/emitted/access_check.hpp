@@ -77,6 +77,23 @@ CUPOLA_INLINE CheckedAddress warp_address(CheckedAddress all, std::uint32_t from
     return {low, low + static_cast<std::uint64_t>(S) * half, true};
 }
 
+// The addresses that an access of a batch may read.
+struct BatchRange {
+    std::uint64_t begin, size;
+    BatchRange(const Warp& w, std::uint32_t slot)
+        : begin(w.block->ranges[slot].begin), size(w.block->ranges[slot].end - begin) {}
+};
+// The addresses of `size` threads, if they may read `Bytes` there.
+template <std::int64_t S, unsigned Bytes, class V>
+CUPOLA_INLINE CheckedAddress warp_address(BatchRange range, BlockAffine<V, S> affine,
+                                          std::int64_t offset, std::uint32_t size) {
+    const std::uint64_t from = affine.first + static_cast<std::uint64_t>(offset),
+                        bytes = static_cast<std::uint64_t>(S) * (size - 1) + Bytes;
+    const bool holds = from % Bytes == 0 && bytes <= range.size &&
+                       from - range.begin <= range.size - bytes;
+    return {from, from + static_cast<std::uint64_t>(S) * half, holds};
+}
+
 // Prefetches addresses that are likely to be accessed soon. A warp runs its whole time slice before
 // the next warp, so the hardware prefetcher sees no stream. In a loop the distance is some
 // iterations; elsewhere it is that of later warps.

@@ -118,21 +118,36 @@ CUPOLA_INLINE void run_vector(std::uint32_t mask, Lanes<E>& to, Types<D, T...>, 
     Sem::template lane<M>(made, vector_operand<T, E, K>(from)...);
     write_vector<Masked, K>(mask, to, made);
 }
+// A comparison of vector K: bits, or a vector of 0 and -1.
 template <class Sem, class M, unsigned E, unsigned K, class... T, class... O>
-CUPOLA_INLINE std::uint32_t run_predicate_vector(Types<T...>, const O&... from) {
-    std::uint32_t bits;
+CUPOLA_INLINE auto compared_vector(Types<T...>, const O&... from) {
     if constexpr (blends_by_bits<Bytes<E>, Lanes<E>::size>) {
         MaskBits made;
         Sem::template lane<M>(made, vector_operand<T, E, K>(from)...);
-        bits = made.of;
+        return made;
     } else {
         using Sign = std::conditional_t<E == 8, std::int64_t,
                                         std::conditional_t<E == 4, std::int32_t, std::int16_t>>;
         VectorOfLanes<Sign, E> made;
         Sem::template lane<M>(made, vector_operand<T, E, K>(from)...);
-        bits = signs(made);
+        return made;
     }
-    return bits << K * Lanes<E>::size / E;
+}
+CUPOLA_INLINE std::uint32_t lane_bits_of(MaskBits made) { return made.of; }
+template <class V>
+CUPOLA_INLINE std::uint32_t lane_bits_of(V made) {
+    return signs(made);
+}
+template <class Sem, class M, unsigned E, std::size_t... K, class Types, class... O>
+CUPOLA_INLINE std::uint32_t run_predicate_vectors(std::index_sequence<K...>, Types types,
+                                                  const O&... from) {
+#if defined(__AVX2__)
+    if constexpr (E == 2 && Lanes<E>::size == 32)
+        return signs(compared_vector<Sem, M, E, K>(types, from...)...);
+#endif
+    return ((lane_bits_of(compared_vector<Sem, M, E, K>(types, from...))
+             << K * Lanes<E>::size / E) |
+            ...);
 }
 
 template <class Sem, class M, bool Masked, unsigned E, std::size_t... K, class Types, class... O>
@@ -145,7 +160,8 @@ template <class Sem, class M, bool Masked, unsigned E, std::size_t... K, class..
 CUPOLA_INLINE void run_vectors(std::uint32_t mask, std::index_sequence<K...>, Types<void, T...>,
                                D& to, const O&... from) {
     write_bits(as_output<Masked>(to), mask,
-               (run_predicate_vector<Sem, M, E, K>(Types<T...>(), from...) | ...));
+               run_predicate_vectors<Sem, M, E>(std::index_sequence<K...>(), Types<T...>(),
+                                                from...));
 }
 
 // ---- operands of several widths -------------------------------------------------------------

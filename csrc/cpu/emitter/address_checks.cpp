@@ -151,13 +151,9 @@ AffineResult AddressChecks::affine_result(std::uint32_t n, const std::string& na
     const std::string begin = "const auto " + name + " = ";
     if (!operands_.in_block_batch())
         return {name, begin + "apply_affine<" + types + text + ");", affine, widens, uniform};
-    if (operands_.in_batch_statements()) {
-        const bool tested = widens || affine.proof != Proof::linear;
-        return {name,
-                name + " = apply_block_affine<" + types + "size, " + text + ");" +
-                    (tested ? " if (__builtin_expect(!" + name + ".holds, 0))" + end_of_batch : ""),
-                affine, widens, uniform};
-    }
+    if (operands_.in_batch_statements())
+        return {name, name + " = apply_block_affine<" + types + "size, " + text + ");", affine,
+                widens, uniform};
     std::string block = begin + "apply_block_affine<" + types + "threads, " + text + ");";
     if (affine.proof == Proof::endpoints || affine.proof == Proof::low_bits)
         block += " if (__builtin_expect(!" + name + ".holds, 0)) { threads = affine_threads<" +

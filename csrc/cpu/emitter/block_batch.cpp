@@ -15,6 +15,8 @@ using std::to_string;
 namespace {
 constexpr const char* end_batch = " return end_block_batch(w, threads_done + begin);";
 
+// The variable of the addresses that a load may read.
+std::string range_name(std::uint32_t n) { return "range" + to_string(n); }
 std::string index_of(const Register& r) { return r.tid_dimension == 1 ? "y" : "z"; }
 }  // namespace
 
@@ -94,18 +96,34 @@ void BlockBatch::declare_results() {
                     analysis_.at(offset)->name());
 }
 
+// Ends the batch, unless all threads have left the loop already.
+std::string BlockBatch::end_unless_left() const {
+    const bool diverges = std::any_of(open_.begin(), open_.end(),
+                                      [](const PathLoop* each) { return each->diverges; });
+    return diverges ? " { if (mask == 0) break;" + end_of_batch + " }" : end_of_batch;
+}
+
+// Emits a comparison of scalars that have one value in 32 threads.
+void BlockBatch::emit_comparison(std::uint32_t n, const std::string& to) {
+    const OpEffects& op = analysis_.ops[n];
+    const auto value = [&](const Access& access) {
+        return "first_value(" + addresses_.affine_operand(access).name + ")";
+    };
+    out_.emit("apply_uniform<" + row_type(op) + ">(" + to + ", " + value(op.accesses[2]) + ", " +
+              value(op.accesses[3]) + ");");
+}
+
 // Emits an operation on scalars of 32 threads.
 void BlockBatch::emit_scalar(std::uint32_t n) {
     const OpEffects& op = analysis_.ops[n];
     const Register& to = *analysis_.at(op.accesses[0].offset);
     if (to.bytes == 0) {
-        const auto value = [&](const Access& access) {
-            return "first_value(" + addresses_.affine_operand(access).name + ")";
-        };
-        out_.emit("apply_uniform<" + row_type(op) + ">(" + to.name() + ", " +
-                  value(op.accesses[2]) + ", " + value(op.accesses[3]) + ");");
+        emit_comparison(n, to.name());
     } else {
-        out_.emit(addresses_.affine_result(n, scalar_name(to)).text);
+        const AffineResult made = addresses_.affine_result(n, scalar_name(to));
+        out_.emit(made.text);
+        if (made.widens || made.affine.proof != Proof::linear)
+            out_.emit("if (__builtin_expect(!" + made.name + ".holds, 0))" + end_unless_left());
     }
     operands_.set_scalar(to.offset, true);
 }
@@ -123,14 +141,11 @@ void BlockBatch::emit_load(std::uint32_t n) {
         step = group->step, uniform = group->uniform;
     } else {
         const AffineName from = addresses_.affine_operand(op.accesses[0]);
-        const std::string bytes = to_string(element * c.count), checked = "c" + out_.next_number();
+        const std::string bytes = to_string(element * c.count);
         address = "g" + out_.next_number(), step = from.step, uniform = step == 0;
-        out_.emit("const CheckedAddress " + checked + " = check_block_affine(w, " +
-                  to_string(c.slot) + ", " + from.name + ", " + to_string(c.imm) + ", " + bytes +
-                  ", " + bytes + ", false);");
-        out_.emit("if (__builtin_expect(!" + checked + ".holds, 0))" + end_of_batch);
-        out_.emit("const CheckedAddress " + address + " = warp_address<" + to_string(step) + ">(" +
-                  checked + ", 0);");
+        out_.emit("const auto " + address + " = warp_address<" + to_string(step) + ", " + bytes +
+                  ">(" + range_name(n) + ", " + from.name + ", " + to_string(c.imm) + ", size);");
+        out_.emit("if (__builtin_expect(!" + address + ".holds, 0))" + end_unless_left());
     }
     for (std::size_t k = 1; k < op.accesses.size(); ++k) {
         const Access& access = op.accesses[k];
@@ -154,11 +169,18 @@ void BlockBatch::emit_begin(const PathLoop& loop) {
     if (loop.diverges) {
         for (const std::int32_t offset : loop.results)
             out_.emit(analysis_.at(offset)->name() + " = {};");
+        for (const std::uint32_t n : loop.comparisons)
+            out_.emit(analysis_.at(analysis_.ops[n].accesses[0].offset)->name() + " = 0;");
         operands_.set_path(Path::checked);
         out_.emit("{ const std::uint32_t entered = mask; { std::uint32_t mask = entered;");
     }
-    out_.emit("for (std::uint32_t left = max_batch_iterations;;) {");
-    out_.emit("if (__builtin_expect(left-- == 0, 0))" + end_of_batch);
+    // A short iteration takes less time than a branch that is predicted wrong.
+    constexpr std::size_t short_steps = 20;
+    const bool is_short = loop.end - loop.first <= short_steps;
+    out_.emit("for (std::uint32_t left = max_batch_iterations;; --left) {");
+    if (loop.diverges)
+        out_.emit(std::string("if (") + (is_short ? "left % 4 == 0 && " : "") + "mask == 0) break;");
+    out_.emit("if (__builtin_expect(left == 0, 0))" + end_of_batch);
 }
 
 // Writes the scalars that differ between threads after the loop, for threads that leave it.
@@ -168,25 +190,34 @@ void BlockBatch::emit_leave(const std::string& leaving) {
         out_.emit("merge_masked<" + word_type(r.bytes) + ">(expand_affine(" + scalar_name(r) +
                   ", 0), " + leaving + ", " + r.name() + ");");
     }
+    for (const std::uint32_t n : open_.back()->comparisons) {
+        const std::string to = analysis_.at(analysis_.ops[n].accesses[0].offset)->name();
+        out_.emit("{ std::uint32_t made;");
+        emit_comparison(n, "made");
+        out_.emit(to + " = (" + to + " & ~" + leaving + ") | (made & " + leaving + "); }");
+    }
 }
 
 void BlockBatch::emit_branch(const PathStep& step) {
     const Access& predicate = analysis_.ops[step.op].accesses[0];
     const bool negate = (analysis_.kernel.code[step.op].flags & interpreter::flag::negate) != 0;
-    const std::string others = (negate != step.taken ? "~" : "") + operands_.input(predicate) +
+    const std::string others = std::string(negate != step.taken ? "~" : "") + operands_.input(predicate) +
                                ".bits";
     const Register* const r = analysis_.at(predicate.offset);
     const bool together = !open_.back()->diverges || !r || r->constant || r->uniform ||
                           operands_.is_scalar(r->offset);
     if (!step.leaves) return out_.emit("if ((" + others + " & mask) != 0)" + end_of_batch);
     if (together) {
-        out_.emit("if ((" + others + " & mask) != 0) {");
+        out_.emit("if ((" + others + ") != 0) {");
         emit_leave("mask");
         return out_.emit("break; }");
     }
-    out_.emit("if (const std::uint32_t leaving = " + others + " & mask; leaving != 0) {");
+    const bool writes_vectors = !open_.back()->results.empty();
+    out_.emit("{ const std::uint32_t leaving = " + others + " & mask;");
+    if (writes_vectors) out_.emit("if (leaving != 0) {");
     emit_leave("leaving");
-    out_.emit("mask &= ~leaving; if (mask == 0) break; }");
+    if (writes_vectors) out_.emit("}");
+    out_.emit("mask &= ~leaving; }");
 }
 
 void BlockBatch::emit_end(const PathLoop& loop) {
@@ -211,7 +242,7 @@ void BlockBatch::emit_step(std::size_t k) {
     if (op.kind == Kind::atomic)
         return out_.emit("if (__builtin_expect(!" + accesses_.deferred_atomic(each.op) + ", 0))" +
                          end_of_batch);
-    if (!is_statement(each)) return;
+    if (!is_statement(each) || each.at_exits) return;
     bool needed = op.kind == Kind::store;
     for (const Access& to : op.accesses) {
         const Register* r = to.write ? analysis_.at(to.offset) : nullptr;
@@ -266,6 +297,11 @@ void BlockBatch::emit() {
     out_.emit("constexpr std::uint32_t mask = all_lanes; (void)mask;");
     out_.emit("const std::uint32_t row = w.block->shape[0], max_pieces = row / lanes + 4;");
     variables_.define_uniforms([](const Register& r) { return is_of_block(r) && !r.varies_in_x; });
+    for (const PathStep& each : analysis_.batch_path) {
+        if (analysis_.ops[each.op].kind != Kind::load || !each.scalar) continue;
+        out_.emit("const BatchRange " + range_name(each.op) + "(w, " +
+                  to_string(analysis_.kernel.code[each.op].slot) + ");");
+    }
     out_.emit("const std::uint32_t end = w.block->batch_end;");
     out_.emit("for (std::uint32_t& x = w.block->index_of_block[0]; x != end; ++x) {");
     variables_.define_uniforms([](const Register& r) { return is_of_block(r) && r.varies_in_x; });

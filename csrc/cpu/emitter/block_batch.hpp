@@ -32,6 +32,8 @@ class BlockBatch {
     void declare_results();
     void emit_statements();
     void emit_step(std::size_t k);
+    std::string end_unless_left() const;
+    void emit_comparison(std::uint32_t n, const std::string& to);
     void emit_scalar(std::uint32_t n);
     void emit_load(std::uint32_t n);
     void emit_begin(const PathLoop& loop);

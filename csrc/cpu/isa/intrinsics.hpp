@@ -85,6 +85,17 @@ template <class V>
     return bits;
 }
 
+#if defined(__AVX2__)
+// The signs of two vectors of 16-bit lanes.
+[[gnu::always_inline]] inline std::uint32_t signs(VectorOf<short, 32> a, VectorOf<short, 32> b) {
+    using Words = VectorOf<long long, 32>;
+    // The instruction packs each half of the vectors by itself.
+    const auto packed = Words(__builtin_ia32_packsswb256(a, b));
+    const auto bytes = VectorOf<char, 32>(Words{packed[0], packed[2], packed[1], packed[3]});
+    return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(bytes));
+}
+#endif
+
 template <class V>
 [[gnu::always_inline]] inline bool is_zero(V v) {
     using Words = VectorOf<long long, sizeof(V)>;
