@@ -24,6 +24,7 @@ enum class Rule : std::uint8_t {
     clamp,
     bit_and,
     bit_or,
+    insert,  // bits of the first source replace a field of the second
 };
 
 Rule rule_of(const interpreter::Origin& origin) {
@@ -63,6 +64,8 @@ Rule rule_of(const interpreter::Origin& origin) {
         case Opcode::or_:
         case Opcode::xor_:
             return Rule::bit_or;
+        case Opcode::bfi:
+            return Rule::insert;
         default:
             return Rule::none;
     }
@@ -181,6 +184,15 @@ bool KernelAnalysis::affine_step(std::uint32_t n, const std::vector<std::int64_t
             if (steps[bits] != 0 || !known(bits, value) || value < 0 ||
                 !share_low_bits(step, value))
                 return false;
+            break;
+        }
+        case Rule::insert: {
+            std::int64_t length = 0;
+            if (steps[2] != 0 || steps[3] != 0 || !known(2, value) || !known(3, length) ||
+                value < 0 || value > 12 || length <= 0)
+                return false;
+            step = steps[0] * (std::int64_t{1} << value) + steps[1];
+            result.proof = Proof::field;
             break;
         }
     }

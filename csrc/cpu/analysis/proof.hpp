@@ -12,6 +12,7 @@ enum class Proof : std::uint8_t {
     linear,     // no test is needed: sums, and products with a constant
     endpoints,  // test both ends: the function is monotonic, like / by a uniform value
     low_bits,   // test both ends, and that a mask has low bits only: & of an affine value
+    field,      // test that both ends of inserted bits, and of the bits around them, agree above
     uniform,    // no test is needed: a function of uniform values
 };
 

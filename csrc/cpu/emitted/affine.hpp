@@ -152,6 +152,28 @@ template <class V, std::int64_t S>
 CUPOLA_INLINE bool is_low_bit_mask(Affine<V, S> mask) {
     return S != 0 || (mask.low == mask.high && is_low_bit_mask(Uniform<V>{mask.low}));
 }
+// Whether all lanes agree in the bits from bit `n` on. Steps are small, so no source wraps fully.
+template <template <class> class O, class V>
+CUPOLA_INLINE bool shares_bits_from(std::uint32_t, O<V>) {
+    return true;
+}
+template <class V>
+CUPOLA_INLINE bool differs_from_bit(std::uint32_t n, V first, V last) {
+    return n < 8 * sizeof(V) && ((first ^ last) >> n) != 0;
+}
+template <class V, std::int64_t S>
+CUPOLA_INLINE bool shares_bits_from(std::uint32_t n, Affine<V, S> affine) {
+    const auto last = static_cast<V>(static_cast<std::uint64_t>(S) * (lanes / 2 - 1));
+    return S == 0 || (!differs_from_bit(n, affine.low, static_cast<V>(affine.low + last)) &&
+                      !differs_from_bit(n, affine.high, static_cast<V>(affine.high + last)));
+}
+// Whether inserted bits stay in their field, and whether the field hides no bits that differ.
+template <unsigned Bytes, class A, class B, class T>
+CUPOLA_INLINE bool keeps_field(A inserted, B around, Uniform<T> begin, Uniform<T> length) {
+    return (begin.value + length.value >= 8 * Bytes ||
+            shares_bits_from(length.value, inserted)) &&
+           shares_bits_from(begin.value, around);
+}
 // The tests that a Proof needs besides the ends of the half warps. A divergent affine source is no
 // mask.
 template <Proof P, class Row, class M, class... O>
@@ -160,6 +182,8 @@ CUPOLA_INLINE bool is_proved(O... sources) {
         return (is_monotonic<Element<Row, 1, M>>(sources) && ...);
     else if constexpr (P == Proof::low_bits)
         return (is_low_bit_mask(sources) && ...);
+    else if constexpr (P == Proof::field)
+        return keeps_field<sizeof(Element<Row, 0, M>)>(sources...);
     else
         return true;
 }
@@ -173,7 +197,7 @@ CUPOLA_INLINE Affine<V, S> apply_halves(O... sources) {
     apply_uniform<Row, M>(first, value_at<0>(sources)...);
     apply_uniform<Row, M>(second, value_at<lanes / 2>(sources)...);
     Affine<V, S> made = {first, second, (holds(sources) && ...)};
-    if constexpr (Widens || P == Proof::endpoints || P == Proof::low_bits) {
+    if constexpr (Widens || (P != Proof::linear && P != Proof::uniform)) {
         V low, high;
         apply_uniform<Row, M>(low, value_at<lanes / 2 - 1>(sources)...);
         apply_uniform<Row, M>(high, value_at<lanes - 1>(sources)...);

@@ -28,6 +28,10 @@ template <class V, std::int64_t S>
 CUPOLA_INLINE bool is_low_bit_mask(BlockAffine<V, S> mask) {
     return S != 0 || is_low_bit_mask(Uniform<V>{mask.first});
 }
+template <class V, std::int64_t S>
+CUPOLA_INLINE bool shares_bits_from(std::uint32_t n, BlockAffine<V, S> affine) {
+    return S == 0 || !differs_from_bit(n, affine.first, affine.last);
+}
 // Ends the batch in the current thread block, of which `threads` have run.
 CUPOLA_INLINE void end_block_batch(const Warp& w, std::uint32_t threads) {
     w.block->batched_threads = threads;

@@ -20,6 +20,8 @@ const char* name_of(Proof proof) {
             return "endpoints";
         case Proof::low_bits:
             return "low_bits";
+        case Proof::field:
+            return "field";
         case Proof::uniform:
             break;
     }
@@ -155,7 +157,8 @@ AffineResult AddressChecks::affine_result(std::uint32_t n, const std::string& na
         return {name, name + " = apply_block_affine<" + types + "size, " + text + ");", affine,
                 widens, uniform};
     std::string block = begin + "apply_block_affine<" + types + "threads, " + text + ");";
-    if (affine.proof == Proof::endpoints || affine.proof == Proof::low_bits)
+    if (affine.proof == Proof::endpoints || affine.proof == Proof::low_bits ||
+        affine.proof == Proof::field)
         block += " if (__builtin_expect(!" + name + ".holds, 0)) { threads = affine_threads<" +
                  types + "threads, " + text + "); goto shorter; }";
     return {name, block, affine, widens, uniform};
