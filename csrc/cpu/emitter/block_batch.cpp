@@ -179,7 +179,8 @@ void BlockBatch::emit_begin(const PathLoop& loop) {
     const bool is_short = loop.end - loop.first <= short_steps;
     out_.emit("for (std::uint32_t left = max_batch_iterations;; --left) {");
     if (loop.diverges)
-        out_.emit(std::string("if (") + (is_short ? "left % 4 == 0 && " : "") + "mask == 0) break;");
+        out_.emit(std::string("if (") + (is_short ? "left % 4 == 0 && " : "") +
+                  "mask == 0) break;");
     out_.emit("if (__builtin_expect(left == 0, 0))" + end_of_batch);
 }
 
@@ -201,8 +202,8 @@ void BlockBatch::emit_leave(const std::string& leaving) {
 void BlockBatch::emit_branch(const PathStep& step) {
     const Access& predicate = analysis_.ops[step.op].accesses[0];
     const bool negate = (analysis_.kernel.code[step.op].flags & interpreter::flag::negate) != 0;
-    const std::string others = std::string(negate != step.taken ? "~" : "") + operands_.input(predicate) +
-                               ".bits";
+    const std::string others =
+        std::string(negate != step.taken ? "~" : "") + operands_.input(predicate) + ".bits";
     const Register* const r = analysis_.at(predicate.offset);
     const bool together = !open_.back()->diverges || !r || r->constant || r->uniform ||
                           operands_.is_scalar(r->offset);

@@ -57,7 +57,8 @@ template <class V>
 #if defined(__AVX2__)
     // The instruction packs each half of the vector by itself.
     if constexpr (sizeof(V) == 32 && each == 2) {
-        const auto packed = __builtin_ia32_packsswb256(VectorOf<short, 32>(v), VectorOf<short, 32>{});
+        using Short = VectorOf<short, 32>;
+        const auto packed = __builtin_ia32_packsswb256(Short(v), Short{});
         const auto bits =
             static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(VectorOf<char, 32>(packed)));
         return (bits & 0xff) | (bits >> 8 & 0xff00);
@@ -75,7 +76,8 @@ template <class V>
     else if constexpr (sizeof(V) == 16 && each == 4)
         return static_cast<std::uint32_t>(__builtin_ia32_movmskps(VectorOf<float, 16>(v)));
     if constexpr (sizeof(V) == 16 && each == 2) {
-        const auto packed = __builtin_ia32_packsswb128(VectorOf<short, 16>(v), VectorOf<short, 16>{});
+        using Short = VectorOf<short, 16>;
+        const auto packed = __builtin_ia32_packsswb128(Short(v), Short{});
         return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128(VectorOf<char, 16>(packed)));
     }
 #endif
