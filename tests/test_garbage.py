@@ -335,6 +335,7 @@ INSIDE = {
     "cupola.array_access.CupolaAccess": "one object in a process",
     "cupola.array_access.CupyAccess": "one object in a process, with functions of CuPy",
     "cupola.array_access.TorchAccess": "one object in a process, with functions of PyTorch",
+    "cupola.arrays.gemm_call.GemmCall": "has the lock of a library",
     "cupola.arrays.planned_call.Plan": "has the dtypes and kernels of a call",
     "cupola.arrays.planned_call.PlannedCalls": "one for each function of the package",
     "cupola.arrays.planned_call.Result": "has the form of an array",
