@@ -6,6 +6,7 @@
 // with such an entry inside is not emitted as a loop, because the compiler would not vectorize a
 // loop with two entries. Its backward branches pass the dispatch.
 #include <algorithm>
+#include <utility>
 
 #include "cpu/analysis/passes.hpp"
 
@@ -144,40 +145,57 @@ void find_loops(KernelAnalysis& analysis) {
     }
 }
 
+// A set of registers in whole words: the sets of a kernel with many calls are large.
+class RegisterSet {
+  public:
+    explicit RegisterSet(std::size_t registers) : words_(registers / 64 + 1) {}
+    void add(std::uint32_t r) { words_[r / 64] |= std::uint64_t{1} << r % 64; }
+    bool has(std::uint32_t r) const { return (words_[r / 64] >> r % 64 & 1) != 0; }
+    void add_all(const RegisterSet& more, const RegisterSet& except) {
+        for (std::size_t n = 0; n < words_.size(); ++n)
+            words_[n] |= more.words_[n] & ~except.words_[n];
+    }
+    bool operator==(const RegisterSet& other) const { return words_ == other.words_; }
+
+  private:
+    std::vector<std::uint64_t> words_;
+};
+
 // Iterates backwards over the blocks to a fixed point. A guarded write does not end the liveness of
 // the old value.
 void find_liveness(KernelAnalysis& analysis) {
+    const std::size_t registers = analysis.registers.size();
     WorkLimit work;
-    work.spend(analysis.blocks.size() *
-               analysis.registers.size());  // the memory of the sets has the same bound
-    std::vector<std::vector<bool>> read(analysis.blocks.size()), written(analysis.blocks.size());
+    work.spend(analysis.blocks.size() * registers);  // the memory of the sets has the same bound
+    std::vector<RegisterSet> read(analysis.blocks.size(), RegisterSet(registers));
+    std::vector<RegisterSet> written = read, live = read;
     for (std::uint32_t b = 0; b < analysis.blocks.size(); ++b) {
-        read[b].assign(analysis.registers.size(), false);
-        written[b].assign(analysis.registers.size(), false);
-        analysis.blocks[b].live.assign(analysis.registers.size(), false);
         for (std::uint32_t n = analysis.blocks[b].first; n < analysis.blocks[b].end; ++n) {
             for (const Access& access : analysis.ops[n].accesses) {
                 if (access.write || access.offset == 0) continue;
                 const std::uint32_t r = analysis.index_at(access.offset);
-                if (!written[b][r]) read[b][r] = true;
+                if (!written[b].has(r)) read[b].add(r);
             }
             for (const Access& access : analysis.ops[n].accesses)
                 if (access.write && access.offset != 0 && !analysis.ops[n].guarded)
-                    written[b][analysis.index_at(access.offset)] = true;
+                    written[b].add(analysis.index_at(access.offset));
         }
     }
     for (bool changed = true; changed;) {
         changed = false;
         for (auto b = static_cast<std::uint32_t>(analysis.blocks.size()); b-- > 0;) {
-            work.spend((analysis.blocks[b].successors.size() + 1) * analysis.registers.size());
-            std::vector<bool> live = read[b];
+            work.spend((analysis.blocks[b].successors.size() + 1) * registers);
+            RegisterSet now = read[b];
             for (const std::uint32_t to : analysis.blocks[b].successors)
-                for (std::uint32_t r = 0; r < analysis.registers.size(); ++r)
-                    if (analysis.blocks[to].live[r] && !written[b][r]) live[r] = true;
-            if (live == analysis.blocks[b].live) continue;
-            analysis.blocks[b].live = std::move(live);
+                now.add_all(live[to], written[b]);
+            if (now == live[b]) continue;
+            live[b] = std::move(now);
             changed = true;
         }
+    }
+    for (std::uint32_t b = 0; b < analysis.blocks.size(); ++b) {
+        analysis.blocks[b].live.assign(registers, false);
+        for (std::uint32_t r = 0; r < registers; ++r) analysis.blocks[b].live[r] = live[b].has(r);
     }
     for (const Block& block : analysis.blocks)
         for (std::uint32_t r = 0; r < analysis.registers.size(); ++r)
