@@ -188,7 +188,9 @@ def test_a_copy_before_the_bytes_are_free(rank, check):
     kernel, arrays = ring()
     copy = by_line(COPY)
     before, after = kernel.split("free:\n")
-    kernel = f"{before}{only_in(rank, copy, 'early')}free:\n{changed(after, copy, but_in(rank, copy))}"
+    kernel = (
+        f"{before}{only_in(rank, copy, 'early')}free:\n{changed(after, copy, but_in(rank, copy))}"
+    )
     said = check(kernel, arrays)
     assert "in shared memory" in said
     assert len(set(re.findall(r"line (\d+)", said))) == 2

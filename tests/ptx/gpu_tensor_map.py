@@ -10,9 +10,9 @@ TYPES = {
 NEWER = 1 << 1 | 1 << 21  # in maps for compute capability 10.0
 
 
-def words(type, address, sizes, strides, box, steps, swizzle=0, promotion=0, fill=0, newer=0):
+def words(kind, address, sizes, strides, box, steps, swizzle=0, promotion=0, fill=0, newer=0):
     """The words of a tiled map; axes are numbered from the innermost one."""
-    number, tf32 = TYPES[type]
+    number, tf32 = TYPES[kind]
     assert swizzle <= 4  # the bits of others are not known
     head = newer | (len(sizes) - 1) << 4 | number << 7 | min(swizzle, 3) << 13 | fill << 15
     head |= tf32 << 16 | promotion << 17 | (swizzle == 4) << 19

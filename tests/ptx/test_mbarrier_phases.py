@@ -69,9 +69,7 @@ class Sequence:
             self.lines.append(f"mbarrier.arrive.expect_tx{space}.b64 %rd8, {at}, 48;")
             self.states = [b.arrive(expect=48)[0]]
         elif pick == 2 and b.bytes > 0:
-            self.lines.append(
-                f"mbarrier.complete_tx.relaxed.cta{space}.b64 {at}, {b.bytes};"
-            )
+            self.lines.append(f"mbarrier.complete_tx.relaxed.cta{space}.b64 {at}, {b.bytes};")
             b.bytes = 0
             b.settle()
         elif pick == 3 and b.pending > 1:

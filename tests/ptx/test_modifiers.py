@@ -31,11 +31,13 @@ MATRICES = {  # behind "sync.aligned"
     "movmatrix.m8n8.trans.b16": "%r0, %r1",
 }
 SPACED = [  # blanks before modifiers
-    "lop3 .b32 %r0, %r1, %r2, %r3, 106;", "add\n.s32 %r0, %r1, %r2;", "add /* of */ .sat .s32 %r0, %r1, %r2;",
-    "ld .global .L1::evict_last .u32 %r0, [%rd0];", "@%p0 bra .uni DONE;", "bar .sync 0;",
-    "mov.u32 %r0, %tid .x;", "mov .u32 %r1, %ntid // threads\n.x;", "membar .gl;",
+    "lop3 .b32 %r0, %r1, %r2, %r3, 106;", "add\n.s32 %r0, %r1, %r2;",
+    "add /* of */ .sat .s32 %r0, %r1, %r2;", "ld .global .L1::evict_last .u32 %r0, [%rd0];",
+    "@%p0 bra .uni DONE;", "bar .sync 0;", "mov.u32 %r0, %tid .x;",
+    "mov .u32 %r1, %ntid // threads\n.x;", "membar .gl;",
 ]  # fmt: skip
-WRONG = [  # blanks at other places, a modifier twice, types in the wrong order, a modifier that the row lacks
+# A modifier twice, types in the wrong order, a modifier that the row lacks, blanks elsewhere.
+WRONG = [
     "atom.gpu.gpu.add.u32 %r0, [%rd0], %r1;",
     "ld.global.global.u32 %r0, [%rd0];",
     "add.rn.rz.f32 %f0, %f1, %f2;",
@@ -124,7 +126,10 @@ def test_what_is_no_order_of_them(statement, driver):
 
 
 def test_ptxas_takes_the_same(tmp_path, ptxas):
-    for part in [[*statements(), *TAKEN, *SPACED], *[[wrong] for wrong in WRONG + REFUSED + TAKEN_HERE]]:
+    for part in [
+        [*statements(), *TAKEN, *SPACED],
+        *[[wrong] for wrong in WRONG + REFUSED + TAKEN_HERE],
+    ]:
         (tmp_path / "k.ptx").write_text(HEAD + "\n".join(part) + END)
         command = [ptxas, "-arch=sm_90a", "-O0", "k.ptx", "-o", "k.cubin"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

@@ -69,9 +69,9 @@ def operand(shape, number, named, kind, kind2):
         count = int(vector[1:])
         return "{" + ", ".join(register(kind, number + n) for n in range(count)) + "}"
     plain = {
-        "p": "%p1", "pq": "%p1|%p2", "dp": "%r1|%p1", "w": f"%r{number % 8}", "d32": "%r1", "d8": "%c1",
-        "h": "%h3", "np": "%p3", "imm": "16", "number": "0.5", "m": f"[%d{number % 8}]",
-        "label": "L", "tensor": "[%d1, {%r1, %r2}]",
+        "p": "%p1", "pq": "%p1|%p2", "dp": "%r1|%p1", "w": f"%r{number % 8}", "d32": "%r1",
+        "d8": "%c1", "h": "%h3", "np": "%p3", "imm": "16", "number": "0.5",
+        "m": f"[%d{number % 8}]", "label": "L", "tensor": "[%d1, {%r1, %r2}]",
     }  # fmt: skip
     if shape in plain:
         return plain[shape]

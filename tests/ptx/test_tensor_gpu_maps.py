@@ -25,7 +25,7 @@ def test_the_layout_is_that_of_the_driver():
     for row in RECORDED:
         row = dict(row)
         expected = [int(word, 16) for word in row.pop("words")]
-        assert words(**row)[:8].tolist() == expected, row
+        assert words(row.pop("type"), **row)[:8].tolist() == expected, row
     assert {row["type"] for row in RECORDED} == set(range(13))
     assert {row["swizzle"] for row in RECORDED} == set(range(4))
 

@@ -232,8 +232,8 @@ class PathFinder {
   private:
     // A loop that the path is in.
     struct OpenLoop {
-        std::size_t index;         // in loops_
-        std::uint32_t begin, end;  // operations
+        std::size_t index;               // in loops_
+        std::uint32_t begin, end;        // operations
         std::set<std::int32_t> scalars;  // at the loop's start
         // The operation where all threads continue, or 0 before it is known, and scalars there.
         std::uint32_t after = 0;
@@ -262,8 +262,8 @@ class PathFinder {
 bool PathFinder::open_loop(std::uint32_t b) {
     const Block& block = analysis_.blocks[b];
     if (!path_.can_begin_again) return false;
-    open_.push_back({loops_.size(), block.first, analysis_.blocks[block.loop_end].end,
-                     path_.scalars});
+    open_.push_back(
+        {loops_.size(), block.first, analysis_.blocks[block.loop_end].end, path_.scalars});
     loops_.push_back({steps_.size(), 0, b});
     return true;
 }
@@ -299,8 +299,7 @@ std::vector<std::uint32_t> PathFinder::comparisons_after(const OpenLoop& loop,
             others &= access.offset == offset || path_.is_uniform(access.offset);
         }
         if (!reads) continue;
-        if (!others || !compares_integers(op) ||
-            analysis_.at(op.accesses[0].offset)->writes != 1)
+        if (!others || !compares_integers(op) || analysis_.at(op.accesses[0].offset)->writes != 1)
             return {};
         found.push_back(n);
     }
@@ -331,8 +330,7 @@ bool PathFinder::close_loop() {
             if (access.bytes == 0) return false;
             const auto comparisons = comparisons_after(loop, access.offset);
             compared_.insert(comparisons.begin(), comparisons.end());
-            made.comparisons.insert(made.comparisons.end(), comparisons.begin(),
-                                    comparisons.end());
+            made.comparisons.insert(made.comparisons.end(), comparisons.begin(), comparisons.end());
             path_.written.insert(access.offset);
             if (comparisons.empty()) made.results.push_back(access.offset);
         }
@@ -420,8 +418,7 @@ bool PathFinder::step_over(std::uint32_t n) {
         default:
             return false;
     }
-    const bool decided =
-        !op.accesses.empty() && path_.uniform.count(op.accesses[0].offset) != 0;
+    const bool decided = !op.accesses.empty() && path_.uniform.count(op.accesses[0].offset) != 0;
     steps_.push_back({n, false, decided, false, scalar});
     steps_.back().at_exits = compared_.count(n) != 0;
     next_ = n + 1;

@@ -119,9 +119,9 @@ struct AffineStep {
 // An operation on the path of whole thread blocks: see find_block_batches.cpp.
 struct PathStep {
     std::uint32_t op;
-    bool taken;       // for a branch: whether the path takes the branch
-    bool is_uniform;  // its predicate is the same for all threads of a piece of a row
-    bool exits;       // for a branch: threads that do not follow the path exit, without effects
+    bool taken;           // for a branch: whether the path takes the branch
+    bool is_uniform;      // its predicate is the same for all threads of a piece of a row
+    bool exits;           // for a branch: threads that do not follow the path exit, without effects
     bool scalar = false;  // its result, or the address of an access, is a scalar of 32 threads
     bool leaves = false;  // for a branch: threads that do not follow the path leave the loop
     bool at_exits = false;  // a comparison whose result is known where threads leave the loop

@@ -50,8 +50,8 @@ void read_axes(const std::uint64_t* words, TensorMap& map) {
         map.stride[n] = (std::uint64_t{upper >> 4 * n & 15} << 32 | half(3 + n)) * 16;
     for (unsigned n = 0; n < std::size(map.size); ++n) {
         map.size[n] = std::max(half(8 + n), half(8 + n) + 1);  // 2^32 is stored as 2^32 - 1
-        map.step[n] = n == 0 ? std::uint8_t{1}
-                             : static_cast<std::uint8_t>((half(13) >> 3 * n & 7) + 1);
+        map.step[n] =
+            n == 0 ? std::uint8_t{1} : static_cast<std::uint8_t>((half(13) >> 3 * n & 7) + 1);
         const std::uint64_t box = n == 0 ? words[6] >> 56 : words[7] >> 8 * (n - 1);
         map.box[n] = static_cast<std::uint32_t>((box & 255) + 1);
     }

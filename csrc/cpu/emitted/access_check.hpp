@@ -89,8 +89,8 @@ CUPOLA_INLINE CheckedAddress warp_address(BatchRange range, BlockAffine<V, S> af
                                           std::int64_t offset, std::uint32_t size) {
     const std::uint64_t from = affine.first + static_cast<std::uint64_t>(offset),
                         bytes = static_cast<std::uint64_t>(S) * (size - 1) + Bytes;
-    const bool holds = from % Bytes == 0 && bytes <= range.size &&
-                       from - range.begin <= range.size - bytes;
+    const bool holds =
+        from % Bytes == 0 && bytes <= range.size && from - range.begin <= range.size - bytes;
     return {from, from + static_cast<std::uint64_t>(S) * half, holds};
 }
 

@@ -170,8 +170,7 @@ CUPOLA_INLINE bool shares_bits_from(std::uint32_t n, Affine<V, S> affine) {
 // Whether inserted bits stay in their field, and whether the field hides no bits that differ.
 template <unsigned Bytes, class A, class B, class T>
 CUPOLA_INLINE bool keeps_field(A inserted, B around, Uniform<T> begin, Uniform<T> length) {
-    return (begin.value + length.value >= 8 * Bytes ||
-            shares_bits_from(length.value, inserted)) &&
+    return (begin.value + length.value >= 8 * Bytes || shares_bits_from(length.value, inserted)) &&
            shares_bits_from(begin.value, around);
 }
 // The tests that a Proof needs besides the ends of the half warps. A divergent affine source is no

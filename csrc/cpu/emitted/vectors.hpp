@@ -34,8 +34,8 @@ CUPOLA_INLINE auto expand_mask(std::uint32_t bits) {
 }
 // Whether vectors can take one bit for each lane of E bytes.
 template <unsigned E>
-inline constexpr bool takes_lane_bits =
-    E >= 2 && (blends_by_bits<Bytes<E>, Lanes<E>::size> || Lanes<E>::size / E <= 8 * E);
+inline constexpr bool takes_lane_bits = E >= 2 && (blends_by_bits<Bytes<E>, Lanes<E>::size> ||
+                                                   Lanes<E>::size / E <= 8 * E);
 // Whether an operand can be taken vector by vector. E is the size of the instruction's type.
 template <class T, unsigned E, class O>
 inline constexpr bool is_vector_operand = false;
@@ -47,8 +47,9 @@ inline constexpr bool is_vector_operand<T, E, Uniform<W>> =
 template <unsigned E>
 inline constexpr bool is_vector_operand<void, E, Predicate> = takes_lane_bits<E>;
 template <class T, unsigned E, bool Masked>
-inline constexpr bool is_vector_operand<T, E, LanesOutput<Masked, E>> =
-    sizeof(T) == E && (!Masked || takes_lane_bits<E>);
+inline constexpr bool is_vector_operand<T, E, LanesOutput<Masked, E>> = sizeof(T) == E &&
+                                                                        (!Masked ||
+                                                                         takes_lane_bits<E>);
 template <unsigned E, bool Masked>
 inline constexpr bool is_vector_operand<void, E, PredicateOutput<Masked>> = E >= 2;
 
@@ -145,9 +146,9 @@ CUPOLA_INLINE std::uint32_t run_predicate_vectors(std::index_sequence<K...>, Typ
     if constexpr (E == 2 && Lanes<E>::size == 32)
         return signs(compared_vector<Sem, M, E, K>(types, from...)...);
 #endif
-    return ((lane_bits_of(compared_vector<Sem, M, E, K>(types, from...))
-             << K * Lanes<E>::size / E) |
-            ...);
+    return (
+        (lane_bits_of(compared_vector<Sem, M, E, K>(types, from...)) << K * Lanes<E>::size / E) |
+        ...);
 }
 
 template <class Sem, class M, bool Masked, unsigned E, std::size_t... K, class Types, class... O>
@@ -159,9 +160,9 @@ template <class Sem, class M, bool Masked, unsigned E, std::size_t... K, class..
           class... O>
 CUPOLA_INLINE void run_vectors(std::uint32_t mask, std::index_sequence<K...>, Types<void, T...>,
                                D& to, const O&... from) {
-    write_bits(as_output<Masked>(to), mask,
-               run_predicate_vectors<Sem, M, E>(std::index_sequence<K...>(), Types<T...>(),
-                                                from...));
+    write_bits(
+        as_output<Masked>(to), mask,
+        run_predicate_vectors<Sem, M, E>(std::index_sequence<K...>(), Types<T...>(), from...));
 }
 
 // ---- operands of several widths -------------------------------------------------------------

@@ -159,7 +159,10 @@ void BlockBatch::emit_load(std::uint32_t n) {
         values += ", " + to;
     }
     const bool first = operands_.has_first_lanes() && step != 0;
-    out_.emit(std::string("load_") + (uniform ? "uniform<" : first ? "first<" : "affine<") +
+    out_.emit(std::string("load_") +
+              (uniform ? "uniform<"
+               : first ? "first<"
+                       : "affine<") +
               word_type(element) + ", " + to_string(step) + ">(" + address + ", " + offset +
               (first && !uniform ? ", count" : "") + values + ");" + after);
 }
@@ -255,8 +258,7 @@ void BlockBatch::emit_step(std::size_t k) {
         emit_load(each.op);
         return out_.emit("}");
     }
-    if (op.kind == Kind::load || op.kind == Kind::store)
-        return accesses_.emit_access(0, each.op);
+    if (op.kind == Kind::load || op.kind == Kind::store) return accesses_.emit_access(0, each.op);
     out_.emit("{");
     if (each.scalar) {
         emit_scalar(each.op);

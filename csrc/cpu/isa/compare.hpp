@@ -98,8 +98,8 @@ V all_bits(V is) {
 
 struct SetPredicate {
     template <class M, class T>
-    static constexpr bool vectors =
-        (sizeof(T) >= 4 || (sizeof(T) == 2 && std::is_integral_v<T>)) && !M::ftz;
+    static constexpr bool vectors = (sizeof(T) >= 4 || (sizeof(T) == 2 && std::is_integral_v<T>)) &&
+                                    !M::ftz;
     template <class M, class V>
     static void lane(MaskBits& p, V a, V b) {
         p.of = bits_where<relation<M::compare, Each<V>>()>(a, b);

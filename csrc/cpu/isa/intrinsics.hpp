@@ -268,8 +268,8 @@ struct MaskBits {
 // Selects lanes of two vectors, by one bit each.
 #if defined(__AVX512F__)
 template <class T, unsigned Bytes>
-inline constexpr bool blends_by_bits =
-    Bytes == 64 && (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+inline constexpr bool blends_by_bits = Bytes == 64 &&
+                                       (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
 template <class V>
 [[gnu::always_inline]] inline V blend(std::uint32_t bits, V yes, V no) {
     using Short = VectorOf<short, 64>;
